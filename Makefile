@@ -1,0 +1,46 @@
+# make demo   the whole thing on a bundled data set: verdicts, a table, an HTML page
+# make test   every gate: ruff, mypy, import-linter, pytest with doctests
+# make dist   a wheel, installed and run in an empty environment
+# make clean  remove what the above made
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test dist clean
+
+demo: .venv/demo-installed
+	$(BIN)/calibrant demo --out demo/report.html
+
+test: .venv/test-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+dist: .venv/bin/python
+	rm -rf dist
+	$(PIP) "build>=1.2"
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv --clear dist/venv
+	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli]"
+	cd dist && venv/bin/calibrant --version && venv/bin/calibrant demo --quiet --out page/report.html >/dev/null
+	rm -rf dist/venv dist/page
+
+clean:
+	rm -rf .venv demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; set PYTHON=python3.11 or similar."; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(PIP) --upgrade "pip>=25.1"
+
+.venv/demo-installed: pyproject.toml | .venv/bin/python
+	$(PIP) --editable ".[cli]"
+	touch $@
+
+.venv/test-installed: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --constraint constraints.txt --editable ".[cli,plot]" --group test
+	touch $@

@@ -1,0 +1,57 @@
+"""Measure, test, fix and show the calibration of predicted probabilities."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from calibrant._checks import DataWarning
+    from calibrant._convert import InputError
+    from calibrant.assess import assess
+    from calibrant.curves import reliability_curve
+    from calibrant.io import read_predictions
+    from calibrant.predictions import Predictions
+    from calibrant.report import render_html
+    from calibrant.results import as_record, to_frame
+    from calibrant.scorers import scorer
+
+_HOMES = {
+    "DataWarning": "_checks",
+    "InputError": "_convert",
+    "Predictions": "predictions",
+    "as_record": "results",
+    "assess": "assess",
+    "read_predictions": "io",
+    "reliability_curve": "curves",
+    "render_html": "report",
+    "scorer": "scorers",
+    "to_frame": "results",
+}
+
+__all__ = [
+    "DataWarning",
+    "InputError",
+    "Predictions",
+    "as_record",
+    "assess",
+    "read_predictions",
+    "reliability_curve",
+    "render_html",
+    "scorer",
+    "to_frame",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import calibrant` stays light."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
+    value = getattr(import_module(f"calibrant.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted([*__all__, "__version__"])

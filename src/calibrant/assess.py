@@ -1,0 +1,108 @@
+"""Everything a report needs to know about one set of predictions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._convert import InputError, convert
+from calibrant._typing import Progress, Rng
+from calibrant.curves import reliability_curve
+from calibrant.hypotest import ConsistencyTest
+from calibrant.metrics import ECE, METRICS, Metric
+from calibrant.predictions import Predictions
+from calibrant.results import Assessment, ClassSummary, TestResult
+from calibrant.verdict import judge
+
+
+def assess(
+    predictions: Predictions,
+    *,
+    name: str = "predictions",
+    metrics: Mapping[str, Metric] | None = None,
+    n_resamples: int = 999,
+    by: Any = None,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> Assessment:
+    """Measure, test and judge one set of predictions.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    name : str, default="predictions"
+        What to call them in tables.
+    metrics : mapping of str to Metric, default=METRICS
+    n_resamples : int, default=999
+        Redraws of the labels in the test behind the verdict.
+    by : array-like of shape (n,), optional
+        A group for each row; every group is assessed as well.
+    progress : callable, optional
+        Called with (redraws done, redraws in all).
+    rng : Generator, int or None
+
+    Returns
+    -------
+    Assessment
+
+    Examples
+    --------
+    >>> p = Predictions([0.9] * 40, labels=[0, 1] * 20)
+    >>> assess(p, n_resamples=99, rng=0).verdict.code
+    'over-confident'
+    """
+    groups = {} if by is None else _split(predictions, by)
+    total = n_resamples * (1 + len(groups))
+    generator = np.random.default_rng(rng)
+
+    def one(part: Predictions, part_name: str, position: int) -> Assessment:
+        shifted = None if progress is None else lambda done, _: progress(position * n_resamples + done, total)
+        test = ConsistencyTest(ECE(), n_resamples)(part, generator, progress=shifted)
+        return _assemble(part, part_name, METRICS if metrics is None else metrics, test)
+
+    whole = one(predictions, name, 0)
+    parts = {key: one(part, key, 1 + i) for i, (key, part) in enumerate(groups.items())}
+    settings = {
+        "version": __version__,
+        "resamples": n_resamples,
+        "seed": rng if isinstance(rng, int) else None,
+        "weighted": predictions.is_weighted,
+    }
+    return Assessment(**{**vars(whole), "groups": parts, "settings": settings})
+
+
+def _assemble(predictions: Predictions, name: str, metrics: Mapping[str, Metric], test: TestResult) -> Assessment:
+    return Assessment(
+        name=name,
+        n_samples=predictions.n_samples,
+        n_classes=predictions.n_classes,
+        verdict=judge(predictions, test),
+        metrics={key: metric.estimate(predictions) for key, metric in metrics.items()},
+        test=test,
+        curve=reliability_curve(predictions),
+        classes=tuple(_summarise(predictions, c) for c in range(predictions.n_classes)),
+    )
+
+
+def _summarise(predictions: Predictions, c: int) -> ClassSummary:
+    view = predictions.one_vs_rest(c)
+    observed = view.labels == 1
+    return ClassSummary(
+        name=str(predictions.classes[c]),
+        n_observed=int((observed & (view.weights > 0)).sum()),
+        predicted=float(np.average(view.positive, weights=view.weights)),
+        observed=float(np.average(observed, weights=view.weights)),
+        error=ECE()(view),
+    )
+
+
+def _split(predictions: Predictions, by: Any) -> dict[str, Predictions]:
+    keys = convert(by, "by").values.ravel()
+    if len(keys) != predictions.n_samples:
+        raise InputError(
+            f"by must have one group a row, but there are {len(keys)} entries for {predictions.n_samples} rows."
+        )
+    names, inverse = np.unique(keys.astype(str), return_inverse=True)
+    parts = {name: predictions.take(np.flatnonzero(inverse == i)) for i, name in enumerate(names.tolist())}
+    return {name: part for name, part in parts.items() if part.weights.any()}

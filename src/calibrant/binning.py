@@ -1,0 +1,147 @@
+"""How the unit interval is cut into bins."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, IntArray
+
+DECIMALS = 12
+"""Probabilities that agree to this many decimals are ties: they always share a bin."""
+
+Convention = Literal["calibrant", "scikit-learn", "torchmetrics", "guo"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Outcome of a binning: where every value went, and where the bins lie.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n,)
+        Bin of each value; -1 if the convention leaves the value out.
+    lower, upper : ndarray of shape (n_bins,)
+    """
+
+    index: IntArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, empty ones included."""
+        return len(self.lower)
+
+
+class Binning(ABC):
+    """A rule that cuts [0, 1] into bins, perhaps by looking at the values (never at the labels)."""
+
+    @abstractmethod
+    def cut(self, values: FloatArray, weights: FloatArray) -> Bins:
+        """Assign every value to a bin."""
+
+
+def _check(n_bins: int, convention: str, known: tuple[str, ...]) -> None:
+    check_count(n_bins, "n_bins")
+    if convention not in known:
+        raise InputError(f"convention must be one of {', '.join(known)}, but is {convention!r}.")
+
+
+def _right_closed(values: FloatArray, edges: FloatArray) -> Bins:
+    """Cut into (lower, upper], with the smallest edge itself in the first bin."""
+    return Bins(np.searchsorted(edges[1:-1], values, side="left"), edges[:-1], edges[1:])
+
+
+@dataclass(frozen=True)
+class EqualWidth(Binning):
+    """Bins of equal width, right-closed: ((b - 1) / B, b / B], with 0 in the first.
+
+    Parameters
+    ----------
+    n_bins : int, default=15
+    convention : {"calibrant", "scikit-learn", "torchmetrics", "guo"}, default="calibrant"
+        Whose treatment of values on an edge to reproduce. "calibrant" compares at 12 decimals, so that 0.1 + 0.2
+        and 0.3 share a bin. "scikit-learn" is right-closed in binary floating point. "torchmetrics" is left-closed,
+        with a further bin for exactly 1. "guo" is right-closed and leaves exact zeros out of every bin while they
+        still count in the denominator.
+
+    Examples
+    --------
+    >>> EqualWidth(2).cut(np.array([0.0, 0.5, 0.6]), np.ones(3)).index.tolist()
+    [0, 0, 1]
+    """
+
+    n_bins: int = 15
+    convention: Convention = "calibrant"
+
+    def __post_init__(self) -> None:
+        _check(self.n_bins, self.convention, ("calibrant", "scikit-learn", "torchmetrics", "guo"))
+
+    def cut(self, values: FloatArray, weights: FloatArray) -> Bins:  # noqa: ARG002 (fixed bins ignore weights)
+        """Assign every value to a bin."""
+        if self.convention == "calibrant":
+            edges = np.round(np.arange(self.n_bins + 1) / self.n_bins, DECIMALS)
+            return _right_closed(np.round(values, DECIMALS), edges)
+        edges = np.linspace(0.0, 1.0, self.n_bins + 1)
+        if self.convention == "torchmetrics":
+            index = np.searchsorted(_torch_edges(self.n_bins), values, side="right") - 1
+            return Bins(index, edges, np.append(edges[1:], 1.0))
+        bins = _right_closed(values, edges)
+        if self.convention == "guo":
+            return Bins(np.where(values > 0, bins.index, -1), bins.lower, bins.upper)
+        return bins
+
+
+def _torch_edges(n_bins: int) -> FloatArray:
+    """Equal-width edges as `torch.linspace` rounds them: from both ends inwards, one rounding an edge."""
+    step = Fraction(1 / n_bins)
+    half = (n_bins + 1) // 2
+    return np.array([float(step * b if b < half else 1 - step * (n_bins - b)) for b in range(n_bins + 1)])
+
+
+@dataclass(frozen=True)
+class EqualMass(Binning):
+    """Bins that hold equal shares of the weight, as far as ties allow: equal values are never split.
+
+    The inner edges are the midpoints between the neighbouring sorted values at the b-th of B quantiles; bins are
+    right-closed. Edges that coincide, as ties make them, merge their bins.
+
+    Parameters
+    ----------
+    n_bins : int, default=15
+        At most this many bins.
+    convention : {"calibrant", "scikit-learn"}, default="calibrant"
+        "scikit-learn" takes linearly interpolated percentiles as edges (and ignores weights).
+
+    Examples
+    --------
+    >>> bins = EqualMass(2).cut(np.array([0.1, 0.1, 0.1, 0.7]), np.ones(4))
+    >>> bins.index.tolist()
+    [0, 0, 0, 1]
+    """
+
+    n_bins: int = 15
+    convention: Convention = "calibrant"
+
+    def __post_init__(self) -> None:
+        _check(self.n_bins, self.convention, ("calibrant", "scikit-learn"))
+
+    def cut(self, values: FloatArray, weights: FloatArray) -> Bins:
+        """Assign every value to a bin."""
+        if self.convention == "scikit-learn":
+            return _right_closed(values, np.quantile(values, np.linspace(0.0, 1.0, self.n_bins + 1)))
+        values = np.round(values, DECIMALS)
+        order = np.argsort(values, kind="stable")
+        ascending, mass = values[order], np.cumsum(weights[order])
+        share = mass[-1] * np.arange(1, self.n_bins) / self.n_bins
+        left = ascending[np.searchsorted(mass, share, side="left")]
+        right = ascending[np.searchsorted(mass, share, side="right").clip(max=len(values) - 1)]
+        inner = np.unique((left + right) / 2)
+        # An edge at the largest value would close an empty bin above it.
+        inner = inner[inner < ascending[np.searchsorted(mass, mass[-1])]]
+        return _right_closed(values, np.concatenate([[0.0], inner, [1.0]]))

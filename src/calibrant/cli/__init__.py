@@ -1,0 +1,79 @@
+"""The command `calibrant`; each sub-command is a module of its own, and heavy libraries load when it runs."""
+
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import NoReturn
+
+from calibrant import __version__
+from calibrant._checks import DataWarning
+from calibrant._convert import InputError
+
+BAD_INPUT, BAD_FILE, INTERRUPTED, TERMINATED = 2, 3, 130, 143
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 fine, 1 a gate failed, 2 bad input, 3 a file cannot be used."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", DataWarning)
+            warnings.showwarning = _note
+            return _run(argv)
+    except InputError as error:
+        return _complain(error, BAD_INPUT)
+    except BrokenPipeError:
+        sys.stderr.close()  # The reader of our output is gone: nothing is left to say.
+        return 0
+    except OSError as error:
+        return _complain(error, BAD_FILE)
+    except MemoryError:
+        return _complain("there is not enough memory for this file.", BAD_INPUT)
+    except KeyboardInterrupt:
+        return _complain("interrupted.", INTERRUPTED)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        from cyclopts import App, CycloptsError, Parameter
+
+        from calibrant.cli.demo import demo
+        from calibrant.cli.evaluate import evaluate
+        from calibrant.cli.report import report
+    except ImportError as error:
+        raise InputError(f'the command line needs {error.name}: pip install "calibrant[cli]".') from error
+
+    app = App(
+        name="calibrant",
+        help="Measure, test, fix and show the calibration of predicted probabilities.",
+        version=__version__,
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,
+        default_parameter=Parameter(negative="", show_default=lambda value: None if value is False else value),
+    )
+    for command in (evaluate, report, demo):
+        app.command(command)
+    try:
+        result = app(argv, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        return _complain(f"{str(error).strip()} See calibrant --help.", BAD_INPUT)
+    return result if isinstance(result, int) else 0
+
+
+def _complain(message: object, code: int) -> int:
+    from calibrant.io import printable
+
+    sys.stderr.write(f"calibrant: {printable(str(message))}\n")
+    return code
+
+
+def _note(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as one line, without the place in the code that means nothing to a user."""
+    from calibrant.io import printable
+
+    sys.stderr.write(f"calibrant: note: {printable(str(message))}\n")
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise SystemExit(TERMINATED)

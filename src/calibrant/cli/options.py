@@ -1,0 +1,48 @@
+"""The options of every command that reads predictions from a file and judges them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from calibrant.results import Assessment
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Which columns to read, and how to judge them."""
+
+    label: Annotated[str | None, Parameter(help="Column (or key) of the observed labels.")] = None
+    probs: Annotated[
+        str | None, Parameter(help="Columns of the probabilities: a pattern like 'proba_*', or names with commas.")
+    ] = None
+    weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
+    logits: Annotated[bool, Parameter(help="The columns hold logits, not probabilities.")] = False
+    renormalise: Annotated[bool, Parameter(help="Accept rows that do not sum to 1.")] = False
+    by: Annotated[str | None, Parameter(help="Column of groups to judge one by one.")] = None
+    resamples: Annotated[int, Parameter(help="Redraws of the labels in the test behind the verdict.")] = 999
+    seed: Annotated[int, Parameter(help="Seed of the redraws.")] = 0
+    quiet: Annotated[bool, Parameter(help="Show no progress.")] = False
+
+    def assess(self, file: Path) -> "Assessment":
+        """Read the file and assess what it holds."""
+        from calibrant.assess import assess
+        from calibrant.cli.show import progress_bar
+        from calibrant.io import read_column, read_predictions
+
+        predictions = read_predictions(
+            file,
+            label=self.label,
+            probs=self.probs.split(",") if self.probs else None,
+            weight=self.weight,
+            logits=self.logits,
+            renormalise=self.renormalise,
+        )
+        groups = None if self.by is None else read_column(file, self.by)
+        with progress_bar("redrawing labels", quiet=self.quiet) as progress:
+            return assess(
+                predictions, name=file.name, n_resamples=self.resamples, by=groups, progress=progress, rng=self.seed
+            )

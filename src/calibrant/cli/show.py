@@ -1,0 +1,104 @@
+"""Results on a terminal: words first, then tables, plain text in a pipe."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from calibrant.io import printable
+from calibrant.results import Assessment, as_record
+
+SYMBOLS = {"consistent": "✓", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
+
+
+@contextmanager
+def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on standard error while the body runs; yields the callback that moves it."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _done, _total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def print_json(value: Any) -> None:
+    """Write a result as JSON."""
+    sys.stdout.write(json.dumps(as_record(value), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def without_draws(assessment: Assessment) -> Assessment:
+    """Leave out the null draws, which are of no use to a reader of JSON."""
+    groups = {name: without_draws(group) for name, group in assessment.groups.items()}
+    return replace(assessment, test=replace(assessment.test, null=None), groups=groups)
+
+
+def print_verdict(assessment: Assessment, *, console: Console | None = None) -> None:
+    """Print the verdict in words."""
+    console = console or Console()
+    verdict = assessment.verdict
+    style = "bold green" if verdict.code == "consistent" else "bold yellow"
+    console.print(Text(printable(f"{_symbol(console, verdict.code)} {verdict.headline}"), style=style))
+    console.print(Text(printable(verdict.explanation)))
+
+
+def print_metrics(assessments: Mapping[str, Assessment], *, console: Console | None = None) -> None:
+    """Print a table with a row for each metric and a column for each assessment."""
+    console = console or Console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric", no_wrap=True)
+    for name in assessments:
+        table.add_column(Text(printable(name)), justify="right")
+    for metric in next(iter(assessments.values())).metrics:
+        table.add_row(metric, *(number(a.metrics[metric].value) for a in assessments.values()))
+    console.print(table)
+
+
+def print_groups(assessment: Assessment, *, console: Console | None = None) -> None:
+    """Print a line for each group, the largest error first."""
+    if not assessment.groups:
+        return
+    console = console or Console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("group")
+    for heading in ("rows", "accuracy", "ECE", "by chance", "p"):
+        table.add_column(heading, justify="right")
+    table.add_column("verdict")
+    for name, group in sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error):
+        verdict = group.verdict
+        accuracy = group.metrics["accuracy"].value if "accuracy" in group.metrics else float("nan")
+        numbers = (number(v) for v in (accuracy, verdict.error, verdict.expected, verdict.pvalue))
+        table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, verdict.code)
+    console.print(table)
+
+
+def print_heading(text: str) -> None:
+    """Print a line that stands out, after an empty one."""
+    Console().print(Text(f"\n{printable(text)}", style="bold underline"))
+
+
+def print_path(what: str, path: Path) -> None:
+    """Say where something was written."""
+    Console().print(Text(f"\nThe {what} is at {printable(str(path))}"), soft_wrap=True)
+
+
+def number(value: float) -> str:
+    """Write a number with four significant digits."""
+    return f"{value:.4g}"
+
+
+def _symbol(console: Console, code: str) -> str:
+    """Return the verdict's sign, or an ASCII one where the terminal cannot show it."""
+    return (
+        SYMBOLS[code] if (console.encoding or "").lower().startswith("utf") else ("+" if code == "consistent" else "!")
+    )

@@ -1,0 +1,15 @@
+"""Files: predictions in, results out."""
+
+from calibrant.io.read import column_names, read_column, read_predictions
+from calibrant.io.text import printable
+from calibrant.io.write import check_writable, write_atomically, write_text
+
+__all__ = [
+    "check_writable",
+    "column_names",
+    "printable",
+    "read_column",
+    "read_predictions",
+    "write_atomically",
+    "write_text",
+]

@@ -1,0 +1,246 @@
+"""Which columns of a file hold the labels, the probabilities and the weights."""
+
+import re
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from calibrant._convert import InputError
+from calibrant.io.text import listing, quoted, repeated, suggestion
+
+LABELS = ("label", "labels", "target", "y", "y_true", "class", "ground_truth")
+PATTERNS = ("proba_*", "prob_*", "p_*")
+LOGIT_PATTERNS = ("logit_*", "logits_*")
+SINGLES = ("proba", "prob", "probability", "p", "score")
+LOGIT_SINGLES = ("logit", "logits")
+
+ARRAY_LABELS = ("labels", "label", "ground_truth", "y", "y_true", "target", "targets")
+ARRAY_PROBS = ("probs", "predictions", "probabilities", "y_prob")
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller said about the columns; None means: find it by its name."""
+
+    label: str | None = None
+    probs: tuple[str, ...] | None = None
+    weight: str | None = None
+    logits: bool = False
+    classes: tuple[Hashable, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read.
+
+    Attributes
+    ----------
+    label : str
+    probs : tuple of str
+        In the order of the classes.
+    weight : str or None
+    classes : tuple or None
+        Names of the classes; None if the file does not name them.
+    positional : bool
+        Whether labels 0, 1, ... can only mean the classes in this order.
+    """
+
+    label: str
+    probs: tuple[str, ...]
+    weight: str | None = None
+    classes: tuple[Hashable, ...] | None = None
+    positional: bool = True
+
+
+def as_request(label: str | None, probs: Any, weight: str | None, logits: bool, classes: Any) -> Request:
+    """Bring the caller's arguments into one form."""
+    patterns = None if probs is None else (probs,) if isinstance(probs, str) else tuple(probs)
+    if patterns is not None and not (patterns and all(isinstance(p, str) for p in patterns)):
+        raise TypeError(f"probs must be a column name, a pattern such as 'proba_*', or a list of them, not {probs!r}.")
+    return Request(label, patterns, weight, logits, None if classes is None else as_class_names(list(classes)))
+
+
+def as_class_names(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """Turn names that all look like integers into integers, so that labels are matched by value."""
+    if all(isinstance(name, str) and _INTEGER.fullmatch(name) for name in names):
+        return tuple(int(str(name)) for name in names)
+    return tuple(names)
+
+
+def by_value(classes: Sequence[Hashable]) -> bool:
+    """Whether the classes are integers, so that numeric labels are their values and not their positions."""
+    return all(isinstance(name, int) and not isinstance(name, bool) for name in classes)
+
+
+def choose_columns(file: str, names: Sequence[str], nested: Collection[str], request: Request) -> Columns:
+    """Choose the columns of a table.
+
+    Parameters
+    ----------
+    file : str
+        For messages.
+    names : sequence of str
+    nested : collection of str
+        Those columns that hold a whole row of probabilities in each cell.
+    request : Request
+    """
+    label = _choose_one(file, names, "label", request.label, LABELS)
+    if request.weight is not None:
+        find_column(file, names, request.weight)
+    taken = (label, request.weight)
+    free = [name for name in names if name not in taken]
+    probs, parts, sorted_ = _choose_probs(file, free, nested, request)
+    twice = repeated(probs)
+    if twice is not None:
+        raise InputError(f"{file}: the probability column {quoted(twice)} is asked for twice. Name it once.")
+    if len(probs) == 1:
+        _check_positive(file, probs[0], parts[0], nested)
+        return Columns(label, tuple(probs), request.weight, request.classes)
+    chosen = set(probs)
+    in_file_order = not sorted_ or probs == [name for name in free if name in chosen]
+    columns = Columns(label, tuple(probs), request.weight, as_class_names(parts), in_file_order)
+    return columns if request.classes is None else _with_classes(file, columns, request.classes)
+
+
+def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
+    """Choose the arrays of an archive, or the fields of a structured array."""
+    label = _choose_one(file, names, "label", request.label, ARRAY_LABELS)
+    if request.weight is not None:
+        find_column(file, names, request.weight)
+    defaults = ("logits", *ARRAY_PROBS) if request.logits else ARRAY_PROBS
+    if request.probs is not None and len(request.probs) > 1:
+        raise InputError(f"{file}: probs must name one array, but {len(request.probs)} were asked for.")
+    wanted = request.probs[0] if request.probs else None
+    probs = _choose_one(file, names, "probs", wanted, defaults, _logits_hint(names, request))
+    return Columns(label, (probs,), request.weight, request.classes)
+
+
+def find_column(file: str, names: Sequence[str], name: str) -> str:
+    """Return the name, which must be among the columns."""
+    if name not in names:
+        raise InputError(
+            f"{file} has no column {quoted(name)}.{suggestion(name, names)} "
+            f"Columns found: {listing(names)}.{_hint(names)}"
+        )
+    return name
+
+
+def _choose_one(
+    file: str, names: Sequence[str], argument: str, wanted: str | None, defaults: Sequence[str], hint: str = ""
+) -> str:
+    if wanted is not None:
+        return find_column(file, names, wanted)
+    found = next((name for name in defaults if name in names), None)
+    if found is None:
+        raise InputError(
+            f"{file} has no column named {' or '.join(defaults)}. Columns found: {listing(names)}. "
+            f"Name the right one with {argument}=.{hint or _hint(names)}"
+        )
+    return found
+
+
+def _hint(names: Sequence[str]) -> str:
+    """Say what is probably wrong with a header in which nothing is found."""
+    if names and all(re.fullmatch(r"[-+.,0-9eE]+", name) for name in names if name):
+        return " The first line must name the columns."
+    if len(names) == 1 and re.search(r"\s", names[0]):
+        return " Columns must be separated by commas, semicolons, tabs or bars."
+    return ""
+
+
+def _logits_hint(names: Sequence[str], request: Request) -> str:
+    if request.logits or not any(name.startswith("logit") for name in names):
+        return ""
+    return " If the logits are meant, say so with logits=True."
+
+
+def _choose_probs(
+    file: str, names: Sequence[str], nested: Collection[str], request: Request
+) -> tuple[list[str], list[str], bool]:
+    """Return the columns, what their names say of the classes, and whether they were sorted by name."""
+    if request.probs is not None:
+        found = [_expand(file, names, pattern) for pattern in request.probs]
+        columns = [pair for pairs in found for pair in pairs]
+        sorted_ = any(len(pairs) > 1 for pairs in found)
+        return [c for c, _ in columns], [part for _, part in columns], sorted_
+    patterns = (*LOGIT_PATTERNS, *PATTERNS) if request.logits else PATTERNS
+    for pattern in patterns:
+        pairs = _matches(names, pattern)
+        if pairs:
+            return [c for c, _ in pairs], [part for _, part in pairs], True
+    singles = (*LOGIT_SINGLES, *SINGLES) if request.logits else SINGLES
+    for name in (*singles, *(n for n in ARRAY_PROBS if n in nested)):
+        if name in names:
+            return [name], [name], False
+    raise InputError(
+        f"{file} has no probability columns: neither {', '.join(patterns)} nor one of {', '.join(singles)}. "
+        f"Columns found: {listing(names)}. Name them with probs=.{_logits_hint(names, request) or _hint(names)}"
+    )
+
+
+def _expand(file: str, names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
+    if pattern in names:
+        return [(pattern, pattern)]
+    if not any(c in pattern for c in "*?["):
+        find_column(file, names, pattern)
+    pairs = _matches(names, pattern)
+    if not pairs:
+        raise InputError(f"{file} has no column that matches {quoted(pattern)}. Columns found: {listing(names)}.")
+    return pairs
+
+
+def _matches(names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
+    """Return matching columns with the part that stands for the star, sorted naturally by it."""
+    matching = [name for name in names if fnmatchcase(name, pattern)]
+    before, star, after = pattern.partition("*")
+    if star and not any(c in before + after for c in "*?["):
+        pairs = [(name, name[len(before) : len(name) - len(after)]) for name in matching]
+    else:
+        pairs = [(name, name) for name in matching]
+    return sorted(pairs, key=lambda pair: _natural(pair[1]))
+
+
+def _natural(text: str) -> list[tuple[bool, int, str]]:
+    """Sort key by which 2 comes before 10."""
+    pieces = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
+    return [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in pieces]
+
+
+def _check_positive(file: str, column: str, part: str, nested: Collection[str]) -> None:
+    if part == "0" and column not in nested:
+        raise InputError(
+            f"{file}: {quoted(column)} is the only probability column. One column must hold the probability of "
+            "class 1; add the columns of the other classes, or name another column with probs=."
+        )
+
+
+def _with_classes(file: str, columns: Columns, classes: tuple[Hashable, ...]) -> Columns:
+    """Put the columns in the order of the caller's classes where names tell it, else take that order as given."""
+    if len(classes) != len(columns.probs):
+        raise InputError(
+            f"{file}: classes must name one class a probability column, but there are {len(classes)} classes and "
+            f"{len(columns.probs)} columns: {listing(columns.probs)}."
+        )
+    by_name = {str(name): column for name, column in zip(columns.classes or (), columns.probs, strict=True)}
+    known = [name for name in classes if str(name) in by_name]
+    if len(known) == len(classes):
+        probs = tuple(by_name[str(name)] for name in classes)
+        return Columns(columns.label, probs, columns.weight, classes)
+    if known:
+        unknown = next(str(name) for name in classes if str(name) not in by_name)
+        raise InputError(f"{file} has no probability column for class {quoted(unknown)}.{suggestion(unknown, by_name)}")
+    check_positional(file, columns)
+    return Columns(columns.label, columns.probs, columns.weight, classes)
+
+
+def check_positional(file: str, columns: Columns) -> None:
+    """Refuse to number classes whose columns were sorted by name into another order than the file's."""
+    if not columns.positional and not by_value(columns.classes or ()):
+        raise InputError(
+            f"{file}: it is not clear which column belongs to which class, because the classes are told by position, "
+            f"and {listing(columns.probs)} stand in another order in the file. List the columns in the order of the "
+            "classes with probs=."
+        )

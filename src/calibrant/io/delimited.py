@@ -1,0 +1,207 @@
+"""CSV and its relatives: text tables, read block by block."""
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import BoolArray
+from calibrant.io import csv_errors, limits
+from calibrant.io.sniff import Kind, OpenFile, check_text, read_head
+from calibrant.io.tables import Table
+from calibrant.io.text import brief, damaged
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SEPARATORS = (",", ";", "\t", "|")
+
+_BLANK_LINES = re.compile(rb'"[^"]*"|\n(?:\r?\n)+')
+
+
+class Delimited(Table):
+    """A text table with a header line, perhaps compressed with gzip."""
+
+    def __init__(self, file: OpenFile, *, gzipped: bool) -> None:
+        self.file = file
+        self.gzipped = gzipped
+        with self._undamaged():
+            if gzipped:
+                check_text(file, read_head(self._content()))
+            self.separator = self._guess_separator()
+            _, fields = next(self._lines())
+        self.names = tuple(name.strip() for name in fields)
+        self._positions = {name: j for j, name in enumerate(self.names)}
+        csv_errors.check_header(file.name, self.names)
+
+    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
+        """Yield the rows of some columns, those in `numbers` converted to numbers."""
+        with self._undamaged():
+            content = self._content()
+            lines = csv_errors.lines(self.file.name, content)
+            next(csv_errors.rows(self.file.name, lines, self.separator))  # Leaves the file at the first row.
+            for block in self._blocks(content):
+                self.file.check_unchanged()
+                yield self._parse(block, texts, numbers)
+
+    def place(self, row: int) -> str:
+        """Say on which line of the file a row begins."""
+        return f"line {self._row(row)[0]}"
+
+    def missing_cell(self, row: int, column: str) -> InputError:
+        """Return the error for a cell that is empty or not a number."""
+        line, fields = self._row(row)
+        return csv_errors.bad_cell(self.file.name, line, column, fields[self._positions[column]])
+
+    def _content(self) -> BinaryIO:
+        self.file.handle.seek(0)
+        if self.gzipped:
+            return cast("BinaryIO", gzip.GzipFile(fileobj=self.file.handle))
+        return self.file.handle
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the header and the rows, each with the line on which it begins."""
+        return csv_errors.rows(self.file.name, csv_errors.lines(self.file.name, self._content()), self.separator)
+
+    def _row(self, row: int) -> tuple[int, list[str]]:
+        lines = self._lines()
+        next(lines)
+        for index, found in enumerate(lines):
+            if index == row:
+                return found
+        raise InputError(f"{self.file.name} changed while it was being read. Try again.")
+
+    def _guess_separator(self) -> str:
+        """Return the separator that occurs most often in the header."""
+        lines = csv_errors.lines(self.file.name, self._content())
+        header = next((line for line in lines if line.strip()), None)
+        if header is None:
+            raise InputError(f"{self.file.name} holds only blank lines. It needs a header line and at least one row.")
+        unquoted = re.sub(r'"[^"]*"', "", header)
+        return max(SEPARATORS, key=unquoted.count)
+
+    def _blocks(self, content: BinaryIO) -> Iterator[bytes]:
+        """Yield the rows in blocks that end where a row ends."""
+        rest = b""
+        while chunk := content.read(limits.BLOCK_BYTES):
+            self._check_ratio(content)
+            rest += chunk
+            end = _last_row_end(rest)
+            if not end and len(rest) > limits.MAX_LINE_BYTES:
+                raise csv_errors.endless_row(self.file.name, self._lines())
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+        if rest and _quotes_open(rest)[-1]:
+            raise csv_errors.endless_row(self.file.name, self._lines())
+        if rest:
+            yield rest
+
+    def _check_ratio(self, content: BinaryIO) -> None:
+        if self.gzipped and content.tell() > limits.RATIO_FREE_BYTES + limits.MAX_RATIO * self.file.size:
+            raise InputError(
+                f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, as a bomb does."
+            )
+
+    def _parse(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
+        import polars as pl
+
+        if b"\0" in block:
+            raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
+        if self._has_too_many_lines(block):
+            return self._parse_full_lines(block, texts, numbers)
+        try:
+            frame = self._frame(block, texts, numbers)
+        except pl.exceptions.PolarsError:
+            frame = self._frame_of_texts(block, texts, numbers)
+        separators = _count_outside_quotes(block, self.separator.encode())
+        if separators == len(frame) * (len(self.names) - 1):
+            return frame
+        # Some line is blank, of which polars makes a row too, or too short.
+        return self._parse_full_lines(block, texts, numbers)
+
+    def _has_too_many_lines(self, block: bytes) -> bool:
+        """Whether rows cannot all be complete; as rows, millions of blank lines would take much memory."""
+        width = len(self.names)
+        if width == 1:
+            return _without_blank_lines(block) != block
+        return _count_outside_quotes(block, b"\n") * width > len(block)
+
+    def _parse_full_lines(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
+        full = _without_blank_lines(block)
+        if full == block:
+            raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
+        return self._parse(full, texts, numbers)
+
+    def _frame(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
+        import polars as pl
+
+        frame = self._cells(block, texts, numbers, pl.Float64())
+        frame.columns = [*texts, *numbers]
+        return frame
+
+    def _frame_of_texts(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
+        """Accept spaces around numbers, and leave cells that hold none empty, to be reported with their line."""
+        import polars as pl
+
+        try:
+            frame = self._cells(block, texts, numbers, pl.String())
+        except pl.exceptions.PolarsError as error:
+            raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names), brief(error)) from error
+        frame = frame.with_columns(pl.col(frame.columns[len(texts) :]).str.strip_chars().cast(pl.Float64, strict=False))
+        frame.columns = [*texts, *numbers]
+        return frame
+
+    def _cells(
+        self, block: bytes, texts: Sequence[str], numbers: Sequence[str], number: "pl.DataType"
+    ) -> "pl.DataFrame":
+        """Return the wanted columns, named by their position, texts without spaces around them."""
+        import polars as pl
+
+        wanted = [self._positions[name] for name in (*texts, *numbers)]
+        schema: dict[str, pl.DataType] = {str(j): pl.String() for j in range(len(self.names))}
+        schema.update({str(self._positions[name]): number for name in numbers})
+        # polars takes the number of columns from the first line that it sees: from one that is then dropped.
+        guide = self.separator.encode() * (len(self.names) - 1) + b"\n"
+        frame = pl.read_csv(guide + block, has_header=False, separator=self.separator, schema=schema, columns=wanted)[
+            1:
+        ]
+        text = pl.col(frame.columns[: len(texts)]).str.strip_chars()
+        return frame.with_columns(pl.when(text != "").then(text).name.keep())
+
+    @contextmanager
+    def _undamaged(self) -> Iterator[None]:
+        try:
+            yield
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise damaged(self.file.name, Kind.GZIP, brief(error)) from error
+
+
+def _quotes_open(text: bytes) -> BoolArray:
+    """Return for every byte whether a quotation mark is open there."""
+    marks = np.frombuffer(text, np.uint8) == ord('"')
+    return np.cumsum(marks, dtype=np.uint8) % 2 == 1  # Wrapping at 256 keeps odd and even apart.
+
+
+def _last_row_end(text: bytes) -> int:
+    """Return the position after the last line end that is not quoted, 0 if there is none."""
+    if b'"' not in text:
+        return text.rfind(b"\n") + 1
+    ends = np.flatnonzero((np.frombuffer(text, np.uint8) == ord("\n")) & ~_quotes_open(text))
+    return int(ends[-1]) + 1 if len(ends) else 0
+
+
+def _count_outside_quotes(text: bytes, separator: bytes) -> int:
+    found = np.frombuffer(text, np.uint8) == separator[0]
+    if b'"' in text:
+        found &= ~_quotes_open(text)
+    return int(np.count_nonzero(found))
+
+
+def _without_blank_lines(text: bytes) -> bytes:
+    return _BLANK_LINES.sub(lambda found: found[0] if found[0].startswith(b'"') else b"\n", text.lstrip(b"\r\n"))

@@ -1,0 +1,19 @@
+"""How much a file may ask for before it is refused."""
+
+MAX_BYTES = 8 * 2**30
+"""Most bytes that the arrays of one file may take in memory."""
+
+MAX_RATIO = 1000
+"""Most bytes that one compressed byte of an archive may stand for."""
+
+RATIO_FREE_BYTES = 10**6
+"""Archive members up to this size may be compressed as well as they like."""
+
+MAX_LINE_BYTES = 64 * 2**20
+"""Longest row of a text file; a file without line ends must not be read into memory whole."""
+
+BLOCK_BYTES = 8 * 2**20
+"""Text is parsed in blocks of about this size, so that memory does not depend on the size of the file."""
+
+BATCH_ROWS = 100_000
+"""Rows converted at a time from columnar files."""

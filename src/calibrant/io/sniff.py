@@ -1,0 +1,183 @@
+"""Opening files safely, and recognising them by their content."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+from typing import BinaryIO
+
+from calibrant._convert import InputError
+from calibrant.io.text import printable
+
+HEAD_BYTES = 65536
+"""How much of the beginning of a file is looked at to recognise it."""
+
+
+class Kind(StrEnum):
+    """The formats that can be read."""
+
+    CSV = "CSV"
+    GZIP = "gzip-compressed CSV"
+    PARQUET = "Parquet"
+    IPC_FILE = "Arrow IPC (file)"
+    IPC_STREAM = "Arrow IPC (stream)"
+    NPZ = "NPZ"
+    NPY = "NPY"
+
+
+_MAGIC = {
+    b"PAR1": Kind.PARQUET,
+    b"ARROW1": Kind.IPC_FILE,
+    b"\xff\xff\xff\xff": Kind.IPC_STREAM,
+    b"PK\x03\x04": Kind.NPZ,
+    b"PK\x05\x06": Kind.NPZ,
+    b"\x93NUMPY": Kind.NPY,
+    b"\x1f\x8b": Kind.GZIP,
+}
+
+_FOREIGN = {
+    b"\xff\xfe": "UTF-16 text. Save it as UTF-8.",
+    b"\xfe\xff": "UTF-16 text. Save it as UTF-8.",
+    b"PARE": "Parquet with an encrypted footer. Decrypt it first.",
+    b"FEA1": "Feather version 1. Write it again as Arrow IPC (Feather version 2).",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd. Decompress it first.",
+    b"\xfd7zXZ": "compressed with xz. Decompress it first.",
+    b"BZh": "compressed with bzip2. Decompress it first.",
+    b"\x80\x02": "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
+    b"\x80\x03": "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
+    b"\x80\x04": "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
+    b"\x80\x05": "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
+    b"\x89HDF": "HDF5. Save the columns as CSV, Parquet or NPZ.",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook. Save the sheet as CSV.",
+    b"SQLite format 3": "an SQLite database. Export the table as CSV.",
+    b"%PDF": "a PDF document. Predictions are read from CSV, Parquet, Arrow IPC, NPZ or NPY.",
+    b"{": "JSON. Save the columns as CSV, Parquet or NPZ.",
+    b"[": "JSON. Save the columns as CSV, Parquet or NPZ.",
+    b"<": "HTML or XML. Was an error page downloaded in place of the file?",
+}
+
+_SUFFIXES = {
+    ".csv": (Kind.CSV,),
+    ".tsv": (Kind.CSV,),
+    ".gz": (Kind.GZIP,),
+    ".parquet": (Kind.PARQUET,),
+    ".pq": (Kind.PARQUET,),
+    ".arrow": (Kind.IPC_FILE, Kind.IPC_STREAM),
+    ".arrows": (Kind.IPC_STREAM,),
+    ".feather": (Kind.IPC_FILE,),
+    ".ipc": (Kind.IPC_FILE, Kind.IPC_STREAM),
+    ".npz": (Kind.NPZ,),
+    ".npy": (Kind.NPY,),
+}
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A regular file that is open for reading."""
+
+    handle: BinaryIO
+    name: str
+    """The path, harmless to print."""
+    suffix: str
+    size: int
+    modified: int
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that another process is still writing."""
+        status = os.fstat(self.handle.fileno())
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
+            raise InputError(f"{self.name} changed while it was being read. Wait until it is written, then try again.")
+
+
+@contextmanager
+def open_regular(path: str | os.PathLike[str]) -> Iterator[OpenFile]:
+    """Open a file for reading; folders, pipes and devices are refused without waiting for them."""
+    name = printable(path)
+    with _open(path, name) as handle:
+        status = os.fstat(handle.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{name} is not a regular file. Save the data in a file and name that.")
+        suffix = PurePath(path).suffix.lower()
+        file = OpenFile(handle, name, suffix, status.st_size, status.st_mtime_ns)
+        try:
+            yield file
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(f"{name} cannot be read: {error.strerror}.") from error
+
+
+def _open(path: str | os.PathLike[str], name: str) -> BinaryIO:
+    def without_waiting(target: str, flags: int) -> int:
+        return os.open(target, flags | getattr(os, "O_NONBLOCK", 0))
+
+    try:
+        return open(path, "rb", opener=without_waiting)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{name} does not exist. Check the path.") from error
+    except IsADirectoryError as error:
+        raise IsADirectoryError(f"{name} is a folder. Name one of the files in it.") from error
+    except PermissionError as error:
+        raise PermissionError(f"{name} cannot be read: permission denied.") from error
+    except OSError as error:
+        raise OSError(f"{name} cannot be opened: {error.strerror}.") from error
+    except ValueError as error:  # A NUL character in the path.
+        raise FileNotFoundError(f"{name} does not exist: no file can have such a name.") from error
+
+
+def recognise(file: OpenFile) -> Kind:
+    """Return the format by content; an extension that says otherwise is an error."""
+    head = read_head(file.handle)
+    if not head:
+        raise InputError(f"{file.name} is empty. It needs a header line and at least one row.")
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), Kind.CSV)
+    if kind is Kind.CSV:
+        check_text(file, head)
+    expected = _SUFFIXES.get(file.suffix, (kind,))
+    if kind not in expected:
+        raise InputError(
+            f"{file.name} has the extension {file.suffix} of {expected[0]}, but its content is {kind}. "
+            "Rename the file, or save it in the format of its name."
+        )
+    return kind
+
+
+def read_head(handle: BinaryIO) -> bytes:
+    """Return the beginning of a file without moving in it."""
+    head = handle.read(HEAD_BYTES)
+    handle.seek(0)
+    return head
+
+
+def check_text(file: OpenFile, head: bytes) -> None:
+    """Refuse what cannot be a text table."""
+    for magic, description in _FOREIGN.items():
+        # A text table may begin with a bracket if its name says that it is one.
+        if head.startswith(magic) and not (len(magic) == 1 and file.suffix in (".csv", ".tsv", ".gz")):
+            raise InputError(f"{file.name} cannot be read: its content is {description}")
+    if _is_wide(head):
+        raise InputError(f"{file.name} cannot be read: its content is UTF-16 text. Save it as UTF-8.")
+    if _is_binary(head):
+        said = f" although its extension is {file.suffix}" if file.suffix in _SUFFIXES else ""
+        raise InputError(
+            f"{file.name} cannot be read: its content is unknown binary data{said}. "
+            "CSV, Parquet, Arrow IPC, NPZ and NPY can be read."
+        )
+
+
+def _is_wide(head: bytes) -> bool:
+    """Whether every other byte is NUL, as in UTF-16 without a mark at its beginning."""
+    few, many = sorted([head[0::2].count(0), head[1::2].count(0)])
+    return many > 0.2 * len(head) and few < 0.05 * len(head)
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether the first line holds what no header line holds."""
+    line = head.lstrip(b"\r\n").split(b"\n", 1)[0]
+    controls = sum(byte < 32 and byte not in b"\t\r\x1b" for byte in line)
+    if controls and line.decode("utf-8", "ignore").encode() != line:
+        return True
+    return b"\0" in line or controls > len(line) / 10

@@ -1,0 +1,76 @@
+"""Foreign text made harmless and short for one-line messages."""
+
+import difflib
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from calibrant._convert import InputError
+
+CELL_LIMIT = 60
+"""Longest piece of a cell, a column name or a foreign message that a message repeats."""
+
+
+def printable(text: str | bytes | os.PathLike[str], limit: int | None = None) -> str:
+    r"""Escape everything in `text` that could disturb a terminal or break the line.
+
+    Control characters, ANSI escapes, line ends, bidirectional and zero-width marks, and the undecodable bytes of
+    file names become backslash escapes. Other characters, of any language, stay.
+
+    Parameters
+    ----------
+    text : str, bytes or path
+    limit : int, optional
+        Longest result; what is beyond is replaced by an ellipsis.
+
+    Examples
+    --------
+    >>> print(printable("a\nb\x1b[31m"))
+    a\nb\x1b[31m
+    """
+    plain = os.fsdecode(text)
+    if limit is not None and len(plain) > limit:
+        plain = plain[: limit - 1] + "…"
+    return "".join(c if c.isprintable() else _escape(c) for c in plain)
+
+
+def _escape(character: str) -> str:
+    if 0xDC80 <= ord(character) <= 0xDCFF:  # A byte of a file name that is not UTF-8.
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def quoted(text: str) -> str:
+    """Return a cell or a column name, harmless and not too long, in quotation marks."""
+    return f"'{printable(text, CELL_LIMIT)}'"
+
+
+def listing(names: Sequence[str], limit: int = 12) -> str:
+    """Return the names as an enumeration that is cut off after `limit` of them."""
+    shown = ", ".join(quoted(name) for name in names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown or "none"
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that occurs more than once."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a question after the name that was probably meant, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=3)
+    return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
+
+
+def brief(error: BaseException) -> str:
+    """Return the first line of what another library says went wrong."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return printable(lines[0], 2 * CELL_LIMIT)
+
+
+def damaged(file: str, kind: str, reason: str) -> InputError:
+    """Return the error for a file whose format is known but whose bytes do not follow it."""
+    return InputError(
+        f"{file} cannot be read as {kind}: {reason.rstrip('.')}. It may be damaged or incomplete; "
+        "write or copy it again."
+    )

@@ -1,0 +1,131 @@
+"""Columns that arrive in pieces, collected without holding them twice."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._convert import InputError
+from calibrant.io import limits
+from calibrant.io.columns import Columns, by_value, check_positional
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from calibrant._typing import FloatArray
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class Stack:
+    """A matrix that grows by blocks of rows; the allocator extends it, so that it is never copied."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.values: FloatArray = np.empty((0, 0))
+
+    def append(self, block: NDArray[Any]) -> None:
+        """Add rows below."""
+        rows, width = len(self.values), block.shape[1]
+        check_size(self.file, rows + len(block), width)
+        if not rows:
+            self.values = np.empty((0, width))
+        self.values.resize((rows + len(block), width), refcheck=False)
+        self.values[rows:] = block
+
+
+def check_size(file: str, rows: int, width: int) -> None:
+    """Refuse a matrix that would not fit, before it is allocated."""
+    if rows * width * 8 > limits.MAX_BYTES:
+        raise InputError(
+            f"{file} holds more than {limits.MAX_BYTES / 2**30:g} GiB of numbers ({rows:,} rows, {width:,} columns). "
+            "Split it, or keep a sample of the rows."
+        )
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of text: few distinct texts, and for each row the position of its own."""
+
+    texts: list[str | None]
+    codes: NDArray[Any]
+
+    def map(self, values: Sequence[Any], dtype: Any) -> NDArray[Any]:
+        """Return the rows with each text replaced by the value at its position."""
+        table = np.empty(len(values), dtype=dtype)
+        table[:] = values
+        return table[self.codes]
+
+
+class Collector:
+    """One column of any kind, collected from batches."""
+
+    def __init__(self) -> None:
+        self._known: dict[str | None, int] = {}
+        self._pieces: list[NDArray[Any]] = []
+        self._is_text = False
+
+    def append(self, series: "pl.Series") -> None:
+        """Add the rows of a batch."""
+        import polars as pl
+
+        if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+            self._is_text = True
+            self._pieces.append(self._encode(series.cast(pl.String)))
+        elif series.dtype.is_integer():
+            self._pieces.append(series.cast(pl.Int64).to_numpy())
+        elif series.dtype.is_numeric():
+            self._pieces.append(series.cast(pl.Float64).to_numpy())
+        elif series.dtype == pl.Boolean and not series.null_count():
+            self._pieces.append(series.to_numpy())
+        else:
+            self._pieces.append(np.array([*series.to_list(), None], dtype=object)[:-1])
+
+    def _encode(self, series: "pl.Series") -> NDArray[np.int32]:
+        import polars as pl
+
+        texts = series.unique().to_list()
+        codes = [self._known.setdefault(text, len(self._known)) for text in texts]
+        return series.replace_strict(texts, codes, return_dtype=pl.Int32).to_numpy()
+
+    def result(self) -> Coded | NDArray[Any]:
+        """Return the whole column."""
+        values = np.concatenate(self._pieces) if self._pieces else np.empty(0)
+        return Coded(list(self._known), values) if self._is_text else values
+
+
+def as_array(column: Coded | NDArray[Any]) -> NDArray[Any]:
+    """Give text the type that all of it has: integers, numbers, booleans, or else strings."""
+    if not isinstance(column, Coded):
+        return column
+    texts = [text for text in column.texts if text is not None]
+    if len(texts) < len(column.texts) or not texts:
+        return column.map(column.texts, object)
+    if all(_INTEGER.fullmatch(text) for text in texts):
+        return column.map([int(text) for text in texts], np.int64)
+    if all(_NUMBER.fullmatch(text) for text in texts):
+        return column.map([float(text) for text in texts], np.float64)
+    if {text.casefold() for text in texts} <= {"true", "false"}:
+        return column.map([text.casefold() == "true" for text in texts], np.bool_)
+    return column.map(texts, object)
+
+
+def as_labels(file: str, labels: Coded | NDArray[Any], columns: Columns) -> NDArray[Any]:
+    """Return labels by value for integer classes, by position for named ones; what is unknown stays as it is."""
+    classes = columns.classes or ()
+    positions = {str(name): i for i, name in enumerate(classes)}
+    valued = by_value(classes)
+    if isinstance(labels, Coded) and all(text in positions for text in labels.texts):
+        found = [positions[str(text)] for text in labels.texts]
+        return labels.map([classes[i] for i in found] if valued else found, np.int64)
+    values = as_array(labels)
+    if valued or values.dtype.kind not in "iufb":
+        return values
+    if values.dtype.kind == "b" and {name.casefold() for name in positions} == {"false", "true"}:
+        return np.asarray(values == (str(classes[1]).casefold() == "true"))
+    check_positional(file, columns)
+    return values

@@ -1,0 +1,160 @@
+"""Writing files so that the old or the new content is there, never half of it."""
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from calibrant.io.text import printable
+
+_PREFIX, _SUFFIX = ".calibrant-", ".tmp"
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise now what `write_atomically` would raise later; call it before long work.
+
+    Raises
+    ------
+    OSError
+        If the target is a folder or a device, if its folder is missing, or if permission is denied.
+    """
+    with _reported(path):
+        _check_target(_resolve(path), printable(path))
+        handle, temporary = _create(_resolve(path).parent)
+        with handle:
+            temporary.unlink()
+
+
+@contextlib.contextmanager
+def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Write a file completely or not at all.
+
+    The content goes to a temporary file in the same folder, which replaces the target when the body has ended without
+    an exception and everything is on the disk. After an exception, KeyboardInterrupt included, the target is as it
+    was and the temporary file is gone. A killed process leaves its temporary file behind; the next one that writes to
+    the folder removes it.
+
+    Parameters
+    ----------
+    path : str or path
+        A symbolic link is followed. An existing file keeps its permissions.
+
+    Yields
+    ------
+    file object
+        Open for writing bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with write_atomically(f"{folder}/note.txt") as file:
+    ...         _ = file.write(b"done")
+    ...     Path(folder, "note.txt").read_text()
+    'done'
+    """
+    check_writable(path)
+    target = _resolve(path)
+    _remove_leftovers(target.parent)
+    with _reported(path):
+        handle, temporary = _create(target.parent)
+    try:
+        with _reported(path), handle:
+            yield handle
+            handle.flush()
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            os.fsync(handle.fileno())
+            temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    # The file is complete and in its place: not every file system can make the name itself durable.
+    with contextlib.suppress(OSError):
+        _sync_folder(target.parent)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write text as UTF-8, completely or not at all."""
+    with write_atomically(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _check_target(target: Path, name: str) -> None:
+    folder = target.parent
+    if target.is_dir():
+        raise IsADirectoryError(f"{name} is a folder. Name a file in it.")
+    if not folder.exists():
+        raise FileNotFoundError(f"{name} cannot be written: there is no folder {printable(folder)}. Create it first.")
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{name} cannot be written: {printable(folder)} is not a folder.")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{name} is not a regular file, and is not replaced. Name another file.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(f"{name} is read-only. Name another file, or change its permissions.")
+
+
+def _resolve(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as error:  # A NUL character in the path.
+        raise FileNotFoundError(f"{printable(path)} cannot be written: no file can have such a name.") from error
+
+
+@contextlib.contextmanager
+def _reported(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the target in errors of the operating system that name it badly, or no file, or the temporary one."""
+    try:
+        yield
+    except OSError as error:
+        ours = error.filename in (None, str(_resolve(path))) or _PREFIX in str(error.filename)
+        if error.errno is None or not ours:
+            raise
+        raise OSError(f"{printable(path)} cannot be written: {error.strerror}. Nothing was changed.") from error
+
+
+def _create(folder: Path) -> tuple[BinaryIO, Path]:
+    """Create a temporary file that is locked while it is in use; the kernel applies the usual permissions."""
+    while True:
+        temporary = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
+        handle = temporary.open("xb")
+        # Another process may have taken it for a leftover in the moment before it was locked.
+        if _lock(handle) and os.fstat(handle.fileno()).st_nlink:
+            return handle, temporary
+        handle.close()
+
+
+def _lock(handle: BinaryIO) -> bool:
+    """Lock a file unless another process has; where locks do not work, nothing is ever taken for a leftover."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return True
+    return True
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of processes that were killed: those that nobody holds locked."""
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+
+        for leftover in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+            with contextlib.suppress(OSError), leftover.open("rb") as handle:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                leftover.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

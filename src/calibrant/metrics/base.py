@@ -1,0 +1,70 @@
+"""What every metric is: frozen settings, called on data."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.predictions import Predictions
+from calibrant.results import Estimate
+
+
+class Metric(ABC):
+    """A number computed from predictions; concrete metrics are frozen dataclasses of their settings.
+
+    A metric defines `prepare`, which does once what does not depend on the weights, and returns a function from a
+    matrix of weights to values: resampling rows is choosing weights. Whatever a metric tunes on the data (bins,
+    bandwidths) is tuned in `prepare` and stays fixed over the replicates.
+
+    Attributes
+    ----------
+    family : {"score", "binned", "kernel", "smooth", "rank"}
+        How it behaves statistically: decides which interval is valid for it.
+    accepts : {"any", "binary"}
+        "binary" metrics reduce more than two classes to confidence against correctness, as `TopLabel` does.
+    better : {"lower", "higher", "none"}
+        "none" if it describes rather than judges.
+    weights : {"frequency", "pairs"}
+        "frequency": an integer weight equals as many copies of the row. "pairs": a pair of different rows weighs
+        the product of their weights, and a row is never paired with its own copies.
+    measures : {"calibration", "accuracy", "both", "chance"}
+        What moves it.
+    """
+
+    family: ClassVar[Literal["score", "binned", "kernel", "smooth", "rank"]]
+    accepts: ClassVar[Literal["any", "binary"]] = "any"
+    better: ClassVar[Literal["lower", "higher", "none"]] = "lower"
+    weights: ClassVar[Literal["frequency", "pairs"]] = "frequency"
+    measures: ClassVar[Literal["calibration", "accuracy", "both", "chance"]]
+
+    @abstractmethod
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values; every column needs a positive sum."""
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from class indices, (n, B), to B values at the predictions' own weights."""
+
+        def evaluate(labels: Any) -> FloatArray:
+            return np.array([self(predictions.with_labels(column)) for column in labels.T])
+
+        return evaluate
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:  # noqa: ARG002 (most have nothing to add)
+        """Return what the estimate says beyond its value."""
+        return {}
+
+    def view(self, predictions: Predictions) -> Predictions:
+        """Return the data the metric looks at."""
+        if self.accepts == "binary" and predictions.n_classes > 2:
+            return predictions.top_label()
+        return predictions
+
+    def __call__(self, predictions: Predictions) -> float:
+        """Return the value at the predictions' own weights."""
+        return float(self.prepare(predictions)(predictions.weights[:, None])[0])
+
+    def estimate(self, predictions: Predictions) -> Estimate:
+        """Return the value with its details."""
+        return Estimate(name=repr(self), value=self(predictions), details=self.details(predictions))

@@ -1,0 +1,168 @@
+"""Lifts: a metric of binary predictions applied to views of many classes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.metrics.base import Metric
+from calibrant.predictions import Predictions
+
+
+class Lift(Metric):
+    """A metric made of another one; it inherits how that behaves."""
+
+    metric: Metric
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.metric, Metric):
+            raise TypeError(f"metric must be a Metric such as ECE(), but is {self.metric!r}.")
+        for name in ("family", "better", "weights", "measures"):
+            object.__setattr__(self, name, getattr(self.metric, name))
+
+
+@dataclass(frozen=True)
+class TopLabel(Lift):
+    """The metric of confidence against correctness.
+
+    Unlike a bare binary metric, it reduces two classes as well: to max(p, 1 - p) against being right.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import ECE
+    >>> p = Predictions([0.1, 0.1], labels=[0, 0])  # confidence 0.9, always right
+    >>> round(TopLabel(ECE())(p), 4)
+    0.1
+    """
+
+    metric: Metric
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the metric on the top-label view."""
+        return self.metric.prepare(predictions.top_label())
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Turn classes into correctness for the metric's own evaluator."""
+        evaluate = self.metric.prepare_labels(predictions.top_label())
+        predicted = predictions.predicted[:, None]
+        return lambda labels: evaluate((labels == predicted).astype(np.int64))
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Pass on the metric's own details."""
+        return self.metric.details(predictions.top_label())
+
+
+@dataclass(frozen=True)
+class Classwise(Lift):
+    r"""The metric of every class against the rest, averaged over the K classes with equal weight.
+
+    Notes
+    -----
+    .. math:: \frac1K \sum_k m\big((p_{ik}, 1[y_i = k])_i\big).
+
+    The estimate's details hold the value of each class.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import ECE
+    >>> p = Predictions([[0.6, 0.2, 0.2]] * 10, labels=[0] * 6 + [1] * 2 + [2] * 2)
+    >>> round(Classwise(ECE())(p), 4)
+    0.0
+    """
+
+    metric: Metric
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the metric on every one-vs-rest view."""
+        return self._mean([self.metric.prepare(view) for view in _one_vs_rest(predictions)])
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Turn classes into one-vs-rest outcomes for the metric's own evaluators."""
+        parts = [_of_class(self.metric.prepare_labels(view), c) for c, view in enumerate(_one_vs_rest(predictions))]
+        return self._mean(parts)
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Give the value of every class."""
+        values = [self.metric(view) for view in _one_vs_rest(predictions)]
+        return {"classes": dict(zip(predictions.classes, values, strict=True))}
+
+    @staticmethod
+    def _mean(parts: list[Evaluator]) -> Evaluator:
+        return lambda columns: sum((part(columns) for part in parts), start=np.zeros(1)) / len(parts)
+
+
+@dataclass(frozen=True)
+class PerPredictedClass(Lift):
+    r"""The metric within the rows predicted as each class, weighted by the share of those rows.
+
+    Notes
+    -----
+    With :math:`I_k` the rows whose most probable class is :math:`k`,
+
+    .. math:: \sum_k \frac{W(I_k)}{W} \, m\big((p_{ik}, 1[y_i = k])_{i \in I_k}\big).
+
+    Classes that are never predicted do not enter.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import ECE
+    >>> p = Predictions([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]], labels=[0, 0, 0])
+    >>> round(PerPredictedClass(ECE())(p), 4)  # 2/3 * 0.1 + 1/3 * 0.8
+    0.3333
+    """
+
+    metric: Metric
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the metric on the rows predicted as each class."""
+        groups = [(rows, self.metric.prepare(view)) for rows, _, view in _by_prediction(predictions)]
+
+        def evaluate(weights: Any) -> FloatArray:
+            total = np.zeros(weights.shape[1])
+            for rows, part in groups:
+                own = weights[rows]
+                mass = own.sum(axis=0)
+                present = mass > 0
+                if present.any():
+                    total[present] += mass[present] * part(own[:, present])
+            return total / weights.sum(axis=0)
+
+        return evaluate
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Turn classes into correctness within the rows predicted as each class."""
+        groups = [
+            (rows, c, view.weights.sum(), self.metric.prepare_labels(view))
+            for rows, c, view in _by_prediction(predictions)
+        ]
+        total = predictions.weights.sum()
+
+        def evaluate(labels: Any) -> FloatArray:
+            parts = [mass * part((labels[rows] == c).astype(np.int64)) for rows, c, mass, part in groups if mass > 0]
+            return np.asarray(sum(parts)) / total
+
+        return evaluate
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Give the value of every class that is predicted at all."""
+        groups = _by_prediction(predictions)
+        return {"classes": {predictions.classes[c]: self.metric(view) for _, c, view in groups if view.weights.any()}}
+
+
+def _one_vs_rest(predictions: Predictions) -> list[Predictions]:
+    return [predictions.one_vs_rest(c) for c in range(predictions.n_classes)]
+
+
+def _of_class(part: Evaluator, c: int) -> Callable[[Any], FloatArray]:
+    return lambda labels: part((labels == c).astype(np.int64))
+
+
+def _by_prediction(predictions: Predictions) -> list[tuple[Any, int, Predictions]]:
+    predicted = predictions.predicted
+    groups = []
+    for c in np.unique(predicted).tolist():
+        rows = np.flatnonzero(predicted == c)
+        groups.append((rows, c, predictions.one_vs_rest(c).take(rows)))
+    return groups

@@ -1,0 +1,119 @@
+"""Scores: means of a number that each row earns by itself."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.metrics.base import Metric
+from calibrant.predictions import Predictions
+
+
+class Score(Metric):
+    """The weighted mean of a per-row score."""
+
+    family = "score"
+
+    @abstractmethod
+    def per_row(self, predictions: Predictions) -> FloatArray:
+        """Return the score of every row."""
+
+    def total(self, predictions: Predictions) -> float:
+        """Return the weighted sum of the row scores, SE(S) in the notation of the squared error."""
+        return self(predictions) * float(predictions.weights.sum())
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B weighted means."""
+        rows = self.per_row(predictions)
+        infinite = np.isinf(rows)
+        finite = np.where(infinite, 0.0, rows)
+
+        def evaluate(weights: Any) -> FloatArray:
+            means = finite @ weights / weights.sum(axis=0)
+            # An infinite row counts only where it has weight: 0 times infinity would be NaN.
+            return np.where(infinite @ weights > 0, np.inf, means) if infinite.any() else means
+
+        return evaluate
+
+
+@dataclass(frozen=True)
+class Accuracy(Score):
+    """Share of rows whose most probable class is the label; the lowest class index wins a tie.
+
+    Examples
+    --------
+    >>> Accuracy()(Predictions([0.2, 0.9, 0.6, 0.7], labels=[0, 1, 0, 1]))
+    0.75
+    """
+
+    better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
+    measures: ClassVar[Any] = "accuracy"
+
+    def per_row(self, predictions: Predictions) -> FloatArray:
+        """Return 1 where the prediction is right, 0 elsewhere."""
+        return (predictions.predicted == predictions.labels).astype(float)
+
+
+@dataclass(frozen=True)
+class NLL(Score):
+    r"""Negative log-likelihood, or log loss: the mean of :math:`-\ln p_{i, y_i}`.
+
+    It is infinite if a label was given probability 0; `details` then counts such rows.
+
+    Examples
+    --------
+    >>> round(NLL()(Predictions([0.5, 0.5], labels=[0, 1])), 4)  # ln 2
+    0.6931
+    """
+
+    measures: ClassVar[Any] = "both"
+
+    def per_row(self, predictions: Predictions) -> FloatArray:
+        """Return minus the log-probability of the label."""
+        return -predictions.log_probs[np.arange(predictions.n_samples), predictions.labels]
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Count the rows whose label was called impossible."""
+        infinite = int((np.isinf(self.per_row(predictions)) & (predictions.weights > 0)).sum())
+        return {"infinite_rows": infinite} if infinite else {}
+
+
+@dataclass(frozen=True)
+class Brier(Score):
+    r"""Brier score over all classes: the mean of :math:`\sum_k (p_{ik} - y_{ik})^2`, between 0 and 2.
+
+    Examples
+    --------
+    >>> round(Brier()(Predictions([[0.8, 0.2], [0.4, 0.6]], labels=[0, 0])), 4)  # (0.08 + 0.72) / 2
+    0.4
+    """
+
+    measures: ClassVar[Any] = "both"
+
+    def per_row(self, predictions: Predictions) -> FloatArray:
+        """Return the squared distance between the probabilities and the one-hot label."""
+        return np.einsum("ik,ik->i", predictions.residuals, predictions.residuals)
+
+
+@dataclass(frozen=True)
+class SquaredError(Score):
+    r"""Half the Brier score, between 0 and 1: the mean of :math:`\mathrm{SE}(x) = \frac12 \sum_k (p_k - y_k)^2`.
+
+    For two classes this is :math:`(p_1 - y)^2`, what scikit-learn calls the Brier score. `per_row` gives SE(x),
+    `total` gives SE(S).
+
+    Examples
+    --------
+    >>> p = Predictions([0.7, 0.7], labels=[0, 1])
+    >>> round(SquaredError()(p), 4), SquaredError().per_row(p).round(2).tolist()
+    (0.29, [0.49, 0.09])
+    """
+
+    measures: ClassVar[Any] = "both"
+
+    def per_row(self, predictions: Predictions) -> FloatArray:
+        """Return half the squared distance between the probabilities and the one-hot label."""
+        return Brier().per_row(predictions) / 2

@@ -1,0 +1,241 @@
+"""The container of predicted class probabilities and observed labels."""
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+
+from calibrant import _checks, _labels, _suspicions
+from calibrant._convert import InputError, Raw, convert
+from calibrant._typing import FloatArray, IntArray
+
+_CACHED = ("log_probs", "predicted")
+"""What depends on the probabilities alone, and is kept once it is computed."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Predictions:
+    """Predicted class probabilities together with the observed labels.
+
+    Everything is checked here, once; the arrays inside are float64, read-only copies.
+
+    Parameters
+    ----------
+    probs : array-like of shape (n, K) or (n,)
+        Predicted probabilities, one row a sample. One column, or one dimension, means the probability of
+        class 1. Rows that sum to 1 within 1e-3 (half precision: 2e-2) are renormalised exactly.
+    labels : array-like of shape (n,)
+        Observed classes: integers 0 to K - 1, booleans, names found in `classes`, or one-hot rows.
+    weights : array-like of shape (n,), optional
+        Non-negative weights of the rows. A row of weight 0 counts as absent.
+    classes : sequence of length K, optional
+        Names of the classes in the order of the columns. By default the column names of a data frame, else
+        0 to K - 1; a data frame with the same names in another order is rearranged. Whole numbers are matched
+        with the labels by value, and names may be given beside labels 0 to K - 1.
+    renormalise : bool, default=False
+        Accept rows of non-negative numbers with any positive sum and divide them by it.
+
+    Attributes
+    ----------
+    probs : ndarray of shape (n, K)
+    labels : ndarray of shape (n,)
+        Class indices 0 to K - 1.
+    weights : ndarray of shape (n,)
+        Ones if no weights were given.
+    classes : tuple of length K
+
+    Warns
+    -----
+    DataWarning
+        If the data is valid but suspicious: predictions that are 0 or 1 throughout, fewer rows than classes; from
+        50 rows on, classes that hardly occur, an accuracy of 1, or one below chance.
+
+    Examples
+    --------
+    >>> p = Predictions([0.2, 0.9, 0.6], labels=[0, 1, 1])
+    >>> p.n_samples, p.n_classes
+    (3, 2)
+    >>> p.residuals[0].round(3).tolist()
+    [0.2, -0.2]
+    """
+
+    probs: FloatArray
+    labels: IntArray
+    weights: FloatArray
+    classes: tuple[Hashable, ...]
+
+    def __init__(
+        self, probs: Any, labels: Any, weights: Any = None, classes: Any = None, *, renormalise: bool = False
+    ) -> None:
+        matrix, raw = _checks.as_probabilities(probs, renormalise=renormalise)
+        self._validate(raw, matrix, None, labels, weights, classes)
+
+    @classmethod
+    def from_logits(cls, logits: Any, labels: Any, weights: Any = None, classes: Any = None) -> Self:
+        """Build predictions from logits, of which the probabilities are the softmax.
+
+        Parameters
+        ----------
+        logits : array-like of shape (n, K) or (n,)
+            Unnormalised log-probabilities; an offset common to a row does not matter, -inf marks an impossible
+            class. One column, or one dimension, means the log-odds of class 1.
+        labels, weights, classes
+            As for `Predictions`.
+
+        Examples
+        --------
+        >>> Predictions.from_logits([[0.0, 0.0], [1000.0, 0.0]], labels=[0, 0]).probs.tolist()
+        [[0.5, 0.5], [1.0, 0.0]]
+        """
+        matrix, log_probs, raw = _checks.as_log_probabilities(logits)
+        self = cls.__new__(cls)
+        self._validate(raw, matrix, log_probs, labels, weights, classes)
+        if _suspicions.look_like_probabilities(raw.values):
+            message = "these logits look like probabilities: if they are, pass them to Predictions itself."
+            warnings.warn(message, _checks.DataWarning, stacklevel=2)
+        return self
+
+    @classmethod
+    def _trusted(
+        cls,
+        probs: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        classes: tuple[Hashable, ...],
+        log_probs: FloatArray | None = None,
+        predicted: IntArray | None = None,
+    ) -> Self:
+        """Build from arrays that the library derived from checked ones: no checks, no copies."""
+        self = cls.__new__(cls)
+        self._store(probs, labels, weights, classes, log_probs=log_probs, predicted=predicted)
+        return self
+
+    def _validate(
+        self, raw: Raw, probs: FloatArray, log_probs: FloatArray | None, labels: Any, weights: Any, classes: Any
+    ) -> None:
+        raw_labels = convert(labels, "labels")
+        raw_weights = None if weights is None else convert(weights, "weights")
+        for one, other in combinations(filter(None, [raw, raw_labels, raw_weights]), 2):
+            _checks.check_alignment(one, other)
+        names = _labels.as_classes(classes, probs.shape[1])
+        order = _labels.column_order(raw.columns, names)
+        if order is not None:
+            probs = probs.take(order, axis=1)
+            log_probs = None if log_probs is None else log_probs.take(order, axis=1)
+        indices, names = _labels.as_labels(raw_labels, raw, probs.shape, names)
+        row_weights = _checks.as_weights(raw_weights, len(probs))
+        predicted = probs.argmax(axis=1)  # Before the array is read-only: NumPy would copy it first.
+        self._store(probs, indices, row_weights, names, log_probs=log_probs, predicted=predicted)
+        for message in _suspicions.suspicions(probs, predicted, indices, row_weights, names):
+            warnings.warn(message, _checks.DataWarning, stacklevel=3)
+
+    def _store(
+        self,
+        probs: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        classes: tuple[Hashable, ...],
+        **cached: Any,
+    ) -> None:
+        arrays = {"probs": probs, "labels": labels, "weights": weights, **cached}
+        for name, array in arrays.items():
+            if array is not None:
+                self.__dict__[name] = _read_only(array)
+        self.__dict__["classes"] = classes
+
+    def __repr__(self) -> str:
+        return f"Predictions(n_samples={self.n_samples}, n_classes={self.n_classes})"
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.probs.shape[0]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, two for binary predictions."""
+        return self.probs.shape[1]
+
+    @cached_property
+    def log_probs(self) -> FloatArray:
+        """Logarithms of the probabilities, exact also where a logit's probability underflows."""
+        with np.errstate(divide="ignore"):
+            return _read_only(np.log(self.probs))
+
+    @property
+    def residuals(self) -> FloatArray:
+        """One-hot labels minus probabilities, of shape (n, K)."""
+        residuals = -self.probs
+        residuals[np.arange(self.n_samples), self.labels] += 1.0
+        return residuals
+
+    @property
+    def positive(self) -> FloatArray:
+        """Probability of class 1 in binary predictions."""
+        if self.n_classes != 2:
+            raise InputError(
+                f"binary predictions are needed here, but there are {self.n_classes} classes. "
+                "Reduce them first with .top_label() or .one_vs_rest(c)."
+            )
+        return self.probs[:, 1]
+
+    @cached_property
+    def predicted(self) -> IntArray:
+        """Most probable class of each row; the lowest index wins a tie."""
+        return _read_only(self.probs.argmax(axis=1))
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any weight differs from 1."""
+        return bool(np.any(self.weights != 1.0))
+
+    def top_label(self) -> Self:
+        """Binary view: the confidence in the predicted class, and whether it was right.
+
+        Examples
+        --------
+        >>> p = Predictions([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.0, 0.25, 0.75]], labels=[0, 2, 2])
+        >>> p.top_label().positive.tolist(), p.top_label().labels.tolist()
+        ([0.7, 0.5, 0.75], [1, 0, 1])
+        """
+        predicted = self.predicted
+        confidence = self.probs[np.arange(self.n_samples), predicted]
+        return self._binary(confidence, predicted == self.labels, ("wrong", "right"))
+
+    def one_vs_rest(self, c: int) -> Self:
+        """Binary view: the probability of the class with index `c`, and whether it was observed."""
+        if not isinstance(c, (int, np.integer)):
+            raise TypeError(f"c must be a class index, but is {c!r}. Pass p.classes.index(name) for a name.")
+        if not 0 <= c < self.n_classes:
+            raise InputError(f"c must be a class index from 0 to {self.n_classes - 1}, but is {c}.")
+        return self._binary(self.probs[:, c], self.labels == c, ("rest", self.classes[c]))
+
+    def take(self, rows: Any) -> Self:
+        """Return the predictions at these rows (indices or a mask), in this order."""
+        probs = self.probs[rows]
+        if probs.ndim != 2 or len(probs) == 0:
+            raise InputError("rows must pick at least one row, but none is left. Pass row indices or a mask.")
+        cached = {name: self.__dict__[name][rows] for name in _CACHED if name in self.__dict__}
+        return self._trusted(probs, self.labels[rows], self.weights[rows], self.classes, **cached)
+
+    def with_labels(self, labels: IntArray) -> Self:
+        """Return the same predictions with other class indices, which are trusted."""
+        cached = {name: self.__dict__[name] for name in _CACHED if name in self.__dict__}
+        return self._trusted(self.probs, labels, self.weights, self.classes, **cached)
+
+    def _binary(self, positive: FloatArray, hits: Any, classes: tuple[Hashable, ...]) -> Self:
+        probs = np.empty((self.n_samples, 2))
+        np.subtract(1.0, positive, out=probs[:, 0])
+        probs[:, 1] = positive
+        return self._trusted(probs, hits.astype(np.int64), self.weights, classes)
+
+
+def _read_only(array: Any) -> Any:
+    """Return a view that cannot be written through; the array itself stays as it is."""
+    view = array.view()
+    view.setflags(write=False)
+    return view

@@ -1,0 +1,94 @@
+"""The figures of the report, drawn from results."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.report import svg
+from calibrant.report.svg import Element, Scale, element
+from calibrant.report.text import count, number
+from calibrant.results import TestResult, Verdict
+
+N_NULL_BINS = 30
+FLOOR = 122.0
+
+
+def gauge(verdict: Verdict, limit: float) -> Element:
+    """Draw the error on a line from 0 to `limit`, with the range that chance explains."""
+    x = Scale(0, limit, 0, 240)
+    error, expected, detectable = (
+        x(min(max(0.0, value), limit)) for value in (verdict.error, verdict.expected, verdict.detectable)
+    )
+    parts = [
+        element("rect", x=x.start, y=8, width=x.span, height=8, rx=2, class_="track"),
+        element("rect", x=x.start, y=8, width=detectable, height=8, rx=2, class_="zone"),
+        svg.line(expected, 4, expected, 20, "expected"),
+        element("circle", cx=error, cy=12, r=6, class_="error"),
+    ]
+    label = (
+        f"Calibration error {number(verdict.error)}; chance explains errors up to {number(verdict.detectable)} "
+        f"and gives {number(verdict.expected)} on average."
+    )
+    return element("svg", *parts, viewBox="0 0 240 24", class_="gauge", role="img", aria_label=label)
+
+
+def gauge_limit(verdicts: Sequence[Verdict]) -> float:
+    """Return the end of a scale that all gauges of a page share."""
+    values = np.array([[v.error, v.detectable, v.expected] for v in verdicts])
+    return 1.04 * float(values.max(initial=0.0, where=np.isfinite(values))) or 1.0
+
+
+def share_bar(value: str, limit: str) -> Element:
+    """Draw a number, as tables hold it, as a short bar beside it."""
+    share = float(value) / (float(limit) or 1.0)
+    width = 60 * share if np.isfinite(share) else 0.0
+    bar = element("rect", x=0, y=2, width=width, height=8, rx=1)
+    return element("svg", bar, viewBox="0 0 60 12", class_="bar", aria_hidden="true")
+
+
+def null_bins(test: TestResult) -> tuple[FloatArray, IntArray]:
+    """Return edges and counts of the histogram of the draws under calibration."""
+    draws = np.asarray(test.null, dtype=float)
+    draws = draws[np.isfinite(draws)]
+    low, high = (float(draws.min()), float(draws.max())) if len(draws) else (0.0, 1.0)
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # One value, up to rounding: give it a bin of its own.
+        low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
+    counts, edges = np.histogram(draws, bins=N_NULL_BINS, range=(low, high))
+    return edges, counts
+
+
+def null_histogram(test: TestResult, title_id: str) -> Element:
+    """Draw what the statistic would be under calibration, and what it is."""
+    edges, counts = null_bins(test)
+    inside = bool(np.isfinite(test.statistic))
+    low, high = float(edges[0]), float(edges[-1])
+    if inside:
+        low, high = min(low, test.statistic), max(high, test.statistic)
+    margin = 0.04 * (high - low)
+    x = Scale(low - margin, high + margin, 6, 234)
+    y = Scale(0, max(int(counts.max()), 1), FLOOR, 26)
+    spans = [(x(a), x(b)) for a, b in pairwise(edges.tolist())]
+    heights = [y.start - y(c) for c in counts.tolist()]
+    parts = [
+        svg.bars(spans, heights, y.start, "null"),
+        svg.axis_below(x, y.start, "Statistic under calibration", about=3),
+        *(_observed(x(test.statistic), test.statistic, x) if inside else ()),
+    ]
+    return element("svg", *parts, viewBox="0 0 240 164", class_="chart", role="img", aria_labelledby=title_id)
+
+
+def _observed(position: float, statistic: float, x: Scale) -> tuple[Element, Element]:
+    anchor = "end" if position > (x.start + x.stop) / 2 else "start"
+    label = svg.text(position + (5 if anchor == "start" else -5), 12, f"observed {number(statistic)}", "value", anchor)
+    return svg.line(position, 2, position, FLOOR, "observed"), label
+
+
+def null_rows(test: TestResult) -> list[tuple[str, str]]:
+    """Return the histogram as a table."""
+    edges, counts = null_bins(test)
+    return [
+        (f"{number(a)} to {number(b)}", count(c))
+        for (a, b), c in zip(pairwise(edges.tolist()), counts.tolist(), strict=True)
+    ]

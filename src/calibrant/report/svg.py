@@ -1,0 +1,157 @@
+"""A small layer for inline SVG: elements that escape themselves, scales, axes, lines, bands and bars."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+
+@dataclass(frozen=True)
+class Element:
+    """An SVG element; attributes and text are escaped when it is written."""
+
+    tag: str
+    attributes: dict[str, str]
+    children: tuple["Element | str", ...] = field(default=())
+
+    def __html__(self) -> str:
+        """Return the markup, which template engines insert without escaping it again."""
+        attributes = "".join(f' {key}="{escape(value)}"' for key, value in self.attributes.items())
+        if not self.children:
+            return f"<{self.tag}{attributes}/>"
+        inner = "".join(escape(c) if isinstance(c, str) else c.__html__() for c in self.children)
+        return f"<{self.tag}{attributes}>{inner}</{self.tag}>"
+
+
+def element(tag: str, *children: Element | str, **attributes: str | float | None) -> Element:
+    """Build an element: `class_` means class, other underscores mean hyphens, None leaves an attribute out."""
+    written = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items() if value is not None}
+    return Element(tag, {key: v if isinstance(v, str) else coordinate(v) for key, v in written.items()}, children)
+
+
+def coordinate(value: float) -> str:
+    """Return a coordinate to a hundredth of a pixel, without trailing zeros.
+
+    Examples
+    --------
+    >>> coordinate(10.0), coordinate(1 / 3)
+    ('10', '0.33')
+    """
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A linear map from data to pixels.
+
+    Examples
+    --------
+    >>> Scale(0, 1, 400, 0)(0.25)
+    300.0
+    """
+
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def __call__(self, value: float) -> float:
+        """Return the pixel of a value."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.stop - self.start)
+
+    @property
+    def span(self) -> float:
+        """Return the length in pixels."""
+        return abs(self.stop - self.start)
+
+    def ticks(self, about: int = 5) -> list[tuple[float, str]]:
+        """Return round values with their labels, roughly as many as asked for.
+
+        Examples
+        --------
+        >>> Scale(0, 0.06, 0, 100).ticks(3)
+        [(0.0, '0'), (0.02, '0.02'), (0.04, '0.04'), (0.06, '0.06')]
+        """
+        rough = (self.high - self.low) / about
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = power * next(m for m, most in ((1, 1.4), (2, 3.1), (5, 7.1), (10, 11)) if rough <= most * power)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        values = [round(i * step, decimals) for i in range(first, last + 1)]
+        return [(value, f"{value:.{decimals}f}" if value else "0") for value in values]
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Element:
+    """Draw a straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def text(x: float, y: float, content: str, class_: str, anchor: str = "middle") -> Element:
+    """Write text, placed by its baseline."""
+    return element("text", content, x=x, y=y, class_=class_, text_anchor=anchor)
+
+
+def polyline(xs: Sequence[float], ys: Sequence[float], class_: str) -> Element:
+    """Join points, given in pixels."""
+    points = " ".join(f"{coordinate(x)},{coordinate(y)}" for x, y in zip(xs, ys, strict=True))
+    return element("polyline", points=points, class_=class_)
+
+
+def band(xs: Sequence[float], low: Sequence[float], high: Sequence[float], class_: str) -> Element:
+    """Fill the area between two lines, given in pixels."""
+    there = [f"{coordinate(x)},{coordinate(y)}" for x, y in zip(xs, low, strict=True)]
+    back = [f"{coordinate(x)},{coordinate(y)}" for x, y in zip(xs, high, strict=True)]
+    return element("polygon", points=" ".join(there + back[::-1]), class_=class_)
+
+
+def bars(spans: Sequence[tuple[float, float]], heights: Sequence[float], base: float, class_: str) -> Element:
+    """Stand bars on a baseline, given in pixels; those of any height stay visible, and a gap parts neighbours."""
+    shapes = []
+    for (left, right), height in zip(spans, heights, strict=True):
+        tall = max(height, 0.75) if height > 0 else 0.0
+        width = max(right - left - 1, 1.5)
+        shapes.append(element("rect", x=left, y=base - tall, width=width, height=tall))
+    return element("g", *shapes, class_=class_)
+
+
+def axis_below(scale: Scale, y: float, label: str, *, about: int = 5) -> Element:
+    """Draw ticks, their labels and a title beneath a horizontal axis at height `y`."""
+    marks = [text(scale(value), y + 17, written, "tick") for value, written in scale.ticks(about)]
+    title = text((scale.start + scale.stop) / 2, y + 36, label, "label")
+    return element("g", line(scale.start, y, scale.stop, y, "axis"), *marks, title)
+
+
+def axis_left(scale: Scale, x: float, label: str, *, about: int = 5) -> Element:
+    """Draw ticks, their labels and a turned title to the left of a vertical axis at `x`."""
+    marks = [text(x - 7, scale(value) + 4, written, "tick", "end") for value, written in scale.ticks(about)]
+    middle = (scale.start + scale.stop) / 2
+    turned = element(
+        "text",
+        label,
+        transform=f"translate({coordinate(x - 36)} {coordinate(middle)}) rotate(-90)",
+        class_="label",
+        text_anchor="middle",
+    )
+    return element("g", line(x, scale.start, x, scale.stop, "axis"), *marks, turned)
+
+
+def grid(x: Scale, y: Scale, *, about: int = 5) -> Iterator[Element]:
+    """Rule the area between two scales at their ticks."""
+    for value, _ in x.ticks(about):
+        yield line(x(value), y.start, x(value), y.stop, "grid")
+    for value, _ in y.ticks(about):
+        yield line(x.start, y(value), x.stop, y(value), "grid")
+
+
+def marker(shape: int, x: float, y: float, radius: float, class_: str) -> Element:
+    """Draw one of four shapes of about equal area: circle, square, diamond, triangle."""
+    if shape == 0:
+        return element("circle", cx=x, cy=y, r=radius, class_=class_)
+    size = radius * (0.9, 1.25, 1.35)[shape - 1]
+    corners = {
+        1: [(-size, -size), (size, -size), (size, size), (-size, size)],
+        2: [(0.0, -size), (size, 0.0), (0.0, size), (-size, 0.0)],
+        3: [(0.0, -size), (size, 0.75 * size), (-size, 0.75 * size)],
+    }[shape]
+    points = " ".join(f"{coordinate(x + dx)},{coordinate(y + dy)}" for dx, dy in corners)
+    return element("polygon", points=points, class_=class_)

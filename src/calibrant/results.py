@@ -1,0 +1,247 @@
+"""Outcomes: frozen, inert, and written out by one recursion."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Estimate:
+    """Value of a metric.
+
+    Attributes
+    ----------
+    name : str
+        The metric with its settings.
+    value : float
+    details : mapping
+        What else the metric has to say, such as the number of bins that hold data.
+    """
+
+    name: str
+    value: float
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TestResult:
+    """Outcome of a test of the hypothesis that the predictions are calibrated.
+
+    Attributes
+    ----------
+    name : str
+        The test with its settings.
+    statistic : float
+    pvalue : float
+        Probability, under calibration, of a statistic at least this large; never 0.
+    estimate : float or None
+        The calibration error that the statistic is built on.
+    null : ndarray or None
+        Draws of the statistic under calibration, where the test made them.
+    details : mapping
+    """
+
+    __test__ = False  # Not a test case, whatever its name says to pytest.
+
+    name: str
+    statistic: float
+    pvalue: float
+    estimate: float | None = None
+    null: FloatArray | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReliabilityCurve:
+    """Observed frequency against predicted probability.
+
+    Attributes
+    ----------
+    predicted, observed : ndarray of shape (m,)
+        Mean prediction and frequency of the event at each point of the curve.
+    low, high : ndarray of shape (m,)
+        Confidence limits of the frequency.
+    lower, upper : ndarray of shape (m,)
+        Ends of the interval of predictions that each point summarises.
+    count : ndarray of shape (m,)
+        Number of rows behind each point.
+    weight : ndarray of shape (m,)
+        Sum of their weights.
+    level : float
+        Confidence level of the limits.
+    kind : str
+        How the curve was made.
+    """
+
+    predicted: FloatArray
+    observed: FloatArray
+    low: FloatArray
+    high: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    count: FloatArray
+    weight: FloatArray
+    level: float
+    kind: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Verdict:
+    """What a person reads first.
+
+    Attributes
+    ----------
+    code : {"consistent", "over-confident", "under-confident", "biased", "miscalibrated"}
+    headline : str
+        One sentence.
+    explanation : str
+        The numbers behind it, in words.
+    error : float
+        The calibration error.
+    expected : float
+        Its mean if the model were perfectly calibrated.
+    detectable : float
+        Errors below this could be chance at this number of rows.
+    gap : float
+        Mean confidence minus accuracy.
+    pvalue : float
+    level : float
+        The verdict is "consistent" if the p-value is above this.
+    """
+
+    code: str
+    headline: str
+    explanation: str
+    error: float
+    expected: float
+    detectable: float
+    gap: float
+    pvalue: float
+    level: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassSummary:
+    """One class against the rest.
+
+    Attributes
+    ----------
+    name : str
+    n_observed : int
+        Rows whose label is the class.
+    predicted, observed : float
+        Mean predicted probability and frequency of the class.
+    error : float
+        Calibration error of the class against the rest.
+    """
+
+    name: str
+    n_observed: int
+    predicted: float
+    observed: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Assessment:
+    """Everything that a report shows about one set of predictions.
+
+    Attributes
+    ----------
+    name : str
+    n_samples, n_classes : int
+    verdict : Verdict
+    metrics : mapping of str to Estimate
+        By their name in `METRICS`.
+    test : TestResult
+    curve : ReliabilityCurve
+        Confidence against correctness; for two classes, probability of class 1 against its frequency.
+    classes : tuple of ClassSummary
+    groups : mapping of str to Assessment
+        The same for parts of the rows, if asked for.
+    settings : mapping
+        Seed, resamples, version.
+    """
+
+    name: str
+    n_samples: int
+    n_classes: int
+    verdict: Verdict
+    metrics: Mapping[str, Estimate]
+    test: TestResult
+    curve: ReliabilityCurve
+    classes: tuple[ClassSummary, ...]
+    groups: Mapping[str, "Assessment"] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def as_record(result: Any) -> Any:
+    """Turn a result into dictionaries, lists, numbers and strings that JSON can hold.
+
+    Numbers that JSON lacks become the strings "inf", "-inf" and "nan".
+
+    Examples
+    --------
+    >>> as_record(Estimate(name="NLL()", value=float("inf")))
+    {'name': 'NLL()', 'value': 'inf', 'details': {}}
+    """
+    if is_dataclass(result) and not isinstance(result, type):
+        return {f.name: as_record(getattr(result, f.name)) for f in fields(result)}
+    if isinstance(result, Mapping):
+        return {str(key): as_record(value) for key, value in result.items()}
+    if isinstance(result, np.ndarray):
+        return as_record(result.tolist())
+    if isinstance(result, np.generic):
+        return as_record(result.item())
+    if isinstance(result, float):
+        return result if np.isfinite(result) else str(result)
+    if isinstance(result, Iterable) and not isinstance(result, str):
+        return [as_record(value) for value in result]
+    return result if isinstance(result, (str, int, bool, type(None))) else str(result)
+
+
+def to_frame(result: Any, *, backend: str | None = None) -> Any:
+    """Turn a result into a data frame.
+
+    Parameters
+    ----------
+    result : result, sequence of results, or mapping of names to results
+        A curve gives a row a point; a sequence or mapping gives a row a result, with its scalar fields.
+    backend : {"polars", "pandas", "pyarrow"}, optional
+        The first of these that is installed, if not given.
+
+    Returns
+    -------
+    polars.DataFrame, pandas.DataFrame or pyarrow.Table
+    """
+    import narwhals as nw
+
+    backend = backend or next((name for name in ("polars", "pandas", "pyarrow") if find_spec(name)), None)
+    if backend is None:
+        raise InputError("to_frame needs a data frame library: pip install polars (or pandas, or pyarrow).")
+    return nw.from_dict(_columns(result), backend=backend).to_native()  # type: ignore[arg-type]
+
+
+def _columns(result: Any) -> dict[str, list[Any]]:
+    if isinstance(result, ReliabilityCurve):
+        arrays = {f.name: getattr(result, f.name) for f in fields(result)}
+        return {name: array.tolist() for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    if isinstance(result, Mapping):
+        rows = [{"key": str(key)} | _scalars(value) for key, value in result.items()]
+    elif isinstance(result, Sequence):
+        rows = [_scalars(value) for value in result]
+    else:
+        rows = [_scalars(result)]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _scalars(result: Any) -> dict[str, Any]:
+    values = {f.name: getattr(result, f.name) for f in fields(result)}
+    return {name: value for name, value in values.items() if isinstance(value, (str, int, float))}

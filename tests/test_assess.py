@@ -1,0 +1,113 @@
+"""The verdict and what stands behind it."""
+
+import numpy as np
+import pytest
+
+from calibrant import InputError, Predictions, assess
+from calibrant.metrics import METRICS, Brier
+from calibrant.results import TestResult
+from calibrant.verdict import judge
+from simulate import calibrated, draw_labels, sharpened
+
+
+def lopsided(n=2000, seed=0):
+    """Binary predictions that are too high everywhere, so that confidence errs on both sides alike."""
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(0.1, 0.7, n)
+    return Predictions(truth + 0.2, rng.random(n) < truth)
+
+
+def two_sided(n=4000, seed=0):
+    """Confidence 0.6 is right 0.8 of the time and the other way round: no direction, no bias."""
+    rng = np.random.default_rng(seed)
+    claimed = np.repeat([0.6, 0.8], n // 2)
+    truth = np.repeat([0.8, 0.6], n // 2)
+    flip = rng.random(n) < 0.5
+    hit = rng.random(n) < truth
+    return Predictions(np.where(flip, claimed, 1 - claimed), np.where(flip, hit, ~hit))
+
+
+@pytest.mark.parametrize(
+    "predictions, code, words",
+    [
+        (calibrated(n=1000), "consistent", "Consistent with calibration, as far as 1,000 rows can tell"),
+        (sharpened(calibrated(n=1000), 0.4), "over-confident", "Over-confident: its confidence is"),
+        (sharpened(calibrated(n=1000), 3.0), "under-confident", "Under-confident: its confidence is"),
+        (lopsided(), "biased", "Biased: it predicts class 1 too often"),
+        (two_sided(), "miscalibrated", "Miscalibrated, in both directions"),
+    ],
+    ids=["consistent", "over", "under", "biased", "both"],
+)
+def test_the_verdict_names_the_error(predictions, code, words):
+    verdict = assess(predictions, n_resamples=199, rng=0).verdict
+    assert verdict.code == code
+    assert verdict.headline.startswith(words)
+    assert f"{verdict.error:.3g}" in verdict.explanation
+
+
+def test_the_verdict_holds_the_value_expected_by_chance():
+    verdict = assess(calibrated(n=1000), n_resamples=499, rng=0).verdict
+    assert verdict.expected == pytest.approx(METRICS["ece-chance"](calibrated(n=1000)), rel=0.1)
+    assert verdict.expected < verdict.detectable
+
+
+def test_groups_are_assessed_one_by_one():
+    good, bad = calibrated(n=300), sharpened(calibrated(n=300, seed=1), 0.3)
+    p = Predictions(np.vstack([good.probs, bad.probs]), np.concatenate([good.labels, bad.labels]))
+    result = assess(p, by=["good"] * 300 + ["bad"] * 300, n_resamples=99, rng=0)
+    assert list(result.groups) == ["bad", "good"]
+    assert result.groups["good"].verdict.code == "consistent"
+    assert result.groups["bad"].verdict.code == "over-confident"
+    assert result.groups["bad"].metrics["brier"].value == pytest.approx(Brier()(bad))
+
+
+def test_a_group_of_one_row_is_fine():
+    p = calibrated(n=60)
+    assert assess(p, by=["a"] * 59 + ["b"], n_resamples=19, rng=0).groups["b"].n_samples == 1
+
+
+def test_groups_need_one_entry_a_row():
+    with pytest.raises(InputError, match="by must have one group a row, but there are 3 entries for 400 rows"):
+        assess(calibrated(), by=[1, 2, 3])
+
+
+def test_classes_are_summed_up():
+    p = calibrated(k=3)
+    summary = assess(p, n_resamples=9, rng=0).classes[2]
+    assert summary.name == "2"
+    assert summary.n_observed == (p.labels == 2).sum()
+    assert summary.predicted == pytest.approx(p.probs[:, 2].mean())
+
+
+def test_the_same_seed_gives_the_same_assessment():
+    p = calibrated()
+    first, second = (assess(p, n_resamples=49, rng=5) for _ in range(2))
+    assert first.verdict.pvalue == second.verdict.pvalue
+    assert np.array_equal(first.test.null, second.test.null)
+    assert first.settings["seed"] == 5
+
+
+def test_progress_counts_the_redraws_of_all_groups():
+    seen = []
+    assess(calibrated(), by=np.arange(400) % 2, n_resamples=9, progress=lambda *step: seen.append(step), rng=0)
+    assert seen[-1] == (27, 27)
+    assert seen == sorted(seen)
+
+
+def test_a_few_metrics_of_ones_own_will_do():
+    result = assess(calibrated(), metrics={"mine": Brier()}, n_resamples=9, rng=0)
+    assert list(result.metrics) == ["mine"]
+
+
+def test_a_verdict_needs_the_null_draws():
+    with pytest.raises(TypeError, match="judge needs a test that keeps"):
+        judge(calibrated(), TestResult(name="t", statistic=1.0, pvalue=0.5))
+
+
+def test_weights_count_in_the_direction():
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), 1000)
+    good = Predictions(probs, draw_labels(probs, rng))
+    bad = sharpened(good, 0.3)
+    mixed = Predictions(np.vstack([good.probs, bad.probs]), np.tile(good.labels, 2), np.repeat([1.0, 0.0], 1000))
+    assert assess(mixed, n_resamples=99, rng=0).verdict.code == "consistent"

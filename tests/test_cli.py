@@ -1,0 +1,187 @@
+"""The command line as a user meets it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant import __version__
+from calibrant.cli import main
+from calibrant.metrics import METRICS
+from simulate import calibrated, sharpened
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A CSV of over-confident predictions with string labels, weights and groups."""
+    p = sharpened(calibrated(n=600), 0.4)
+    names = np.array(["ash", "birch", "cedar"])
+    columns = {f"proba_{name}": p.probs[:, c] for c, name in enumerate(names)}
+    extra = {"label": names[p.labels], "w": np.arange(600) % 3 + 0.5, "region": np.where(np.arange(600) % 2, "n", "s")}
+    path = tmp_path / "predictions.csv"
+    pl.DataFrame(columns | extra).write_csv(path)
+    return path
+
+
+def command(*arguments, **options):
+    environment = os.environ | {"COLUMNS": "80"}
+    return subprocess.run(
+        [sys.executable, "-m", "calibrant.cli", *map(str, arguments)],
+        capture_output=True, text=True, check=False, timeout=60, env=environment, **options,
+    )  # fmt: skip
+
+
+def test_evaluate_prints_the_verdict_and_every_metric(file, capsys):
+    assert main(["evaluate", str(file), "--resamples", "99"]) == 0
+    out = capsys.readouterr().out
+    assert "Over-confident: its confidence is" in out
+    for name in METRICS:
+        assert name in out
+
+
+def test_json_holds_the_same_numbers(file, capsys):
+    assert main(["evaluate", str(file), "--resamples", "99", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["verdict"]["code"] == "over-confident"
+    assert record["metrics"]["accuracy"]["value"] == pytest.approx(0.63, abs=0.1)
+    assert record["test"]["null"] is None
+    assert [c["name"] for c in record["classes"]] == ["ash", "birch", "cedar"]
+
+
+def test_columns_weights_and_groups_can_be_chosen(file, capsys):
+    arguments = ["--label", "label", "--probs", "proba_*", "--weight", "w", "--by", "region", "--resamples", "19"]
+    assert main(["evaluate", str(file), *arguments, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["settings"]["weighted"] is True
+    assert list(record["groups"]) == ["n", "s"]
+    assert main(["evaluate", str(file), *arguments]) == 0
+    assert "over-confident" in capsys.readouterr().out
+
+
+def test_report_writes_a_page(file, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["report", str(file), "--out", str(page), "--resamples", "19"]) == 0
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert "page.html" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_demo_runs_and_says_where_the_page_is(tmp_path, capsys):
+    page = tmp_path / "new" / "folder" / "report.html"
+    assert main(["demo", "--out", str(page), "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert page.stat().st_size > 10_000
+    assert "naive Bayes > ts" in out
+    assert "The page is at" in out
+
+
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["evaluate", "missing.csv"], 3, "missing.csv"),
+        (["evaluate"], 2, "FILE"),
+        (["evaluate", "{file}", "--label", "lable"], 2, "lable"),
+        (["evaluate", "{file}", "--resamples", "0"], 2, "n_resamples must be a whole number of at least 1"),
+        (["evaluate", "{file}", "--resamples", "many"], 2, "many"),
+        (["evaluate", "{file}", "--nonsense"], 2, "nonsense"),
+        (["evaluate", "{file}", "--by", "planet"], 2, "planet"),
+        (["report", "{file}", "--out", "{folder}"], 3, "is a folder"),
+        (["report", "{file}", "--out", "{folder}/no/where.html"], 3, "no"),
+        (["fly"], 2, "fly"),
+    ],
+    ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else "",
+)
+def test_mistakes_give_one_line_and_an_exit_code(arguments, code, words, file, tmp_path, capsys):
+    filled = [a.format(file=file, folder=tmp_path) for a in arguments]
+    assert main(filled) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("calibrant: ")
+    assert captured.err.count("\n") == 1
+    assert words in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_warnings_about_the_data_are_notes_of_one_line(file, capsys):
+    assert main(["evaluate", str(file), "--logits", "--probs", "proba_*", "--resamples", "9"]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert notes
+    assert all(note.startswith("calibrant: note: ") for note in notes)
+
+
+def test_version_and_help_answer_at_once():
+    for arguments, words in (
+        (["--version"], __version__),
+        (["--help"], "evaluate"),
+        (["evaluate", "--help"], "--probs"),
+    ):
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            result = command(*arguments)
+            times.append(time.perf_counter() - start)
+        assert result.returncode == 0
+        assert words in result.stdout
+        assert min(times) < 2.0  # The bar is 0.5 s on a quiet machine; nothing heavy is what makes it so.
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from calibrant.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "print(*sorted({m.partition('.')[0] for m in sys.modules} & "
+        "{'scipy', 'sklearn', 'numba', 'polars', 'pandas', 'matplotlib', 'torch', 'numpy'}), file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert set(result.stderr.split()) <= {"numpy"}
+
+
+def test_output_is_plain_text_of_eighty_columns_in_a_pipe(file):
+    result = command("evaluate", file, "--resamples", "19")
+    assert result.returncode == 0
+    assert "\x1b" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert result.stderr == ""
+
+
+def test_a_closed_pipe_is_no_error(file):
+    line = f"{sys.executable} -m calibrant.cli evaluate {file} --resamples 9 --json | head -n 1"
+    result = subprocess.run(line, shell=True, capture_output=True, text=True, check=True, timeout=60)  # noqa: S602
+    assert result.stdout == "{\n"
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("sent, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_stop_the_work_within_two_seconds(file, tmp_path, sent, code):
+    page = tmp_path / "page.html"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "calibrant.cli", "report", file, "--resamples", "100000000", "--out", page],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(4)
+    assert process.poll() is None
+    start = time.perf_counter()
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=10)
+    assert time.perf_counter() - start < 2
+    assert process.returncode == code
+    assert "Traceback" not in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["predictions.csv"]
+
+
+def test_hostile_class_names_are_printed_harmlessly(tmp_path):
+    names = ["\x1b[31mred", "new\nline", "<script>"]
+    p = calibrated(n=200)
+    path = tmp_path / "hostile.parquet"
+    columns = {f"proba_{name}": p.probs[:, c] for c, name in enumerate(names)}
+    pl.DataFrame(columns | {"label": [names[c] for c in p.labels], "g": [names[c] for c in p.labels]}).write_parquet(
+        path
+    )
+    result = command("evaluate", path, "--resamples", "19", "--by", "g")
+    assert result.returncode == 0
+    assert "\x1b" not in result.stdout

@@ -1,0 +1,85 @@
+"""The redraw test."""
+
+import numpy as np
+import pytest
+
+from calibrant import InputError, Predictions
+from calibrant.hypotest import TESTS, ConsistencyTest
+from calibrant.metrics import ECE, METRICS, Brier
+from calibrant.resampling import redraw_labels
+from simulate import calibrated, sharpened
+
+
+def test_level_holds_on_calibrated_data():
+    """1000 calibrated data sets of 40 rows: rejections at 0.05 within 3.9 binomial standard errors of 50."""
+    test = ConsistencyTest(ECE(), n_resamples=99)
+    rejected = sum(test(calibrated(n=40, seed=s), rng=s).pvalue <= 0.05 for s in range(1000))
+    assert abs(rejected - 50) < 3.9 * np.sqrt(1000 * 0.05 * 0.95)
+
+
+def test_pvalues_are_uniform_where_the_statistic_has_no_ties():
+    """With the Brier score ties have probability 0, so (b + 1)/(B + 1) is uniform on its grid."""
+    from scipy.stats import chisquare
+
+    test = ConsistencyTest(Brier(), n_resamples=19)
+    pvalues = [test(calibrated(n=15, seed=s), rng=s + 10_000).pvalue for s in range(2000)]
+    counts = np.bincount(np.round(np.array(pvalues) * 20).astype(int) - 1, minlength=20)
+    assert chisquare(counts).pvalue > 1e-4
+
+
+def test_overconfidence_is_found():
+    p = sharpened(calibrated(n=1000), 0.5)
+    result = ConsistencyTest(n_resamples=199)(p, rng=0)
+    assert result.pvalue == 1 / 200
+    assert result.statistic == ECE()(p)
+
+
+def test_the_seed_decides_and_blocks_do_not(monkeypatch):
+    p = calibrated(n=100)
+    whole = ConsistencyTest(n_resamples=50)(p, rng=3)
+    monkeypatch.setattr("calibrant.resampling.BLOCK_CELLS", 700)
+    blocks = ConsistencyTest(n_resamples=50)(p, rng=3)
+    assert np.array_equal(whole.null, blocks.null)
+    assert not np.array_equal(whole.null, ConsistencyTest(n_resamples=50)(p, rng=4).null)
+
+
+def test_labels_are_drawn_with_the_predicted_probabilities():
+    p = Predictions([[0.2, 0.5, 0.3]] * 3, [0, 1, 2])
+    (labels,) = redraw_labels(p, 40_000, np.random.default_rng(0))
+    share = np.bincount(labels[0], minlength=3) / 40_000
+    assert np.abs(share - [0.2, 0.5, 0.3]).max() < 4 * np.sqrt(0.25 / 40_000)
+
+
+def test_impossible_classes_are_never_drawn():
+    p = Predictions([[0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [0.2, 0.2, 0.6]], [1, 0, 2])
+    (labels,) = redraw_labels(p, 5000, np.random.default_rng(0))
+    assert set(labels[0]) == {1}
+    assert set(labels[1]) == {0, 2}
+
+
+def test_progress_is_told():
+    seen = []
+    ConsistencyTest(n_resamples=30)(calibrated(), rng=0, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (30, 30)
+
+
+@pytest.mark.parametrize("metric", [m for m in METRICS.values() if m.better == "lower"], ids=repr)
+def test_any_metric_serves(metric):
+    assert 0 < ConsistencyTest(metric, 9)(calibrated(n=60), rng=0).pvalue <= 1
+
+
+@pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
+def test_every_test_accepts_calibrated_and_rejects_blatantly_wrong_data(test):
+    assert test(calibrated(n=500), rng=0).pvalue > 0.01
+    assert test(sharpened(calibrated(n=500), 0.1), rng=0).pvalue < 0.01
+
+
+@pytest.mark.parametrize("n_resamples", [0, -1, 2.5, "9", True])
+def test_a_bad_number_of_redraws_is_refused(n_resamples):
+    with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1"):
+        ConsistencyTest(n_resamples=n_resamples)
+
+
+def test_a_number_is_not_a_metric():
+    with pytest.raises(TypeError, match="metric must be a Metric"):
+        ConsistencyTest(metric=3)

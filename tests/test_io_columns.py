@@ -1,0 +1,130 @@
+"""Which columns are read, and how labels and classes are matched."""
+
+import polars as pl
+import pytest
+
+from calibrant import InputError
+from calibrant.io import read_predictions
+
+ROWS = "0,.8,.2\n1,.4,.6\n"
+
+
+def write(folder, text):
+    path = folder / "data.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+@pytest.mark.parametrize("label", ["label", "labels", "target", "y", "y_true", "class", "ground_truth"])
+@pytest.mark.parametrize("prefix", ["proba_", "prob_", "p_"])
+def test_columns_are_found_by_their_usual_names(tmp_path, label, prefix):
+    p = read_predictions(write(tmp_path, f"{label},{prefix}0,{prefix}1\n{ROWS}"))
+    assert p.probs.tolist() == [[0.8, 0.2], [0.4, 0.6]]
+
+
+@pytest.mark.parametrize("name", ["proba", "prob", "probability", "p", "score"])
+@pytest.mark.parametrize("labels", ["01", ["False", "true"], ["0.0", "1.0"]])
+def test_a_single_column_is_the_probability_of_class_1(tmp_path, name, labels):
+    p = read_predictions(write(tmp_path, f"y,{name}\n{labels[0]},.25\n{labels[1]},.75\n"))
+    assert p.positive.tolist() == [0.25, 0.75]
+    assert p.labels.tolist() == [0, 1]
+
+
+def test_two_names_for_a_single_column_need_their_order(tmp_path):
+    path = write(tmp_path, "y,p\nsick,.25\nwell,.75\n")
+    with pytest.raises(InputError, match=r"classes="):
+        read_predictions(path)
+    p = read_predictions(path, classes=["well", "sick"])
+    assert p.labels.tolist() == [1, 0]
+    assert p.classes == ("well", "sick")
+
+
+def test_the_only_column_must_not_be_that_of_class_0(tmp_path):
+    with pytest.raises(InputError, match=r"'p_0' is the only probability column"):
+        read_predictions(write(tmp_path, "y,p_0\n0,.8\n"))
+
+
+def test_columns_are_sorted_naturally(tmp_path):
+    order = [10, 2, 0, 1, *range(3, 10)]
+    header = ",".join(f"p_{k}" for k in order)
+    cells = ",".join("1" if k == 10 else "0" for k in order)
+    with pytest.warns(match="fewer rows"):
+        p = read_predictions(write(tmp_path, f"y,{header}\n10,{cells}\n"))
+    assert p.classes == tuple(range(11))
+    assert p.probs[0].tolist() == [0] * 10 + [1]
+
+
+def test_integer_class_names_are_matched_by_value(tmp_path):
+    p = read_predictions(write(tmp_path, "y,p_7,p_3\n7,.8,.2\n3,.4,.6\n"))
+    assert p.classes == (3, 7)
+    assert p.probs.tolist() == [[0.2, 0.8], [0.6, 0.4]]
+    assert p.labels.tolist() == [1, 0]
+
+
+NAMED = "y,proba_dog,proba_cat\ndog,.8,.2\ncat,.4,.6\n"
+
+
+def test_names_are_matched_with_columns_whatever_their_order(tmp_path):
+    p = read_predictions(write(tmp_path, NAMED))
+    assert p.classes == ("cat", "dog")
+    assert p.probs.tolist() == [[0.2, 0.8], [0.6, 0.4]]
+    assert p.labels.tolist() == [1, 0]
+    q = read_predictions(write(tmp_path, NAMED), classes=["dog", "cat"])
+    assert q.classes == ("dog", "cat")
+    assert q.probs.tolist() == [[0.8, 0.2], [0.4, 0.6]]
+    assert q.labels.tolist() == [0, 1]
+
+
+def test_numbers_beside_named_columns_are_refused_when_their_order_is_a_guess(tmp_path):
+    numbered = NAMED.replace("\ndog", "\n0").replace("\ncat", "\n1")
+    with pytest.raises(InputError, match=r"not clear which column belongs to which class"):
+        read_predictions(write(tmp_path, numbered))
+    p = read_predictions(write(tmp_path, numbered), probs=["proba_dog", "proba_cat"])
+    assert p.labels.tolist() == [0, 1]
+    assert p.probs.tolist() == [[0.8, 0.2], [0.4, 0.6]]
+    alphabetical = numbered.replace("dog", "zebra").replace("cat", "zoo")
+    assert read_predictions(write(tmp_path, alphabetical)).classes == ("zebra", "zoo")
+
+
+def test_new_names_for_columns_need_columns_in_order(tmp_path):
+    with pytest.raises(InputError, match=r"not clear which column"):
+        read_predictions(write(tmp_path, NAMED), classes=["a", "b"])
+    with pytest.raises(InputError, match=r"no probability column for class 'dgo'. Did you mean 'dog'"):
+        read_predictions(write(tmp_path, NAMED), classes=["cat", "dgo"])
+    with pytest.raises(InputError, match=r"3 classes and 2 columns"):
+        read_predictions(write(tmp_path, NAMED), classes=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("columns", [("False", "True"), ("True", "False")])
+def test_booleans_are_matched_with_columns_of_that_name(tmp_path, columns):
+    table = pl.DataFrame({"y": [True, False], f"p_{columns[0]}": [0.9, 0.3], f"p_{columns[1]}": [0.1, 0.7]})
+    table.write_parquet(tmp_path / "a.parquet")
+    p = read_predictions(tmp_path / "a.parquet")
+    assert [p.classes[k] for k in p.labels] == ["True", "False"]
+    assert p.probs[:, p.classes.index(columns[0])].tolist() == [0.9, 0.3]
+
+
+def test_patterns_lists_and_exotic_names_choose_columns(tmp_path):
+    path = write(tmp_path, "t,^a.*$,*,ab,x[1],x[2]\n1,.5,.1,.1,.3,.7\n0,.6,.2,.2,.9,.1\n")
+    assert read_predictions(path, label="t", probs=["x[1]", "x[2]"]).positive.tolist() == [0.7, 0.1]
+    assert read_predictions(path, label="t", probs="x?[12]?").positive.tolist() == [0.7, 0.1]
+    assert read_predictions(path, label="t", probs="^a.*$").positive.tolist() == [0.5, 0.6]
+    assert read_predictions(path, label="t", probs="*").positive.tolist() == [0.1, 0.2]
+    with pytest.raises(InputError, match=r"'ab' is asked for twice"):
+        read_predictions(path, label="t", probs=["ab", "a*"])
+
+
+def test_weights_are_read(tmp_path):
+    p = read_predictions(write(tmp_path, "w,y,p_0,p_1\n2,0,.8,.2\n.5,1,.4,.6\n"), weight="w")
+    assert p.weights.tolist() == [2, 0.5]
+
+
+def test_logits_are_read_only_when_asked_for(tmp_path):
+    path = write(tmp_path, "y,p_0,p_1,logit_0,logit_1\n0,.5,.5,0,0\n1,.5,.5,0,1e3\n")
+    assert read_predictions(path).positive.tolist() == [0.5, 0.5]
+    assert read_predictions(path, logits=True).positive.tolist() == [0.5, 1]
+    path = write(tmp_path, "y,logit_0,logit_1\n0,3,-1\n")
+    with pytest.raises(InputError, match=r"logits=True"):
+        read_predictions(path)
+    with pytest.raises(InputError, match=r"renormalise"):
+        read_predictions(path, logits=True, renormalise=True)

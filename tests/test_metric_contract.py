@@ -1,0 +1,142 @@
+"""What every row of METRICS promises, guided by the metadata on its class."""
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from calibrant import Predictions
+from calibrant.binning import Binning, Bins, EqualMass
+from calibrant.metrics import METRICS
+from simulate import calibrated, sharpened
+
+every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+calibration_metric = pytest.mark.parametrize(
+    "metric", [pytest.param(m, id=k) for k, m in METRICS.items() if m.measures == "calibration"]
+)
+frequency_metric = pytest.mark.parametrize(
+    "metric", [pytest.param(m, id=k) for k, m in METRICS.items() if m.weights == "frequency"]
+)
+every_size = pytest.mark.parametrize("k", [2, 3, 10])
+
+
+def weighted(predictions, seed=5):
+    weights = np.random.default_rng(seed).integers(0, 4, predictions.n_samples)
+    return Predictions(predictions.probs, predictions.labels, weights), weights
+
+
+@dataclass(frozen=True)
+class FixedEdges(Binning):
+    """Bins that do not depend on the data."""
+
+    edges: tuple[float, ...]
+
+    def cut(self, values, weights):
+        edges = np.array(self.edges)
+        return Bins(np.searchsorted(edges[1:-1], values, side="left"), edges[:-1], edges[1:])
+
+
+def with_fixed_bins(metric, predictions):
+    """Replace bins that depend on weights by those of the data: over replicates they stay fixed."""
+    if not isinstance(getattr(metric, "bins", None), EqualMass):
+        return metric
+    view = metric.view(predictions)
+    cut = metric.bins.cut(view.positive, view.weights)
+    return replace(metric, bins=FixedEdges((*cut.lower.tolist(), 1.0)))
+
+
+@every_metric
+@every_size
+class TestEveryMetric:
+    def test_declares_how_it_behaves(self, metric, k):
+        assert metric.family in {"score", "binned", "kernel", "smooth", "rank"}
+        assert metric.accepts in {"any", "binary"}
+        assert metric.better in {"lower", "higher", "none"}
+        assert metric.measures in {"calibration", "accuracy", "both", "chance"}
+
+    def test_ignores_the_order_of_rows(self, metric, k):
+        p, _ = weighted(calibrated(k=k))
+        shuffled = p.take(np.random.default_rng(1).permutation(p.n_samples))
+        assert metric(shuffled) == pytest.approx(metric(p), rel=1e-12)
+
+    def test_ignores_the_order_of_classes(self, metric, k):
+        p = calibrated(k=k)
+        order = np.random.default_rng(2).permutation(k)
+        permuted = Predictions(p.probs[:, order], np.argsort(order)[p.labels])
+        # Binary measures look at class 1, so swapping two classes swaps p and 1 - p: equal up to bin edges,
+        # which no value of this data lies on.
+        assert metric(permuted) == pytest.approx(metric(p), rel=1e-9)
+
+    def test_single_precision_agrees(self, metric, k):
+        p = calibrated(k=k)
+        single = Predictions(p.probs.astype(np.float32), p.labels)
+        assert metric(single) == pytest.approx(metric(p), abs=1e-5)
+
+    def test_changes_no_argument(self, metric, k):
+        source = calibrated(k=k)
+        probs, labels, weights = source.probs.copy(), source.labels.copy(), np.ones(source.n_samples)
+        p = Predictions(probs, labels, weights)
+        metric.estimate(p)
+        assert np.array_equal(probs, source.probs)
+        assert np.array_equal(labels, source.labels)
+        assert np.array_equal(weights, np.ones(source.n_samples))
+
+    def test_touches_no_global_state(self, metric, k):
+        p = calibrated(k=k)
+        state = np.random.get_state()[1].copy()  # noqa: NPY002 (the global generator is what must not move)
+        errors, filters = np.geterr(), warnings.filters.copy()
+        metric.estimate(p)
+        assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
+        assert np.geterr() == errors
+        assert warnings.filters == filters
+
+    def test_prepared_replicates_equal_reweighted_data(self, metric, k):
+        p = calibrated(n=200, k=k)
+        metric = with_fixed_bins(metric, p)
+        draws = np.random.default_rng(3).multinomial(200, np.full(200, 1 / 200), size=7).T.astype(float)
+        values = metric.prepare(p)(draws)
+        expected = [metric(Predictions(p.probs, p.labels, column)) for column in draws.T]
+        assert values == pytest.approx(expected, rel=1e-10)
+
+    def test_prepared_labels_equal_relabelled_data(self, metric, k):
+        p, weights = weighted(calibrated(n=200, k=k))
+        draws = np.random.default_rng(4).integers(0, k, (200, 6))
+        values = metric.prepare_labels(p)(draws)
+        expected = [metric(Predictions(p.probs, column, weights)) for column in draws.T]
+        assert values == pytest.approx(expected, rel=1e-10)
+
+    def test_one_row_gives_a_number(self, metric, k):
+        p = calibrated(n=300, k=k).take([7])
+        assert np.isfinite(metric(p))
+
+
+@frequency_metric
+@every_size
+def test_integer_weights_equal_copies_of_rows(metric, k):
+    p, weights = weighted(calibrated(k=k))
+    copies = p.take(np.repeat(np.arange(p.n_samples), weights))
+    assert metric(p) == pytest.approx(metric(Predictions(copies.probs, copies.labels)), rel=1e-10)
+
+
+@every_metric
+def test_one_column_equals_two(metric):
+    p = calibrated(k=2)
+    assert metric(Predictions(p.probs[:, 1], p.labels)) == pytest.approx(metric(p), rel=1e-12)
+
+
+@calibration_metric
+@every_size
+def test_grows_when_predictions_are_sharpened_away_from_the_truth(metric, k):
+    p = calibrated(n=4000, k=k)
+    values = [metric(sharpened(p, temperature)) for temperature in (1.0, 0.6, 0.3)]
+    assert values[0] < values[1] < values[2]
+
+
+@every_metric
+def test_repr_rebuilds_the_metric(metric):
+    import calibrant.binning
+    import calibrant.metrics
+
+    names = {**vars(calibrant.metrics), **vars(calibrant.binning), "inf": np.inf}
+    assert eval(repr(metric), names) == metric  # noqa: S307 (our own repr)

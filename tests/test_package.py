@@ -1,0 +1,81 @@
+"""The package as a whole: light to import, documented, one version."""
+
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+import calibrant
+
+
+def run(code, *flags):
+    return subprocess.run(
+        [sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+def modules():
+    yield calibrant
+    for info in pkgutil.walk_packages(calibrant.__path__, "calibrant."):
+        if not info.name.endswith("__main__"):
+            yield importlib.import_module(info.name)
+
+
+def public_objects():
+    for module in modules():
+        yield pytest.param(module, id=module.__name__)
+        for name, value in vars(module).items():
+            own = getattr(value, "__module__", None) == module.__name__
+            if name.startswith("_") or not own or not (inspect.isclass(value) or inspect.isfunction(value)):
+                continue
+            yield pytest.param(value, id=f"{module.__name__}.{name}")
+            if inspect.isclass(value):
+                for member, function in vars(value).items():
+                    if not member.startswith("_") and (inspect.isfunction(function) or isinstance(function, property)):
+                        yield pytest.param(function, id=f"{module.__name__}.{name}.{member}")
+
+
+@pytest.mark.parametrize("thing", list(public_objects()))
+def test_every_public_name_is_documented(thing):
+    assert thing.__doc__
+    assert thing.__doc__.strip()
+
+
+def test_every_promised_name_can_be_imported():
+    for name in calibrant.__all__:
+        assert getattr(calibrant, name) is not None
+    assert set(calibrant.__all__) <= set(dir(calibrant))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = calibrant.nonsense
+
+
+def test_the_version_has_one_source():
+    assert version("calibrant") == calibrant.__version__
+
+
+def test_import_is_light():
+    """`import calibrant` costs under 0.3 s beyond NumPy, because it loads nothing heavy."""
+    loaded = run("import sys, numpy; a = set(sys.modules); import calibrant; print(*(set(sys.modules) - a))").split()
+    heavy = {"scipy", "sklearn", "numba", "narwhals", "polars", "pandas", "pyarrow", "torch", "rich", "cyclopts"}
+    assert not heavy & {name.partition(".")[0] for name in loaded}
+    seconds = float(
+        run("import numpy, time; t = time.perf_counter(); import calibrant; print(time.perf_counter() - t)").strip()
+    )
+    assert seconds < 0.3
+
+
+def test_results_do_not_depend_on_hash_seed_or_optimisation():
+    code = (
+        "import numpy as np; from calibrant import Predictions, assess;"
+        "r = np.random.default_rng(0); P = r.dirichlet(np.ones(3), 200);"
+        "a = assess(Predictions(P, r.integers(0, 3, 200)), n_resamples=19, rng=0);"
+        "print(a.verdict.pvalue, [e.value for e in a.metrics.values()])"
+    )
+    assert run(code) == run(code, "-O", "-W", "error")

@@ -1,0 +1,52 @@
+"""The README says what is true: its Python runs, and its commands exist and work."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant.cli import main
+from simulate import calibrated
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL)
+PYTHON = next(code for language, code in BLOCKS if language == "python")
+COMMANDS = [
+    line.split("#")[0].strip() for _, code in BLOCKS for line in code.splitlines() if line.startswith("calibrant ")
+]
+
+
+def test_the_python_runs_and_says_what_it_promises(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(PYTHON, {})  # noqa: S102 (our own README)
+    assert capsys.readouterr().out.startswith("Over-confident")
+    assert Path("report.html").stat().st_size > 10_000
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The files that the commands of the README read."""
+    monkeypatch.chdir(tmp_path)
+    p, binary = calibrated(n=300), calibrated(n=300, k=2)
+    columns = {f"proba_{c}": p.probs[:, c] for c in range(3)}
+    frame = pl.DataFrame(columns | {"label": p.labels, "y": p.labels, "w": np.ones(300), "region": ["n", "s"] * 150})
+    frame.drop("y").write_csv("predictions.csv")
+    frame.write_parquet("scores.parquet")
+    pl.DataFrame({"score": binary.positive, "clicked": binary.labels}).write_csv("binary.csv")
+    votes = pl.DataFrame({name: np.round(values * 100) for name, values in columns.items()} | {"label": p.labels})
+    votes.write_csv("votes.csv")
+    np.savez("logits.npz", logits=p.log_probs, y=p.labels)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_works(command, files, capsys):
+    _, *arguments = shlex.split(command)
+    assert main(arguments) == 0
+    assert capsys.readouterr().out
+
+
+def test_there_are_about_ten_commands():
+    assert 9 <= len(COMMANDS) <= 12
