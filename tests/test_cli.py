@@ -64,6 +64,14 @@ def test_columns_weights_and_groups_can_be_chosen(file, capsys):
     assert "over-confident" in capsys.readouterr().out
 
 
+def test_classes_can_be_named(tmp_path, capsys):
+    p = calibrated(n=300, k=2)
+    path = tmp_path / "binary.csv"
+    pl.DataFrame({"score": p.positive, "label": np.array(["ham", "spam"])[p.labels]}).write_csv(path)
+    assert main(["evaluate", str(path), "--classes", "ham,spam", "--resamples", "19", "--json"]) == 0
+    assert [c["name"] for c in json.loads(capsys.readouterr().out)["classes"]] == ["ham", "spam"]
+
+
 def test_report_writes_a_page(file, tmp_path, capsys):
     page = tmp_path / "page.html"
     assert main(["report", str(file), "--out", str(page), "--resamples", "19"]) == 0

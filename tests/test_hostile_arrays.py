@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from calibrant import InputError
-from calibrant.io import limits, read_predictions
+from calibrant.io import limits, read_column, read_predictions
 from io_cases import WRITERS, failure, probabilities
 
 PARQUET_TROUBLE = {
@@ -186,3 +186,31 @@ def test_text_in_arrays_that_is_no_text_is_refused(tmp_path):
     assert "text that is damaged" in failure(path, classes=["A", "B"])
     np.savez(path, probs=np.full((2, 2), 0.5), labels=np.array([b"\xff", b"A"]))
     assert "not UTF-8" in failure(path, classes=["A", "B"])
+
+
+def test_arrays_of_the_wrong_kind_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    probs, labels = probabilities()
+    np.savez("a.npz", probs=probs, labels=labels, complex=probs + 1j)
+    np.save("probs.npy", probs)
+    np.save("labels.npy", labels)
+    np.save("fields.npy", np.zeros(2, dtype=[("a", "f8")]))
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    for path, options, expected in [
+        ("a.npz", {"probs": "complex"}, "must hold numbers, booleans or text, but its type is <c16"),
+        ("a.npz", {"probs": ["probs", "labels"]}, "probs must name one array"),
+        ("a.npz", {"label": "probs"}, "one-hot labels must have exactly one 1"),
+        ("a.npz", {"probs": "labels"}, "row"),
+        ("probs.npy", {"label": "labels.npy", "probs": "x"}, "leave out probs="),
+        ("probs.npy", {"label": "labels.npy", "weight": "w"}, "'w' must be the path of an .npy file"),
+        ("probs.npy", {"label": "fields.npy"}, "fields.npy must hold one array"),
+        ("fields.npy", {}, "no column named label"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            read_predictions(path, **options)
+        assert expected in str(caught.value)
+    with pytest.raises(InputError, match=r"one entry a row, but has shape \(60, 3\)"):
+        read_column("a.npz", "probs")
+    assert "version" in failure(tmp_path / "v.npy", b"\x93NUMPY\x09\x00" + bytes(100))
+    archive("torch.npz", [("archive/data.pkl", b"")])
+    assert "looks like a PyTorch file" in failure(tmp_path / "torch.npz")

@@ -1,8 +1,10 @@
 """Files that are wrong by accident or by intent: one clear line, never a crash, a hang or a wrong number."""
 
+import errno
 import gzip
 import io
 import os
+import re
 import warnings
 
 import numpy as np
@@ -10,7 +12,8 @@ import polars as pl
 import pytest
 
 from calibrant import DataWarning, InputError
-from calibrant.io import limits, printable, read_column, read_predictions
+from calibrant.io import limits, read_column, read_predictions
+from calibrant.io.sniff import OpenFile
 from io_cases import WRITERS, failure, nested, probabilities
 
 HEADER = "label,proba_0,proba_1\n"
@@ -51,6 +54,7 @@ TEXT_TROUBLE = {
         "line 5, column 'p_0': 'z' is not a number",
     ),
     "duplicated header": ("label,p_0,p_0\n" + GOOD, "line 1: the column 'p_0' occurs twice"),
+    "no header, twice the same": ("0,.5,.5\n1,.5,.5\n", "occurs twice in the header. The first line must name"),
     "no header": ("0,.25,.75\n1,.5,.5\n", "The first line must name the columns"),
     "open quote": ("x," + HEADER + 'a,0,.8,.2\n"b,1,.4,.6\nc,1,.4,.6\n', "line 3: a quotation mark on this line"),
     "stray quote": (
@@ -151,6 +155,19 @@ def test_devices_loops_and_impossible_names_are_refused(tmp_path):
         failure(path, error=OSError)
 
 
+@pytest.mark.parametrize("error", [PermissionError(errno.EACCES, "Permission denied"), OSError(errno.EIO, "I/O error")])
+@pytest.mark.parametrize("call", ["open", "read"])
+def test_errors_of_the_system_are_told_in_one_line(tmp_path, monkeypatch, error, call):
+    (tmp_path / "a.csv").write_text(HEADER + GOOD)
+
+    def fail(*args):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail) if call == "open" else patch.setattr(OpenFile, "check_unchanged", fail)
+        assert re.search(r"cannot be (opened|read): ", failure(tmp_path / "a.csv", error=OSError))
+
+
 def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text(HEADER + GOOD * 100)
@@ -209,26 +226,6 @@ def test_hostile_cells_and_columns_are_shown_harmlessly(tmp_path):
     with pytest.raises(InputError) as caught:
         read_column(path, red)
     assert str(caught.value).isprintable()
-
-
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("plain é 漢字 😀", "plain é 漢字 😀"),
-        ("a\nb\r\tc", r"a\nb\r\tc"),
-        ("\x1b[0m\x00", r"\x1b[0m\x00"),
-        ("\u202e\u200b\u2028\ufeff", r"\u202e\u200b\u2028\ufeff"),
-        (os.fsdecode(b"\xff"), r"\xff"),
-        (b"bytes", "bytes"),
-    ],
-)
-def test_printable_escapes_what_disturbs_and_nothing_else(text, expected):
-    assert printable(text) == expected
-
-
-def test_printable_cuts_what_is_too_long():
-    assert printable("abcdef", limit=4) == "abc…"
-    assert printable("abcd", limit=4) == "abcd"
 
 
 @pytest.mark.parametrize("name", WRITERS)

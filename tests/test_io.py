@@ -1,6 +1,7 @@
 """Reading predictions from every format, without holding much more than the result."""
 
 import gzip
+import os
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from calibrant import InputError
-from calibrant.io import column_names, limits, read_column, read_predictions
+from calibrant.io import column_names, limits, printable, read_column, read_predictions
 from io_cases import N_CLASSES, N_ROWS, WRITERS, frame, probabilities
 
 ROWS = "0,.8,.2\n1,.4,.6\n"
@@ -206,3 +207,23 @@ def test_polars_is_needed_for_tables_only(tmp_path, monkeypatch):
 def test_importing_the_package_does_not_import_polars():
     code = "import sys, calibrant.io; sys.exit('polars' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("plain é 漢字 😀", "plain é 漢字 😀"),
+        ("a\nb\r\tc", r"a\nb\r\tc"),
+        ("\x1b[0m\x00", r"\x1b[0m\x00"),
+        ("\u202e\u200b\u2028\ufeff", r"\u202e\u200b\u2028\ufeff"),
+        (os.fsdecode(b"\xff"), r"\xff"),
+        (b"bytes", "bytes"),
+    ],
+)
+def test_printable_escapes_what_disturbs_and_nothing_else(text, expected):
+    assert printable(text) == expected
+
+
+def test_printable_cuts_what_is_too_long():
+    assert printable("abcdef", limit=4) == "abc…"
+    assert printable("abcd", limit=4) == "abcd"

@@ -1,10 +1,13 @@
 """Which columns are read, and how labels and classes are matched."""
 
+from datetime import date
+
+import numpy as np
 import polars as pl
 import pytest
 
 from calibrant import InputError
-from calibrant.io import read_predictions
+from calibrant.io import read_column, read_predictions
 
 ROWS = "0,.8,.2\n1,.4,.6\n"
 
@@ -128,3 +131,43 @@ def test_logits_are_read_only_when_asked_for(tmp_path):
         read_predictions(path)
     with pytest.raises(InputError, match=r"renormalise"):
         read_predictions(path, logits=True, renormalise=True)
+
+
+def test_new_names_are_given_to_columns_in_their_order(tmp_path):
+    p = read_predictions(write(tmp_path, f"y,p_0,p_1\n{ROWS}"), classes=["no", "yes"])
+    assert p.classes == ("no", "yes")
+    assert p.labels.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0], [False, True], pl.Series([0, 1], dtype=pl.UInt8)])
+def test_labels_of_any_numeric_type_are_read(tmp_path, labels):
+    pl.DataFrame({"y": labels, "p": [0.2, 0.9]}).write_parquet(tmp_path / "a.parquet")
+    assert read_predictions(tmp_path / "a.parquet").labels.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(["dog", "cat"])])
+def test_categories_are_read_as_names_and_not_as_codes(tmp_path, dtype):
+    table = pl.DataFrame({"y": ["dog", "cat"], "p_cat": [0.1, 0.7], "p_dog": [0.9, 0.3]})
+    table.with_columns(pl.col("y").cast(dtype)).write_parquet(tmp_path / "a.parquet")
+    assert read_predictions(tmp_path / "a.parquet").labels.tolist() == [1, 0]
+
+
+def test_a_column_of_lists_stands_alone(tmp_path):
+    table = pl.DataFrame({"y": [0], "p_a": [[0.5, 0.5]], "p_b": [0.5]})
+    table.write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"'p_a' holds a whole row of probabilities in each cell"):
+        read_predictions(tmp_path / "a.parquet")
+
+
+def test_patterns_must_be_text(tmp_path):
+    for probs in ([], [0, 1]):
+        with pytest.raises(TypeError, match="probs must be a column name"):
+            read_predictions(write(tmp_path, f"y,p_0,p_1\n{ROWS}"), probs=probs)
+
+
+def test_dates_and_single_columns_are_read_as_they_are(tmp_path):
+    days = [date(2026, 11, 1), None]
+    pl.DataFrame({"day": days, "n": [1, None]}).write_ipc(tmp_path / "a.arrow")
+    assert read_column(tmp_path / "a.arrow", "day").tolist() == days
+    assert np.isnan(read_column(tmp_path / "a.arrow", "n")).tolist() == [False, True]
+    assert read_column(write(tmp_path, "only\n\nx\n\ny\n"), "only").tolist() == ["x", "y"]

@@ -19,6 +19,9 @@ class Options:
     probs: Annotated[
         str | None, Parameter(help="Columns of the probabilities: a pattern like 'proba_*', or names with commas.")
     ] = None
+    classes: Annotated[str | None, Parameter(help="Names of the classes in the order of the columns, with commas.")] = (
+        None
+    )
     weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
     logits: Annotated[bool, Parameter(help="The columns hold logits, not probabilities.")] = False
     renormalise: Annotated[bool, Parameter(help="Accept rows that do not sum to 1.")] = False
@@ -37,6 +40,7 @@ class Options:
             file,
             label=self.label,
             probs=self.probs.split(",") if self.probs else None,
+            classes=self.classes.split(",") if self.classes else None,
             weight=self.weight,
             logits=self.logits,
             renormalise=self.renormalise,

@@ -14,7 +14,7 @@ from calibrant.io.text import damaged
 from calibrant.io.values import check_size
 
 _MAX_DEPTH = 32
-_HEADER_BYTES = (4096, 2**20)
+_USUAL_BYTES, _MOST_BYTES = 4096, 2**20
 """How much is read to find a page header: a little, and more if that was not enough."""
 
 
@@ -71,15 +71,16 @@ def _pages(file: OpenFile, position: int) -> Iterator[dict[int, Any]]:
 
 
 def _page_header(file: OpenFile, position: int) -> tuple[dict[int, Any], int]:
-    for attempt in _HEADER_BYTES:
-        file.handle.seek(position)
-        thrift = _Thrift(file.handle.read(attempt))
-        try:
-            return thrift.structure(), thrift.position
-        except IndexError:
-            if attempt == _HEADER_BYTES[-1]:
-                raise
-    raise IndexError
+    try:
+        return _structure_at(file, position, _USUAL_BYTES)
+    except IndexError:  # Statistics in the header can be long.
+        return _structure_at(file, position, _MOST_BYTES)
+
+
+def _structure_at(file: OpenFile, position: int, length: int) -> tuple[dict[int, Any], int]:
+    file.handle.seek(position)
+    thrift = _Thrift(file.handle.read(length))
+    return thrift.structure(), thrift.position
 
 
 class _Thrift:
