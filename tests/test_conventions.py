@@ -9,7 +9,8 @@ from sklearn.calibration import calibration_curve
 from torchmetrics.functional.classification import binary_calibration_error, multiclass_calibration_error
 
 from calibrant import Predictions, reliability_curve
-from calibrant.binning import EqualMass, EqualWidth, _torch_edges
+from calibrant.binning import EqualMass, EqualWidth
+from calibrant.binning.interval import _torch_edges
 from calibrant.metrics import ECE
 from simulate import calibrated
 

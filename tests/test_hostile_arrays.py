@@ -214,3 +214,10 @@ def test_arrays_of_the_wrong_kind_are_refused(tmp_path, monkeypatch):
     assert "version" in failure(tmp_path / "v.npy", b"\x93NUMPY\x09\x00" + bytes(100))
     archive("torch.npz", [("archive/data.pkl", b"")])
     assert "looks like a PyTorch file" in failure(tmp_path / "torch.npz")
+
+
+def test_104_a_structured_field_of_several_numbers_must_stand_alone(tmp_path):
+    data = np.zeros(4, dtype=[("p_0", float, (2, 2)), ("p_1", float), ("label", int)])
+    np.save(tmp_path / "nested.npy", data)
+    with pytest.raises(InputError, match="must be the only one"):
+        read_predictions(tmp_path / "nested.npy", probs="p_*")

@@ -78,6 +78,7 @@ def test_views_agree_with_their_slow_definition(p):
     np.testing.assert_array_equal(p.residuals, onehot - p.probs)
 
 
+@pytest.mark.filterwarnings("ignore:the median distance:calibrant.DataWarning")
 @always_the_same
 @given(arrays(float, st.integers(1, 12), elements=st.floats(0, 1)), st.data())
 def test_two_classes_are_the_same_in_every_shape(positive, data):
@@ -88,7 +89,8 @@ def test_two_classes_are_the_same_in_every_shape(positive, data):
     np.testing.assert_array_equal(flat.positive, column.positive)
     np.testing.assert_array_equal(flat.positive, both.positive)
     for metric in METRICS.values():
-        assert metric(both) == pytest.approx(metric(flat), rel=1e-12, abs=1e-12)
+        if len(positive) >= metric.least_rows:
+            assert metric(both) == pytest.approx(metric(flat), rel=1e-12, abs=1e-12)
 
 
 def test_arrays_are_read_only_in_views_too():

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from calibrant._convert import InputError
     from calibrant.assess import assess
     from calibrant.curves import reliability_curve
-    from calibrant.io import read_predictions
+    from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
+    from calibrant.io import read_forecasts, read_predictions
     from calibrant.predictions import Predictions
     from calibrant.report import render_html
     from calibrant.results import as_record, to_frame
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "DataWarning": "_checks",
+    "Forecasts": "forecasts",
     "InputError": "_convert",
+    "Laplace": "forecasts",
+    "Mixture": "forecasts",
+    "MvNormal": "forecasts",
+    "Normal": "forecasts",
     "Predictions": "predictions",
+    "Samples": "forecasts",
     "as_record": "results",
     "assess": "assess",
+    "read_forecasts": "io",
     "read_predictions": "io",
     "reliability_curve": "curves",
     "render_html": "report",
@@ -31,10 +39,17 @@ _HOMES = {
 
 __all__ = [
     "DataWarning",
+    "Forecasts",
     "InputError",
+    "Laplace",
+    "Mixture",
+    "MvNormal",
+    "Normal",
     "Predictions",
+    "Samples",
     "as_record",
     "assess",
+    "read_forecasts",
     "read_predictions",
     "reliability_curve",
     "render_html",

@@ -48,7 +48,7 @@ def assess(
 
     Examples
     --------
-    >>> p = Predictions([0.9] * 40, labels=[0, 1] * 20)
+    >>> p = Predictions([0.9, 0.95] * 20, labels=[0, 1] * 20)
     >>> assess(p, n_resamples=99, rng=0).verdict.code
     'over-confident'
     """
@@ -73,12 +73,15 @@ def assess(
 
 
 def _assemble(predictions: Predictions, name: str, metrics: Mapping[str, Metric], test: TestResult) -> Assessment:
+    n_weighted = int((predictions.weights > 0).sum())
     return Assessment(
         name=name,
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
         verdict=judge(predictions, test),
-        metrics={key: metric.estimate(predictions) for key, metric in metrics.items()},
+        metrics={
+            key: metric.estimate(predictions) for key, metric in metrics.items() if metric.least_rows <= n_weighted
+        },
         test=test,
         curve=reliability_curve(predictions),
         classes=tuple(_summarise(predictions, c) for c in range(predictions.n_classes)),

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
-from calibrant.binning import Binning, Bins, EqualWidth
+from calibrant.binning import Binning, Cells, EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.results import ReliabilityCurve
 
 
-def bin_totals(bins: Bins, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
+def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
     """Return the map from columns W, (n, B), to the sums of values * W in every bin, (n_bins, B)."""
     from scipy.sparse import csr_array
 

@@ -42,7 +42,7 @@ def demo(*, out: Path = Path("demo/report.html"), seed: int = 0, json: bool = Fa
         show.print_heading(name)
         show.print_verdict(assessment)
     show.print_heading("All numbers, on rows that neither the models nor the fixes have seen")
-    show.print_metrics(assessments)
+    show.print_estimates({name: assessment.metrics for name, assessment in assessments.items()})
     show.print_path("page", out)
 
 

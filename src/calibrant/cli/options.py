@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from calibrant.forecasts import Forecasts
     from calibrant.results import Assessment
 
 
@@ -15,11 +16,18 @@ if TYPE_CHECKING:
 class Options:
     """Which columns to read, and how to judge them."""
 
-    label: Annotated[str | None, Parameter(help="Column (or key) of the observed labels.")] = None
+    label: Annotated[
+        str | None, Parameter(help="Column (or key) of the observed labels, or of the values that were forecast.")
+    ] = None
     probs: Annotated[
         str | None, Parameter(help="Columns of the probabilities: a pattern like 'proba_*', or names with commas.")
     ] = None
     classes: Annotated[str | None, Parameter(help="Names of the classes in the order of the columns, with commas.")] = (
+        None
+    )
+    mean: Annotated[str | None, Parameter(help="Forecasts: column of the predicted means.")] = None
+    sd: Annotated[str | None, Parameter(help="Forecasts: column of the predicted standard deviations.")] = None
+    draws: Annotated[str | None, Parameter(help="Forecasts: columns of the members of an ensemble, like 'draw_*'.")] = (
         None
     )
     weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
@@ -29,6 +37,18 @@ class Options:
     resamples: Annotated[int, Parameter(help="Redraws of the labels in the test behind the verdict.")] = 999
     seed: Annotated[int, Parameter(help="Seed of the redraws.")] = 0
     quiet: Annotated[bool, Parameter(help="Show no progress.")] = False
+
+    @property
+    def are_forecasts(self) -> bool:
+        """Whether the options speak of predictive distributions rather than of classes."""
+        return any(option is not None for option in (self.mean, self.sd, self.draws))
+
+    def forecasts(self, file: Path) -> "Forecasts":
+        """Read predictive distributions."""
+        from calibrant.io import read_forecasts
+
+        draws = self.draws.split(",") if self.draws else None
+        return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)
 
     def assess(self, file: Path) -> "Assessment":
         """Read the file and assess what it holds."""

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant.io import printable
-from calibrant.results import Assessment, as_record
+from calibrant.results import Assessment, Estimate, as_record
 
 SYMBOLS = {"consistent": "✓", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
 
@@ -52,15 +52,15 @@ def print_verdict(assessment: Assessment, *, console: Console | None = None) -> 
     console.print(Text(printable(verdict.explanation)))
 
 
-def print_metrics(assessments: Mapping[str, Assessment], *, console: Console | None = None) -> None:
-    """Print a table with a row for each metric and a column for each assessment."""
+def print_estimates(columns: Mapping[str, Mapping[str, Estimate]], *, console: Console | None = None) -> None:
+    """Print a table with a row for each metric and a column for each set of predictions."""
     console = console or Console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
-    for name in assessments:
+    for name in columns:
         table.add_column(Text(printable(name)), justify="right")
-    for metric in next(iter(assessments.values())).metrics:
-        table.add_row(metric, *(number(a.metrics[metric].value) for a in assessments.values()))
+    for metric in next(iter(columns.values())):
+        table.add_row(metric, *(number(column[metric].value) for column in columns.values()))
     console.print(table)
 
 

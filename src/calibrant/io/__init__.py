@@ -1,5 +1,6 @@
-"""Files: predictions in, results out."""
+"""Files: predictions and forecasts in, results out."""
 
+from calibrant.io.forecasts import read_forecasts
 from calibrant.io.read import column_names, read_column, read_predictions
 from calibrant.io.text import printable
 from calibrant.io.write import check_writable, write_atomically, write_text
@@ -9,6 +10,7 @@ __all__ = [
     "column_names",
     "printable",
     "read_column",
+    "read_forecasts",
     "read_predictions",
     "write_atomically",
     "write_text",

@@ -61,7 +61,15 @@ class ArrayFile(ABC):
 
     def _side_by_side(self, names: Sequence[str]) -> NDArray[Any]:
         arrays = [self.get(name) for name in names]
-        return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+        if len(arrays) == 1:
+            return arrays[0]
+        wide = next((name for name, array in zip(names, arrays, strict=True) if array.ndim != 1), None)
+        if wide is not None:
+            raise InputError(
+                f"{self.file.name}: {quoted(wide)} holds a whole row of probabilities in each entry, so it must be the "
+                "only one. Name it alone with probs=."
+            )
+        return np.column_stack(arrays)
 
 
 class Archive(ArrayFile):

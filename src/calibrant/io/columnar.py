@@ -91,8 +91,8 @@ class Columnar(Table):
         if bad.any() or not self._width:
             row = int(bad.argmax())
             raise InputError(
-                f"{self.file.name}, {self.place(start + row)}, column {quoted(names[0])}: every cell must hold one "
-                f"number a class, as many as the first ({self._width}), but this one holds {lengths[row]}."
+                f"{self.file.name}, {self.place(start + row)}, column {quoted(names[0])}: every cell must hold as "
+                f"many numbers as the first ({self._width}), but this one holds {lengths[row]}."
             )
         flat = cells.explode()
         if flat.null_count():

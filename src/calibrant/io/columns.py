@@ -3,10 +3,10 @@
 import re
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from calibrant._convert import InputError
+from calibrant.io.patterns import as_patterns, is_pattern, matches
 from calibrant.io.text import listing, quoted, repeated, suggestion
 
 LABELS = ("label", "labels", "target", "y", "y_true", "class", "ground_truth")
@@ -57,9 +57,7 @@ class Columns:
 
 def as_request(label: str | None, probs: Any, weight: str | None, logits: bool, classes: Any) -> Request:
     """Bring the caller's arguments into one form."""
-    patterns = None if probs is None else (probs,) if isinstance(probs, str) else tuple(probs)
-    if patterns is not None and not (patterns and all(isinstance(p, str) for p in patterns)):
-        raise TypeError(f"probs must be a column name, a pattern such as 'proba_*', or a list of them, not {probs!r}.")
+    patterns = as_patterns("probs", probs, "proba_*")
     return Request(label, patterns, weight, logits, None if classes is None else as_class_names(list(classes)))
 
 
@@ -87,7 +85,7 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
         Those columns that hold a whole row of probabilities in each cell.
     request : Request
     """
-    label = _choose_one(file, names, "label", request.label, LABELS)
+    label = choose_one(file, names, "label", request.label, LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
     taken = (label, request.weight)
@@ -107,14 +105,14 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
 
 def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     """Choose the arrays of an archive, or the fields of a structured array."""
-    label = _choose_one(file, names, "label", request.label, ARRAY_LABELS)
+    label = choose_one(file, names, "label", request.label, ARRAY_LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
     defaults = ("logits", *ARRAY_PROBS) if request.logits else ARRAY_PROBS
     if request.probs is not None and len(request.probs) > 1:
         raise InputError(f"{file}: probs must name one array, but {len(request.probs)} were asked for.")
     wanted = request.probs[0] if request.probs else None
-    probs = _choose_one(file, names, "probs", wanted, defaults, _logits_hint(names, request))
+    probs = choose_one(file, names, "probs", wanted, defaults, _logits_hint(names, request))
     return Columns(label, (probs,), request.weight, request.classes)
 
 
@@ -123,26 +121,34 @@ def find_column(file: str, names: Sequence[str], name: str) -> str:
     if name not in names:
         raise InputError(
             f"{file} has no column {quoted(name)}.{suggestion(name, names)} "
-            f"Columns found: {listing(names)}.{_hint(names)}"
+            f"Columns found: {listing(names)}.{hint(names)}"
         )
     return name
 
 
-def _choose_one(
-    file: str, names: Sequence[str], argument: str, wanted: str | None, defaults: Sequence[str], hint: str = ""
+def choose_one(
+    file: str,
+    names: Sequence[str],
+    argument: str,
+    wanted: str | None,
+    defaults: Sequence[str],
+    advice: str = "",
+    taken: Collection[str] = (),
 ) -> str:
+    """Return the column that the caller wants, or else the first of the usual names that is there and not taken."""
     if wanted is not None:
         return find_column(file, names, wanted)
-    found = next((name for name in defaults if name in names), None)
+    found = next((name for name in defaults if name in names and name not in taken), None)
     if found is None:
+        other = "other " if set(names).intersection(defaults) else ""
         raise InputError(
-            f"{file} has no column named {' or '.join(defaults)}. Columns found: {listing(names)}. "
-            f"Name the right one with {argument}=.{hint or _hint(names)}"
+            f"{file} has no {other}column named {' or '.join(defaults)}. Columns found: {listing(names)}. "
+            f"Name the right one with {argument}=.{advice or hint(names)}"
         )
     return found
 
 
-def _hint(names: Sequence[str]) -> str:
+def hint(names: Sequence[str]) -> str:
     """Say what is probably wrong with a header in which nothing is found."""
     if names and all(re.fullmatch(r"[-+.,0-9eE]+", name) for name in names if name):
         return " The first line must name the columns."
@@ -162,13 +168,13 @@ def _choose_probs(
 ) -> tuple[list[str], list[str], bool]:
     """Return the columns, what their names say of the classes, and whether they were sorted by name."""
     if request.probs is not None:
-        found = [_expand(file, names, pattern) for pattern in request.probs]
+        found = [expand(file, names, pattern) for pattern in request.probs]
         columns = [pair for pairs in found for pair in pairs]
         sorted_ = any(len(pairs) > 1 for pairs in found)
         return [c for c, _ in columns], [part for _, part in columns], sorted_
     patterns = (*LOGIT_PATTERNS, *PATTERNS) if request.logits else PATTERNS
     for pattern in patterns:
-        pairs = _matches(names, pattern)
+        pairs = matches(names, pattern)
         if pairs:
             return [c for c, _ in pairs], [part for _, part in pairs], True
     singles = (*LOGIT_SINGLES, *SINGLES) if request.logits else SINGLES
@@ -177,36 +183,20 @@ def _choose_probs(
             return [name], [name], False
     raise InputError(
         f"{file} has no probability columns: neither {', '.join(patterns)} nor one of {', '.join(singles)}. "
-        f"Columns found: {listing(names)}. Name them with probs=.{_logits_hint(names, request) or _hint(names)}"
+        f"Columns found: {listing(names)}. Name them with probs=.{_logits_hint(names, request) or hint(names)}"
     )
 
 
-def _expand(file: str, names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
+def expand(file: str, names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
+    """Return the columns that a name or a pattern means, as `matches` does, of which there must be one."""
     if pattern in names:
         return [(pattern, pattern)]
-    if not any(c in pattern for c in "*?["):
+    if not is_pattern(pattern):
         find_column(file, names, pattern)
-    pairs = _matches(names, pattern)
+    pairs = matches(names, pattern)
     if not pairs:
         raise InputError(f"{file} has no column that matches {quoted(pattern)}. Columns found: {listing(names)}.")
     return pairs
-
-
-def _matches(names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
-    """Return matching columns with the part that stands for the star, sorted naturally by it."""
-    matching = [name for name in names if fnmatchcase(name, pattern)]
-    before, star, after = pattern.partition("*")
-    if star and not any(c in before + after for c in "*?["):
-        pairs = [(name, name[len(before) : len(name) - len(after)]) for name in matching]
-    else:
-        pairs = [(name, name) for name in matching]
-    return sorted(pairs, key=lambda pair: _natural(pair[1]))
-
-
-def _natural(text: str) -> list[tuple[bool, int, str]]:
-    """Sort key by which 2 comes before 10."""
-    pieces = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
-    return [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in pieces]
 
 
 def _check_positive(file: str, column: str, part: str, nested: Collection[str]) -> None:

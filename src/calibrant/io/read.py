@@ -1,9 +1,8 @@
 """Files to `Predictions`: the public reading functions."""
 
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from numpy.typing import NDArray
@@ -11,14 +10,14 @@ from numpy.typing import NDArray
 from calibrant._convert import InputError
 from calibrant.io.archives import Archive, ArrayFile, open_npy
 from calibrant.io.columnar import Columnar
-from calibrant.io.columns import Columns, as_request
+from calibrant.io.columns import as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.sniff import Kind, OpenFile, open_regular, recognise
+from calibrant.io.sniff import Kind, OpenFile
+from calibrant.io.sources import located, open_source
 from calibrant.io.tables import Table
-from calibrant.io.text import printable, quoted
 from calibrant.predictions import Predictions
 
-_SOURCES: dict[Kind, Callable[[OpenFile], Table | ArrayFile]] = {
+_READERS: dict[Kind, Callable[[OpenFile], Table | ArrayFile]] = {
     Kind.CSV: lambda file: Delimited(file, gzipped=False),
     Kind.GZIP: lambda file: Delimited(file, gzipped=True),
     Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
@@ -27,6 +26,8 @@ _SOURCES: dict[Kind, Callable[[OpenFile], Table | ArrayFile]] = {
     Kind.NPZ: Archive,
     Kind.NPY: open_npy,
 }
+
+_ADVICE = {"Pass them to Predictions.from_logits.": "Read them with logits=True."}
 
 
 def read_predictions(
@@ -86,7 +87,7 @@ def read_predictions(
     with _open_source(path) as source:
         columns = source.choose(request)
         arrays = source.read(columns)
-        with _located(source, columns):
+        with located(source, {"probs": columns.probs, "logits": columns.probs}, _ADVICE):
             if logits:
                 return Predictions.from_logits(arrays.probs, arrays.labels, arrays.weights, columns.classes)
             return Predictions(arrays.probs, arrays.labels, arrays.weights, columns.classes, renormalise=renormalise)
@@ -116,38 +117,5 @@ def column_names(path: str | os.PathLike[str]) -> list[str]:
         return list(source.names)
 
 
-@contextmanager
-def _open_source(path: str | os.PathLike[str]) -> Iterator[Table | ArrayFile]:
-    with open_regular(path) as file:
-        kind = recognise(file)
-        if kind not in (Kind.NPZ, Kind.NPY):
-            _need_polars()
-        yield _SOURCES[kind](file)
-
-
-def _need_polars() -> None:
-    try:
-        import polars as pl  # noqa: F401 (only whether it is there)
-    except ImportError as error:
-        raise ImportError(
-            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
-            "NPZ and NPY files can be read without it."
-        ) from error
-
-
-@contextmanager
-def _located(source: Table | ArrayFile, columns: Columns) -> Iterator[None]:
-    """Say in terms of the file what `Predictions` says in terms of arrays."""
-
-    def translate(found: re.Match[str]) -> str:
-        column = found["column"]
-        if column is None or int(column) >= len(columns.probs):
-            return source.place(int(found["row"])) + (found["rest"] or "")
-        return f"{source.place(int(found['row']))}, column {quoted(columns.probs[int(column)])}"
-
-    try:
-        yield
-    except (InputError, TypeError) as error:
-        message = re.sub(r"\brow (?P<row>\d+)(?P<rest>, column (?P<column>\d+))?", translate, str(error), count=1)
-        message = message.replace("Pass them to Predictions.from_logits.", "Read them with logits=True.")
-        raise InputError(f"{source.file.name}: {printable(message)}") from error
+def _open_source(path: str | os.PathLike[str]) -> AbstractContextManager[Table | ArrayFile]:
+    return open_source(path, _READERS)

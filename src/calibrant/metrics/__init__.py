@@ -2,17 +2,25 @@
 
 import math
 
-from calibrant.binning import EqualMass
+from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import ECE, ChanceECE, DebiasedECE
+from calibrant.metrics.kernel import KCE, MMCE, SKCE, Affordable
 from calibrant.metrics.lift import Classwise, PerPredictedClass, TopLabel
+from calibrant.metrics.mean_embedding import UCME
 from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError
+from calibrant.metrics.simplex import SimplexECE
 
 __all__ = [
     "ECE",
+    "KCE",
     "METRICS",
+    "MMCE",
     "NLL",
+    "SKCE",
+    "UCME",
     "Accuracy",
+    "Affordable",
     "Brier",
     "ChanceECE",
     "Classwise",
@@ -20,6 +28,7 @@ __all__ = [
     "Metric",
     "PerPredictedClass",
     "Score",
+    "SimplexECE",
     "SquaredError",
     "TopLabel",
 ]
@@ -37,5 +46,11 @@ METRICS: dict[str, Metric] = {
     "ece-classwise": Classwise(ECE()),
     "ece-per-predicted-class": PerPredictedClass(ECE()),
     "ece-chance": ChanceECE(),
+    "ece-simplex": SimplexECE(EqualWidth(10)),
+    "ece-simplex-median": SimplexECE(MedianVariance(10)),
+    "skce": SKCE(blocksize=Affordable()),
+    "kce": KCE(blocksize=Affordable()),
+    "mmce": MMCE(),
+    "ucme": UCME(),
 }
 """Every metric by its name on the command line and in reports."""

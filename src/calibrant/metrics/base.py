@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 
@@ -31,6 +32,10 @@ class Metric(ABC):
         the product of their weights, and a row is never paired with its own copies.
     measures : {"calibration", "accuracy", "both", "chance"}
         What moves it.
+    forecasts : bool
+        Whether it is also computed from predictive distributions, `Forecasts`.
+    least_rows : int
+        Number of rows that it needs at least.
     """
 
     family: ClassVar[Literal["score", "binned", "kernel", "smooth", "rank"]]
@@ -38,9 +43,11 @@ class Metric(ABC):
     better: ClassVar[Literal["lower", "higher", "none"]] = "lower"
     weights: ClassVar[Literal["frequency", "pairs"]] = "frequency"
     measures: ClassVar[Literal["calibration", "accuracy", "both", "chance"]]
+    forecasts: ClassVar[bool] = False
+    least_rows: ClassVar[int] = 1
 
     @abstractmethod
-    def prepare(self, predictions: Predictions) -> Evaluator:
+    def prepare(self, predictions: Any) -> Evaluator:
         """Return the map from weights, (n, B), to B values; every column needs a positive sum."""
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
@@ -51,7 +58,7 @@ class Metric(ABC):
 
         return evaluate
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:  # noqa: ARG002 (most have nothing to add)
+    def details(self, predictions: Any) -> Mapping[str, Any]:  # noqa: ARG002 (most have nothing to add)
         """Return what the estimate says beyond its value."""
         return {}
 
@@ -61,10 +68,18 @@ class Metric(ABC):
             return predictions.top_label()
         return predictions
 
-    def __call__(self, predictions: Predictions) -> float:
-        """Return the value at the predictions' own weights."""
-        return float(self.prepare(predictions)(predictions.weights[:, None])[0])
+    def __call__(self, data: Predictions | Forecasts) -> float:
+        """Return the value at the data's own weights."""
+        self._check(data)
+        return float(self.prepare(data)(data.weights[:, None])[0])
 
-    def estimate(self, predictions: Predictions) -> Estimate:
+    def estimate(self, data: Predictions | Forecasts) -> Estimate:
         """Return the value with its details."""
-        return Estimate(name=repr(self), value=self(predictions), details=self.details(predictions))
+        value = self(data)
+        return Estimate(name=repr(self), value=value, details=self.details(data))
+
+    def _check(self, data: object) -> None:
+        if isinstance(data, Predictions) or (self.forecasts and isinstance(data, Forecasts)):
+            return
+        kinds = "Predictions or Forecasts" if self.forecasts else "Predictions"
+        raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {type(data).__name__}.")

@@ -48,6 +48,14 @@ GLOSSARY: dict[str, Entry] = {
     "ece-chance": Entry(
         "ECE by chance", "none", "The ECE that a perfectly calibrated model with the same predictions would show."
     ),
+    "ece-simplex": Entry(
+        "ECE, all classes",
+        "lower",
+        "As ECE, for whole probability vectors in the cells of a grid; rough with more than a few classes.",
+    ),
+    "ece-simplex-median": Entry(
+        "ECE, all classes, adaptive", "lower", "As ECE for whole probability vectors, in cells of at least ten rows."
+    ),
     "kde-ece": Entry("KDE-ECE", "lower", "As ECE, with a smooth density estimate in place of bins."),
     "kde-ece-classwise": Entry(
         "KDE-ECE, class-wise", "lower", "The KDE-ECE within the rows predicted as each class, weighted by their share."
@@ -61,6 +69,9 @@ GLOSSARY: dict[str, Entry] = {
     "skce": Entry(
         "SKCE", "lower", "Squared kernel calibration error over all classes at once; chance may take it below 0."
     ),
+    "kce": Entry("KCE", "lower", "Root of the SKCE, with its sign."),
+    "mmce": Entry("MMCE", "lower", "Kernel calibration error of the confidence alone; never below 0."),
+    "ucme": Entry("UCME", "lower", "Squared mean deviation of labels from predictions near a few test locations."),
 }
 
 

@@ -1,7 +1,6 @@
 """How the unit interval is cut into bins."""
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -9,41 +8,13 @@ import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
-from calibrant._typing import FloatArray, IntArray
+from calibrant._typing import FloatArray
+from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
 
 DECIMALS = 12
 """Probabilities that agree to this many decimals are ties: they always share a bin."""
 
 Convention = Literal["calibrant", "scikit-learn", "torchmetrics", "guo"]
-
-
-@dataclass(frozen=True, eq=False)
-class Bins:
-    """Outcome of a binning: where every value went, and where the bins lie.
-
-    Attributes
-    ----------
-    index : ndarray of shape (n,)
-        Bin of each value; -1 if the convention leaves the value out.
-    lower, upper : ndarray of shape (n_bins,)
-    """
-
-    index: IntArray
-    lower: FloatArray
-    upper: FloatArray
-
-    @property
-    def n_bins(self) -> int:
-        """Number of bins, empty ones included."""
-        return len(self.lower)
-
-
-class Binning(ABC):
-    """A rule that cuts [0, 1] into bins, perhaps by looking at the values (never at the labels)."""
-
-    @abstractmethod
-    def cut(self, values: FloatArray, weights: FloatArray) -> Bins:
-        """Assign every value to a bin."""
 
 
 def _check(n_bins: int, convention: str, known: tuple[str, ...]) -> None:
@@ -54,12 +25,14 @@ def _check(n_bins: int, convention: str, known: tuple[str, ...]) -> None:
 
 def _right_closed(values: FloatArray, edges: FloatArray) -> Bins:
     """Cut into (lower, upper], with the smallest edge itself in the first bin."""
-    return Bins(np.searchsorted(edges[1:-1], values, side="left"), edges[:-1], edges[1:])
+    return Bins(np.searchsorted(edges[1:-1], values, side="left"), len(edges) - 1, edges[:-1], edges[1:])
 
 
 @dataclass(frozen=True)
-class EqualWidth(Binning):
+class EqualWidth(Binning, SimplexBinning):
     """Bins of equal width, right-closed: ((b - 1) / B, b / B], with 0 in the first.
+
+    Probability vectors are cut in every coordinate: the cells of a grid, of which only those that hold rows count.
 
     Parameters
     ----------
@@ -90,11 +63,17 @@ class EqualWidth(Binning):
         edges = np.linspace(0.0, 1.0, self.n_bins + 1)
         if self.convention == "torchmetrics":
             index = np.searchsorted(_torch_edges(self.n_bins), values, side="right") - 1
-            return Bins(index, edges, np.append(edges[1:], 1.0))
+            return Bins(index, len(edges), edges, np.append(edges[1:], 1.0))
         bins = _right_closed(values, edges)
         if self.convention == "guo":
-            return Bins(np.where(values > 0, bins.index, -1), bins.lower, bins.upper)
+            return replace(bins, index=np.where(values > 0, bins.index, -1))
         return bins
+
+    def cells(self, probs: FloatArray, weights: FloatArray) -> Cells:
+        """Assign every row of probabilities to a cell of the grid."""
+        grid = self.cut(probs.ravel(), weights).index.reshape(probs.shape)
+        occupied, index = np.unique(grid, axis=0, return_inverse=True)
+        return Cells(index.ravel(), len(occupied))
 
 
 def _torch_edges(n_bins: int) -> FloatArray:

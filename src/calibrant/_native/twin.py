@@ -1,0 +1,163 @@
+r"""The same reductions as in `pairs`, in plain NumPy: the oracle of the compiled code, and the faster one for few rows.
+
+Tile by tile, so that memory is O(n); one thread.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._native.kernel import Kernel, PairSum
+
+Floats = NDArray[np.float64]
+
+_TILE = 128
+
+
+def pair_sum(
+    P: Floats,
+    A: Floats,
+    B: Floats | None = None,
+    *,
+    kernel: Kernel,
+    weights: Floats | None = None,
+    n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
+) -> PairSum:
+    r"""Return :math:`\sum_{i<j} w_i w_j H_{ij}` and the mean of :math:`|w_i w_j H_{ij}|` over these pairs."""
+    w = np.ones(len(P)) if weights is None else weights
+    signed, unsigned = [0.0], [0.0]
+    for rows, columns, H in _upper_tiles(kernel, P, A, A if B is None else B):
+        weighted = H * w[rows, None] * w[columns]
+        signed.append(weighted.sum())
+        unsigned.append(np.abs(weighted).sum())
+    n_pairs = max(len(P) * (len(P) - 1) // 2, 1)
+    return PairSum(float(np.sum(signed)), float(np.sum(unsigned)) / n_pairs)
+
+
+def row_sums(
+    P: Floats,
+    A: Floats,
+    B: Floats | None = None,
+    *,
+    kernel: Kernel,
+    weights: Floats | None = None,
+    symmetric: bool | None = None,
+    n_threads: int | None = None,
+) -> Floats:
+    r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i."""
+    w = np.ones(len(P)) if weights is None else weights
+    return matmul(P, A, w[:, None], B, kernel=kernel, symmetric=symmetric, n_threads=n_threads)[0][:, 0]
+
+
+def cross_sums(
+    P: Floats,
+    A: Floats,
+    Q: Floats,
+    B: Floats,
+    *,
+    kernel: Kernel,
+    weights: Floats | None = None,
+    n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
+) -> Floats:
+    r"""Return :math:`\sum_j \kappa(d(P_i, Q_j) / \ell) \langle A_i, B_j \rangle w_j` for every row i of P."""
+    w = np.ones(len(Q)) if weights is None else weights
+    result = np.zeros(len(P))
+    for rows in _tiles(0, len(P)):
+        for columns in _tiles(0, len(Q)):
+            result[rows] += _tile(kernel, P[rows], Q[columns], A[rows] @ B[columns].T) @ w[columns]
+    return result
+
+
+def matmul(
+    P: Floats,
+    A: Floats,
+    block: Floats,
+    B: Floats | None = None,
+    *,
+    kernel: Kernel,
+    symmetric: bool | None = None,
+    n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
+) -> tuple[Floats, Floats]:
+    """Return the product of H, its diagonal set to zero, with a block of columns (n, width); and the diagonal of H."""
+    other = A if B is None else B
+    result = np.zeros(block.shape)
+    for rows, columns, H in _upper_tiles(kernel, P, A, other):
+        result[rows] += H @ block[columns]
+        if B is None or symmetric:
+            result[columns] += H.T @ block[rows]
+    if not (B is None or symmetric):
+        for rows, columns, H in _upper_tiles(kernel, P, other, A):
+            result[columns] += H.T @ block[rows]
+    return result, np.einsum("ik,ik->i", A, other)
+
+
+def block_sums(
+    P: Floats,
+    A: Floats,
+    B: Floats | None = None,
+    *,
+    kernel: Kernel,
+    blocksize: int,
+    n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
+) -> Floats:
+    r"""Return :math:`\sum_{i<j} H_{ij}` in each of the n // blocksize consecutive blocks; remaining rows are unused."""
+    n_blocks = len(P) // blocksize
+    points, left, right = (
+        X[: n_blocks * blocksize].reshape(n_blocks, blocksize, X.shape[1]) for X in (P, A, A if B is None else B)
+    )
+    if blocksize > n_blocks:
+        return np.array([pair_sum(*block, kernel=kernel).total for block in zip(points, left, right, strict=True)])
+    result = np.zeros(n_blocks)
+    for i in range(blocksize):
+        for j in range(i + 1, blocksize):
+            d = _summed_differences(kernel, points[:, i].T, points[:, j].T)
+            result += _radial(kernel, d) * np.einsum("bk,bk->b", left[:, i], right[:, j])
+    return result
+
+
+def _tiles(start: int, end: int) -> Iterator[slice]:
+    return (slice(first, min(first + _TILE, end)) for first in range(start, end, _TILE))
+
+
+def _upper_tiles(kernel: Kernel, P: Floats, A: Floats, B: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+    """Yield the tiles of H above the diagonal; in those that it cuts, the rest is zero."""
+    for rows in _tiles(0, len(P)):
+        for columns in _tiles(rows.start, len(P)):
+            H = _tile(kernel, P[rows], P[columns], A[rows] @ B[columns].T)
+            yield rows, columns, np.triu(H, 1) if rows == columns else H
+
+
+def _tile(kernel: Kernel, P: Floats, Q: Floats, products: Floats) -> Floats:
+    return _radial(kernel, _summed_differences(kernel, P.T[:, :, None], Q.T[:, None, :])) * products
+
+
+def _summed_differences(kernel: Kernel, P: Floats, Q: Floats) -> Floats:
+    """Return the distances d / lengthscale; classes come first, the other axes are broadcast."""
+    total = np.zeros(np.broadcast_shapes(P.shape[1:], Q.shape[1:]))
+    difference = np.empty_like(total)
+    for p, q in zip(P, Q, strict=True):
+        np.subtract(p, q, out=difference)
+        np.abs(difference, out=difference) if kernel.distance == "total-variation" else np.square(
+            difference, out=difference
+        )
+        total += difference
+    total = 0.5 * total if kernel.distance == "total-variation" else np.sqrt(total)
+    return total / kernel.lengthscale
+
+
+def _radial(kernel: Kernel, u: Floats) -> Floats:
+    a = kernel.shape
+    match kernel.radial:
+        case "exponential":
+            return np.exp(-u)
+        case "gaussian":
+            return np.exp(-(u**2) / 2)
+        case "gamma-exponential":
+            return np.exp(-(u**a))
+        case "matern32":
+            return (1 + np.sqrt(3) * u) * np.exp(-np.sqrt(3) * u)
+        case "matern52":
+            return (1 + np.sqrt(5) * u + 5 * u**2 / 3) * np.exp(-np.sqrt(5) * u)
+        case "rational-quadratic":
+            return (1 + u**2 / (2 * a)) ** -a

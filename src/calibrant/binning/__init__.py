@@ -1,0 +1,7 @@
+"""Binnings: how probabilities are cut into bins."""
+
+from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
+from calibrant.binning.interval import EqualMass, EqualWidth
+from calibrant.binning.median_variance import MedianVariance
+
+__all__ = ["Binning", "Bins", "Cells", "EqualMass", "EqualWidth", "MedianVariance", "SimplexBinning"]

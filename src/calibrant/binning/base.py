@@ -1,0 +1,51 @@
+"""What a binning is, and what it returns."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from calibrant._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Where every row went.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n,)
+        Bin of each row; -1 if the convention leaves the row out.
+    n_bins : int
+        Number of bins, empty ones included.
+    """
+
+    index: IntArray
+    n_bins: int
+
+
+@dataclass(frozen=True, eq=False)
+class Bins(Cells):
+    """Where every value went, and where the bins lie.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_bins,)
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+
+
+class Binning(ABC):
+    """A rule that cuts [0, 1] into bins, perhaps by looking at the values (never at the labels)."""
+
+    @abstractmethod
+    def cut(self, values: FloatArray, weights: FloatArray) -> Bins:
+        """Assign every value to a bin."""
+
+
+class SimplexBinning(ABC):
+    """A rule that cuts the simplex of probability vectors into cells (never by looking at the labels)."""
+
+    @abstractmethod
+    def cells(self, probs: FloatArray, weights: FloatArray) -> Cells:
+        """Assign every row of probabilities, (n, K), to a cell."""

@@ -1,0 +1,97 @@
+"""Cells of the simplex that follow the data."""
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._typing import FloatArray, IntArray
+from calibrant.binning.base import Cells, SimplexBinning
+
+
+@dataclass(frozen=True)
+class MedianVariance(SimplexBinning):
+    """Split again and again, at the median of the class whose probability varies most.
+
+    Parameters
+    ----------
+    min_size : int, default=10
+        No cell holds fewer rows (or less weight) than this, unless there are fewer rows in all.
+    max_bins : int, optional
+        Stop at so many cells.
+
+    Notes
+    -----
+    The set of rows with the largest variance in any class is split next, at the median of that class (ties go to the
+    upper part). A set whose parts would be smaller than `min_size` stays whole. An integer weight counts as so many
+    copies of the row.
+
+    References
+    ----------
+    J. Vaicenavicius et al., "Evaluating model calibration in classification", AISTATS 2019.
+
+    Examples
+    --------
+    >>> probs = np.array([[0.4, 0.1, 0.5], [0.5, 0.3, 0.2], [0.3, 0.7, 0.0], [0.1, 0.0, 0.9], [0.8, 0.1, 0.1]])
+    >>> MedianVariance(2).cells(probs, np.ones(5)).index.tolist()
+    [1, 1, 0, 1, 0]
+    """
+
+    min_size: int = 10
+    max_bins: int | None = None
+
+    def __post_init__(self) -> None:
+        check_count(self.min_size, "min_size")
+        if self.max_bins is not None:
+            check_count(self.max_bins, "max_bins")
+
+    def cells(self, probs: FloatArray, weights: FloatArray) -> Cells:
+        """Assign every row of probabilities to a cell."""
+        rows = np.flatnonzero(weights > 0)
+        final: list[IntArray] = []
+        queue = [(*_widest(probs[rows], weights[rows]), 0, rows)]
+        count, entered = 1, 1
+        while queue and (self.max_bins is None or count < self.max_bins):
+            _, dimension, _, rows = heapq.heappop(queue)
+            parts = _split(rows, probs[rows, dimension], weights[rows])
+            if min(weights[part].sum() for part in parts) < self.min_size:
+                final.append(rows)
+                continue
+            count += 1
+            for part in parts:
+                if weights[part].sum() < 2 * self.min_size:
+                    final.append(part)
+                else:
+                    heapq.heappush(queue, (*_widest(probs[part], weights[part]), entered, part))
+                    entered += 1
+        final += [rows for *_, rows in sorted(queue, key=lambda entry: entry[:3])]
+        return _numbered(final, len(weights))
+
+
+def _widest(probs: FloatArray, weights: FloatArray) -> tuple[float, int]:
+    """Return minus the largest variance of any class, and the class; the first wins a tie."""
+    total = weights.sum()
+    if total <= 1:
+        return 0.0, 0
+    variance = weights @ (probs - weights @ probs / total) ** 2 / (total - 1)
+    largest = float(variance.max())
+    # Two classes vary alike: rounding must not decide between them.
+    return -largest, int(np.argmax(variance >= largest * (1 - 1e-9)))
+
+
+def _split(rows: IntArray, values: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the rows below and from the median on; ties of the median go to the upper part."""
+    order = np.argsort(values, kind="stable")
+    ascending, mass = values[order], np.cumsum(weights[order])
+    half = np.floor(mass[-1] / 2)
+    middle = ascending[min(np.searchsorted(mass, half, side="right"), len(ascending) - 1)]
+    below = np.searchsorted(ascending, middle, side="left")
+    return rows[order[:below]], rows[order[below:]]
+
+
+def _numbered(parts: list[IntArray], n: int) -> Cells:
+    index = np.full(n, -1)
+    for number, rows in enumerate(parts):
+        index[rows] = number
+    return Cells(index, len(parts))

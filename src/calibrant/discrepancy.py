@@ -1,0 +1,151 @@
+"""From data and a kernel to the matrix H of `calibrant.pairs`."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calibrant._checks import DataWarning
+from calibrant._convert import InputError
+from calibrant._native.kernel import Kernel as CompiledKernel
+from calibrant._typing import FloatArray
+from calibrant.forecasts import Forecasts, Mixture, target_discrepancy
+from calibrant.kernels.base import Kernel, unscaled
+from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
+from calibrant.kernels.joint import JointKernel, TensorProduct, class_gram
+from calibrant.kernels.radial import ExponentialKernel, GammaExponentialKernel, GaussianKernel, RadialKernel
+from calibrant.kernels.targets import WhiteKernel
+from calibrant.pairs import PairMatrix, RadialPairs, SummedPairs, TiledPairs, line_pairs
+from calibrant.predictions import Predictions
+
+Data = Predictions | Forecasts
+GeneralKernel = Callable[[tuple[Any, Any], tuple[Any, Any]], float]
+"""Any function of two pairs of a prediction and a target."""
+
+N_DRAWS = 64
+"""Draws from each predictive distribution where a general kernel leaves no closed form."""
+
+
+def default_kernel(data: Data) -> JointKernel:
+    """Return the kernel that is used if none is given: exponential in the predictions, with the median lengthscale.
+
+    Classes: total variation, and equality of labels. Forecasts: 2-Wasserstein (of components for mixtures), and a
+    Gaussian in the targets whose lengthscale is the median predicted spread.
+    """
+    if isinstance(data, Predictions):
+        return ExponentialKernel(TotalVariation(), "median") @ WhiteKernel()
+    distance = MixtureWasserstein() if isinstance(data.distribution, Mixture) else Wasserstein()
+    return ExponentialKernel(distance, "median") @ GaussianKernel(Euclidean(), "median")
+
+
+def tune(kernel: JointKernel | GeneralKernel | None, data: Data) -> JointKernel | GeneralKernel:
+    """Return the kernel to use on these data, with every lengthscale a number."""
+    kernel = default_kernel(data) if kernel is None else kernel
+    return kernel.tuned(data) if isinstance(kernel, JointKernel) else kernel
+
+
+def pair_matrix(data: Data, kernel: JointKernel | GeneralKernel) -> PairMatrix:
+    """Return the matrix H of the data under a tuned kernel, by the fastest way that is exact."""
+    if not isinstance(kernel, JointKernel):
+        return TiledPairs(data.n_samples, _general_tile(data, kernel))
+    if isinstance(data, Predictions):
+        parts = tuple(_class_pairs(data, term) for term in kernel.terms)
+    else:
+        parts = tuple(_forecast_pairs(data, term) for term in kernel.terms)
+    return parts[0] if len(parts) == 1 else SummedPairs(parts)
+
+
+def _class_pairs(data: Predictions, term: TensorProduct) -> PairMatrix:
+    scale, kernel = unscaled(term.predictions)
+    gram = scale * class_gram(term.targets, data.n_classes)
+    if isinstance(kernel, RadialKernel) and isinstance(kernel.distance, (TotalVariation, Euclidean)):
+        return _radial_pairs(data, kernel, gram)
+    probs, residuals = data.probs, data.residuals
+    products = residuals @ gram
+    return TiledPairs(data.n_samples, lambda i, j: kernel.matrix(probs[i], probs[j]) * (products[i] @ residuals[j].T))
+
+
+def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: FloatArray) -> PairMatrix:
+    variation = isinstance(kernel.distance, TotalVariation)
+    lengthscale = float(kernel.lengthscale)
+    if data.n_classes == 2 and isinstance(kernel, ExponentialKernel):
+        # Residuals are (-r, r), and two rows are |p - q| apart in total variation, sqrt(2) |p - q| in Euclidean.
+        factor = float(gram[0, 0] - 2 * gram[0, 1] + gram[1, 1])
+        step = 1.0 if variation else np.sqrt(2.0)
+        return line_pairs(data.positive * step, data.labels - data.positive, lengthscale, factor)
+    if variation and not _hilbertian(kernel) and data.n_classes > 2:
+        warnings.warn(
+            f"{kernel!r} is not positive definite for {data.n_classes} classes, so squared errors may be negative. "
+            "Use ExponentialKernel with TotalVariation(), or Euclidean().",
+            DataWarning,
+            stacklevel=2,
+        )
+    residuals = data.residuals
+    name = "total-variation" if variation else "euclidean"
+    compiled = CompiledKernel(kernel.profile, name, lengthscale, kernel.shape)  # type: ignore[arg-type]
+    return RadialPairs(data.probs, residuals @ gram, residuals, compiled)
+
+
+def _hilbertian(kernel: RadialKernel) -> bool:
+    """Whether the kernel of total variation distances is positive definite for any number of classes."""
+    return isinstance(kernel, ExponentialKernel) or (isinstance(kernel, GammaExponentialKernel) and kernel.gamma <= 1)
+
+
+def _forecast_pairs(data: Forecasts, term: TensorProduct) -> PairMatrix:
+    scale, targets = unscaled(term.targets)
+    profile, lengthscale = target_profile(targets)
+
+    def tile(i: slice, j: slice) -> FloatArray:
+        rows, columns = data.take(i), data.take(j)
+        values = term.predictions.matrix(rows.distribution, columns.distribution)
+        return scale * values * target_discrepancy(rows, columns, profile, lengthscale)
+
+    return TiledPairs(data.n_samples, tile)
+
+
+def target_profile(kernel: Kernel) -> tuple[Any, float]:
+    """Return the profile and lengthscale of a kernel on real targets whose expectations are known."""
+    if isinstance(kernel, (GaussianKernel, ExponentialKernel)) and isinstance(kernel.distance, Euclidean):
+        return kernel.profile, float(kernel.lengthscale)
+    raise InputError(
+        "the target kernel of forecasts must be GaussianKernel(Euclidean()) or ExponentialKernel(Euclidean()), "
+        f"but is {kernel!r}."
+    )
+
+
+def _general_tile(data: Data, kernel: GeneralKernel) -> Callable[[slice, slice], FloatArray]:
+    value = _class_value(data, kernel) if isinstance(data, Predictions) else _forecast_value(data, kernel)
+
+    def tile(i: slice, j: slice) -> FloatArray:
+        rows, columns = range(*i.indices(data.n_samples)), range(*j.indices(data.n_samples))
+        return np.array([[value(a, b) for b in columns] for a in rows])
+
+    return tile
+
+
+def _class_value(data: Predictions, kernel: GeneralKernel) -> Callable[[int, int], float]:
+    """Return h by the four expectations, each a sum over classes: the double sum of residuals times kernel values."""
+    probs, residuals, classes = data.probs, data.residuals, data.classes
+
+    def value(i: int, j: int) -> float:
+        values = [[kernel((probs[i], a), (probs[j], b)) for b in classes] for a in classes]
+        return float(residuals[i] @ np.array(values, dtype=float) @ residuals[j])
+
+    return value
+
+
+def _forecast_value(data: Forecasts, kernel: GeneralKernel) -> Callable[[int, int], float]:
+    """Return h by the four expectations, each a mean over draws made once with a fixed seed."""
+    laws = [data.distribution.take([i]) for i in range(data.n_samples)]
+    draws = data.distribution.sample(np.random.default_rng(0), 2 * N_DRAWS)
+    first, second = draws[:, :N_DRAWS], draws[:, N_DRAWS:]  # Independent even where i = j.
+    targets = data.targets
+
+    def value(i: int, j: int) -> float:
+        p, q, y, z = laws[i], laws[j], targets[i], targets[j]
+        drawn = zip(first[i], second[j], strict=True)
+        terms = [kernel((p, a), (q, b)) - kernel((p, a), (q, z)) - kernel((p, y), (q, b)) for a, b in drawn]
+        return float(kernel((p, y), (q, z)) + np.mean(terms))
+
+    return value

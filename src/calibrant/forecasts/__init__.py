@@ -1,0 +1,28 @@
+"""Predictive distributions with observed targets, and what kernel methods need from them."""
+
+from calibrant.forecasts.base import Distribution
+from calibrant.forecasts.container import Forecasts
+from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.laplace import Laplace
+from calibrant.forecasts.mixture import Mixture
+from calibrant.forecasts.mvnormal import MvNormal
+from calibrant.forecasts.normal import Normal
+from calibrant.forecasts.sampled import MonteCarlo
+from calibrant.forecasts.samples import Samples
+from calibrant.forecasts.targets import default_lengthscale, target_deviation, target_discrepancy, target_kernel
+
+__all__ = [
+    "Distribution",
+    "Forecasts",
+    "Laplace",
+    "Mixture",
+    "MonteCarlo",
+    "MvNormal",
+    "Normal",
+    "Profile",
+    "Samples",
+    "default_lengthscale",
+    "target_deviation",
+    "target_discrepancy",
+    "target_kernel",
+]

@@ -1,0 +1,133 @@
+"""The container of predictive distributions and observed targets."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from calibrant._checks import as_weights, check_alignment, check_length
+from calibrant._convert import InputError, Raw, convert
+from calibrant._typing import FloatArray
+from calibrant.forecasts.base import Distribution
+from calibrant.forecasts.checks import as_numbers
+from calibrant.forecasts.sampled import MonteCarlo
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Forecasts:
+    """Predictive distributions together with the observed targets.
+
+    Everything is checked here and in the distribution, once; the arrays inside are float64, read-only copies.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        One law a row: `Normal`, `Laplace`, `MvNormal`, `Mixture` or `Samples`. Any other object with
+        `rvs(size, random_state)`, such as a frozen distribution of scipy.stats, becomes a `MonteCarlo`.
+    targets : array-like of shape (n,) or (n, d)
+        Observed values.
+    weights : array-like of shape (n,), optional
+        Non-negative weights of the rows. A row of weight 0 counts as absent.
+
+    Attributes
+    ----------
+    distribution : Distribution
+    targets : ndarray of shape (n,) or (n, d)
+    weights : ndarray of shape (n,)
+        Ones if no weights were given.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> f = Forecasts(Normal(loc=[0.0, 1.0], scale=[1.0, 2.0]), targets=[0.3, -1.0])
+    >>> f.n_samples
+    2
+    >>> f.take([1]).targets.tolist()
+    [-1.0]
+    """
+
+    distribution: Distribution
+    targets: FloatArray
+    weights: FloatArray
+
+    def __init__(self, distribution: Any, targets: Any, weights: Any = None) -> None:
+        raw = convert(targets, "targets")
+        numbers = as_numbers(raw, (1, 2), "(n,) or (n, d)")
+        law = _as_distribution(distribution, len(numbers))
+        raw_weights = None if weights is None else convert(weights, "weights")
+        for one, other in ((law.source, raw), (raw, raw_weights), (law.source, raw_weights)):
+            if one is not None and other is not None:
+                check_alignment(one, other)
+        self._store(law, _as_targets(numbers, raw, law), as_weights(raw_weights, law.n))
+
+    @classmethod
+    def _trusted(cls, distribution: Distribution, targets: FloatArray, weights: FloatArray) -> Self:
+        """Build from what the library derived from checked arrays: no checks, no copies."""
+        self = cls.__new__(cls)
+        self._store(distribution, targets, weights)
+        return self
+
+    def _store(self, distribution: Distribution, targets: FloatArray, weights: FloatArray) -> None:
+        for array in (targets, weights):
+            array.setflags(write=False)
+        store = object.__setattr__
+        store(self, "distribution", distribution)
+        store(self, "targets", targets)
+        store(self, "weights", weights)
+
+    def __repr__(self) -> str:
+        return f"Forecasts({self.distribution!r})"
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.targets)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any weight differs from 1."""
+        return bool(np.any(self.weights != 1.0))
+
+    def take(self, rows: Any) -> Self:
+        """Return the forecasts at these rows (indices, a slice or a mask), in this order."""
+        return self._trusted(self.distribution.take(rows), self.targets[rows], self.weights[rows])
+
+    def with_targets(self, targets: FloatArray) -> Self:
+        """Return the same forecasts with other targets, which are trusted."""
+        return self._trusted(self.distribution, targets, self.weights)
+
+    def batches(self, n_batches: int) -> list[Self]:
+        """Split the draws of a Monte Carlo distribution, for standard errors; see `Distribution.batches`."""
+        return [self._trusted(law, self.targets, self.weights) for law in self.distribution.batches(n_batches)]
+
+
+def _as_distribution(distribution: Any, n: int) -> Distribution:
+    if isinstance(distribution, Distribution):
+        return distribution
+    if callable(getattr(distribution, "rvs", None)) and not isinstance(distribution, type):
+        return MonteCarlo(distribution, n=n)
+    found = repr(distribution) if isinstance(distribution, type) else f"a {type(distribution).__name__}"
+    raise TypeError(
+        "distribution must be Normal, Laplace, MvNormal, Mixture, Samples or an object with rvs(size, random_state), "
+        f"but is {found}. Pass Normal(loc, scale) for means and standard deviations, or "
+        "Samples(draws) for an ensemble."
+    )
+
+
+def _as_targets(numbers: FloatArray, raw: Raw, law: Distribution) -> FloatArray:
+    """Return targets of the shape that the laws need."""
+    if law.n == 1 and len(numbers) > 1:
+        raise InputError(
+            f"distribution must have one law a row, but it has 1 and there are {len(numbers)} targets. If it is meant "
+            "for all of them, repeat it: distribution.take(np.zeros(n, dtype=int))."
+        )
+    check_length(raw, law.n)
+    if numbers.ndim == 2 and numbers.shape[1] == 1:
+        numbers = numbers[:, 0]
+    found = numbers.shape[1] if numbers.ndim == 2 else 1
+    if found != law.dim:
+        raise InputError(
+            f"targets must have {law.dim} coordinate{'s' if law.dim > 1 else ''} a row, as the distribution has, but "
+            f"have shape {raw.values.shape}."
+        )
+    return np.ascontiguousarray(numbers.reshape(law.n, *law.event_shape))

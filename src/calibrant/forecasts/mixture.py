@@ -1,0 +1,148 @@
+"""Mixtures of predictive distributions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.forecasts.base import Distribution
+from calibrant.forecasts.checks import as_mixture_weights, source_of
+from calibrant.forecasts.convolution import Profile
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Mixture(Distribution):
+    """Mixtures of predictive distributions, such as a deep ensemble of normals.
+
+    Parameters
+    ----------
+    weights : array-like of shape (M,) or (n, M)
+        Probabilities of the components, common to all rows or one row each.
+    components : sequence of M distributions
+        Each has n rows. They may be of different kinds; distances exist between normals and Laplace laws.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> predicted = Mixture([0.5, 0.5], [Normal([0.0, 5.0], 1.0), Normal([2.0, 7.0], 1.0)])
+    >>> predicted.mean().tolist()
+    [1.0, 6.0]
+    >>> predicted.mixture_wasserstein(predicted)[0].tolist()
+    [0.0, 5.0]
+    """
+
+    precedence: ClassVar[int] = 3
+
+    weights: FloatArray
+    parts: tuple[Distribution, ...]
+
+    def __init__(self, weights: Any, components: Sequence[Distribution]) -> None:
+        parts = _as_parts(components)
+        matrix, raw = as_mixture_weights(weights, parts[0].n, len(parts))
+        sources = [source_of([raw]), *(part.source for part in parts)]
+        self._store(weights=matrix, parts=parts, source=next(filter(None, sources), None))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one target."""
+        return self.parts[0].event_shape
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether expectations of all components are exact."""
+        return all(part.is_exact for part in self.parts)
+
+    @property
+    def components(self) -> tuple[Distribution, ...]:
+        """The laws that are mixed."""
+        return self.parts
+
+    @property
+    def component_weights(self) -> FloatArray:
+        """Weights of the components, of shape (n, M)."""
+        return self.weights
+
+    def take(self, rows: Any) -> Self:
+        """Return the laws of these rows (indices, a slice or a mask), in this order."""
+        return self._trusted(weights=self.weights[rows], parts=tuple(part.take(rows) for part in self.parts))
+
+    def batches(self, n_batches: int) -> list[Self]:
+        """Split the draws of Monte Carlo components into disjoint shares: the same laws, `n_batches` times."""
+        shares = zip(*(part.batches(n_batches) for part in self.parts), strict=True)
+        return [self._trusted(weights=self.weights, parts=share) for share in shares]
+
+    def mean(self) -> FloatArray:
+        """Return the means, of shape (n,) or (n, d)."""
+        return self._average([part.mean() for part in self.parts])
+
+    def sd(self) -> FloatArray:
+        """Return the standard deviations of each coordinate, of shape (n,) or (n, d)."""
+        centre = self.mean()
+        spreads = [np.square(part.sd()) + np.square(part.mean() - centre) for part in self.parts]
+        return np.sqrt(self._average(spreads))
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` independent values from the law of every row: (n, size) or (n, size, d)."""
+        level = rng.random((self.n, size))
+        choice = (level[..., None] >= np.cumsum(self.weights, axis=1)[:, None, :-1]).sum(axis=-1)
+        drawn = np.stack([part.sample(rng, size) for part in self.parts])
+        return drawn[choice, np.arange(self.n)[:, None], np.arange(size)]
+
+    def cdf(self, y: FloatArray) -> FloatArray:
+        """Return P(Z <= y) for laws on the line; row i at y[i], which may hold one value or several."""
+        return self._average([part.cdf(y) for part in self.parts])
+
+    def cdf_below(self, y: FloatArray) -> FloatArray:
+        """Return P(Z < y)."""
+        return self._average([part.cdf_below(y) for part in self.parts])
+
+    def _average(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Average arrays whose first axis runs over rows, one array a component."""
+        return np.einsum("nm,mn...->n...", self.weights, np.stack(values))
+
+    def _expect(self, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:
+        return self._average([part.expect(profile, lengthscale, y) for part in self.parts])
+
+    def expectations_with(self, profile: Profile, lengthscale: float, other: Distribution) -> FloatArray:
+        """Return E k(Z_i, Z'_j) for a partner that does not take precedence."""
+        total = np.zeros((self.n, other.n))
+        for part, weight in zip(self.parts, self.weights.T, strict=True):
+            for partner, partner_weight in zip(other.components, other.component_weights.T, strict=True):
+                pairs = part.expect_pair(profile, lengthscale, partner)
+                total += weight[:, None] * partner_weight * pairs
+        return total
+
+    def distances_to(self, other: Distribution) -> FloatArray:  # noqa: ARG002 (the signature of those that have one)
+        """Refuse: there is no closed form."""
+        raise InputError(
+            "the 2-Wasserstein distance of a Mixture has no closed form. Use .mixture_wasserstein(other), which "
+            "couples components."
+        )
+
+
+def _as_parts(components: Any) -> tuple[Distribution, ...]:
+    if isinstance(components, Distribution) or not isinstance(components, Sequence) or not components:
+        raise TypeError(
+            "components must be a non-empty list of distributions, such as [Normal(...), Normal(...)], but is "
+            f"{components!r:.60}."
+        )
+    for m, part in enumerate(components):
+        if not isinstance(part, Distribution) or isinstance(part, Mixture):
+            raise TypeError(
+                f"components must be Normal, Laplace, MvNormal, Samples or MonteCarlo, but component {m} is a "
+                f"{type(part).__name__}. Multiply the weights of nested mixtures; wrap other objects in MonteCarlo."
+            )
+        if (part.n, part.event_shape) != (components[0].n, components[0].event_shape):
+            raise InputError(
+                f"components must have equally many rows and coordinates, but component 0 is {components[0]!r} and "
+                f"component {m} is {part!r}. Give each one law a row."
+            )
+    return tuple(components)

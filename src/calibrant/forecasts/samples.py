@@ -1,0 +1,170 @@
+"""Ensembles: predictive distributions given by draws."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from calibrant._convert import convert
+from calibrant._typing import FloatArray
+from calibrant.forecasts import checks
+from calibrant.forecasts.base import Distribution
+from calibrant.forecasts.convolution import Profile, kernel_value
+from calibrant.forecasts.transport import transport_cost
+
+BLOCK_CELLS = 2**21
+"""Pairs of draws whose kernel values are held at a time."""
+
+
+class Drawn(Distribution):
+    """Base of the laws that are known by draws: expectations are averages over them."""
+
+    precedence: ClassVar[int] = 1
+
+    draws: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.draws)
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one target."""
+        return self.draws.shape[2:]
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of each row."""
+        return self.draws.shape[1]
+
+    def mean(self) -> FloatArray:
+        """Return the means of the draws, of shape (n,) or (n, d)."""
+        return self.draws.mean(axis=1)
+
+    def sd(self) -> FloatArray:
+        """Return the standard deviations of the draws (divided by their number), of shape (n,) or (n, d)."""
+        return self.draws.std(axis=1)
+
+    def embed(self) -> FloatArray | None:
+        """Return the quantiles over the root of their number on the line; elsewhere there are no points."""
+        return None if self.event_shape else self.quantiles() / np.sqrt(self.n_draws)
+
+    def quantiles(self) -> FloatArray:
+        """Return the n_draws equally likely values, in ascending order, of laws on the line."""
+        return np.sort(self.draws, axis=1)
+
+    def distances_to(self, other: Distribution) -> FloatArray:
+        """Return the 2-Wasserstein distances to a partner that does not take precedence."""
+        if not isinstance(other, Drawn):
+            raise self._no_pair(other, "2-Wasserstein distance")
+        if not self.event_shape:
+            return _quantile_coupling(self.quantiles(), other.quantiles())
+        squares = np.empty((self.n, other.n))
+        left, right = (np.full(law.n_draws, 1 / law.n_draws) for law in (self, other))
+        for part in self._blocks(other.n * other.n_draws):
+            costs = np.square(distances(self.draws[part], other.draws)).transpose(0, 2, 1, 3)
+            squares[part] = transport_cost(costs, left, right)
+        return np.sqrt(squares)
+
+    def _expect(self, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:
+        means = np.empty((self.n, len(y)))
+        for part in self._blocks(len(y)):
+            gaps = distances(self.draws[part], y[:, None])[..., 0]
+            means[part] = kernel_value(profile, lengthscale, gaps).mean(axis=1)
+        return means
+
+    def expectations_with(self, profile: Profile, lengthscale: float, other: Distribution) -> FloatArray:
+        """Return E k(Z_i, Z'_j) for a partner that does not take precedence."""
+        means = np.empty((self.n, other.n))
+        if isinstance(other, Drawn):
+            for part in self._blocks(other.n * other.n_draws):
+                gaps = distances(self.draws[part], other.draws)
+                means[part] = kernel_value(profile, lengthscale, gaps).mean(axis=(1, 3))
+            return means
+        for part in self._blocks(other.n):
+            points = self.draws[part].reshape(-1, *self.event_shape)
+            values = other.expect(profile, lengthscale, points)
+            means[part] = values.reshape(other.n, -1, self.n_draws).mean(axis=2).T
+        return means
+
+    def _blocks(self, n_partners: int) -> Iterator[slice]:
+        """Yield slices of rows whose draws have about BLOCK_CELLS pairs with this many partners."""
+        size = max(1, BLOCK_CELLS // (self.n_draws * n_partners))
+        for start in range(0, self.n, size):
+            yield slice(start, start + size)
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Samples(Drawn):
+    """Ensemble forecasts: each row predicts the law that puts equal mass on each of its draws.
+
+    Parameters
+    ----------
+    draws : array-like of shape (n, m) or (n, m, d)
+        m members of the ensemble a row; they are exchangeable, not paired across rows.
+
+    Examples
+    --------
+    >>> predicted = Samples([[0.0, 2.0], [4.0, 2.0]])
+    >>> predicted.mean().tolist()
+    [1.0, 3.0]
+    >>> predicted.cdf([0.0, 3.0]).tolist()
+    [0.5, 0.5]
+    """
+
+    draws: FloatArray
+
+    def __init__(self, draws: Any) -> None:
+        raw = convert(draws, "draws")
+        values = checks.as_numbers(raw, (2, 3), "(n, m) or (n, m, d), with m draws a row")
+        if values.shape[2:] == (1,):
+            values = values[..., 0]
+        self._store(draws=values, source=checks.source_of([raw]))
+
+    def take(self, rows: Any) -> Self:
+        """Return the laws of these rows (indices, a slice or a mask), in this order."""
+        return self._trusted(draws=self.draws[rows])
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` members of every row, with replacement: (n, size) or (n, size, d)."""
+        members = rng.integers(self.n_draws, size=(self.n, size))
+        return self.draws[np.arange(self.n)[:, None], members]
+
+    def cdf(self, y: FloatArray) -> FloatArray:
+        """Return the share of draws that are at most y; row i at y[i], which may hold one value or several."""
+        return self._share(y, np.less_equal)
+
+    def cdf_below(self, y: FloatArray) -> FloatArray:
+        """Return the share of draws that are less than y."""
+        return self._share(y, np.less)
+
+    def _share(self, y: FloatArray, compare: np.ufunc) -> FloatArray:
+        if self.event_shape:
+            return super().cdf(y)
+        y = np.asarray(y, dtype=np.float64)
+        columns = y.reshape(self.n, -1)
+        shares = np.stack([compare(self.draws, column[:, None]).mean(axis=1) for column in columns.T], axis=1)
+        return shares.reshape(y.shape)
+
+
+def distances(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return all Euclidean distances between draws of shapes (n, m[, d]) and (n', m'[, d]), as (n, m, n', m')."""
+    if left.ndim == 2:
+        return np.abs(left[:, :, None, None] - right)
+    from scipy.spatial.distance import cdist
+
+    flat = cdist(left.reshape(-1, left.shape[2]), right.reshape(-1, right.shape[2]))
+    return flat.reshape(*left.shape[:2], *right.shape[:2])
+
+
+def _quantile_coupling(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the 2-Wasserstein distances of laws on the line with equally likely, ascending values."""
+    from scipy.spatial.distance import cdist
+
+    m, k = left.shape[1], right.shape[1]
+    # Both quantile functions are constant between the levels i / m and j / k; in units of 1 / (m k) these are whole.
+    levels = np.union1d(k * np.arange(m + 1), m * np.arange(k + 1))
+    roots = np.sqrt(np.diff(levels) / (m * k))
+    return cdist(left[:, levels[:-1] // k] * roots, right[:, levels[:-1] // m] * roots)

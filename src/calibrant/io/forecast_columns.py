@@ -1,0 +1,134 @@
+"""Which columns of a file hold the targets, the predictive distributions and the weights."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant._convert import InputError
+from calibrant.io.columns import choose_one, expand, find_column, hint
+from calibrant.io.patterns import as_patterns, is_pattern, matches
+from calibrant.io.text import listing, quoted, repeated
+
+TARGETS = ("target", "targets", "y", "y_true", "label", "observed", "value")
+MEANS = ("mean", "mu", "loc", "prediction", "y_pred")
+SDS = ("sd", "std", "sigma", "scale", "stdev")
+VARIANCES = ("var", "variance")
+DRAWS = ("draw_*", "sample_*", "member_*")
+WHOLE_DRAWS = ("draws", "samples")
+"""Names of one column, or one array, that holds all draws."""
+
+Arguments = dict[str, tuple[str, ...]]
+"""Arguments of `Forecasts` and of its distribution, each with the columns that it is read from."""
+
+
+@dataclass(frozen=True)
+class ForecastRequest:
+    """What the caller said about the columns; None means: find it by its name."""
+
+    target: str | None = None
+    mean: str | None = None
+    sd: str | None = None
+    draws: tuple[str, ...] | None = None
+    weight: str | None = None
+
+    @property
+    def names(self) -> set[str]:
+        """All names in it but those of draws, among which there may be patterns."""
+        return {name for name in (self.target, self.mean, self.sd, self.weight) if name is not None}
+
+
+def as_forecast_request(draws: Any, **names: Any) -> ForecastRequest:
+    """Bring the caller's arguments into one form."""
+    for argument, name in names.items():
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"{argument} must be the name of a column, not {name!r}.")
+    request = ForecastRequest(draws=as_patterns("draws", draws, DRAWS[0]), **names)
+    if request.draws is not None and (request.mean is not None or request.sd is not None):
+        raise InputError(
+            "mean= and sd= are for normal forecasts and draws= is for ensembles: a file is read as one of them. "
+            "Leave out the other."
+        )
+    return request
+
+
+def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest) -> Arguments:
+    """Choose the columns of a table, or the arrays of an archive.
+
+    Parameters
+    ----------
+    file : str
+        For messages.
+    names : sequence of str
+    nested : collection of str
+        Those columns that hold all draws of a row in each cell.
+    request : ForecastRequest
+    """
+    taken = request.names.union(request.draws or ())
+    target = choose_one(file, names, "target", request.target, TARGETS, taken=taken)
+    chosen: Arguments = {"targets": (target,)}
+    if request.weight is not None:
+        chosen["weights"] = (find_column(file, names, request.weight),)
+    chosen |= _choose_law(file, names, nested, request, request.names | {target})
+    twice = repeated(name for columns in chosen.values() for name in columns)
+    if twice is not None:
+        raise InputError(f"{file}: the column {quoted(twice)} is asked for twice. Name it once.")
+    _check_alone(file, chosen.get("draws", ()), nested)
+    return chosen
+
+
+def _choose_law(
+    file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest, taken: Collection[str]
+) -> Arguments:
+    """Choose the columns of the predictive distributions: those asked for, else mean and sd, else draws."""
+    free = [name for name in names if name not in taken]
+    if request.draws is not None:
+        # A pattern leaves out the columns with another role; a name does not, and is then refused.
+        found = [expand(file, free if is_pattern(p) and p not in names else names, p) for p in request.draws]
+        return {"draws": tuple(name for pairs in found for name, _ in pairs)}
+    if request.mean is None and request.sd is None and not set(free).intersection(MEANS):
+        draws = _usual_draws(free, nested)
+        if not draws:
+            raise _nothing_found(file, names)
+        return {"draws": draws}
+    mean = choose_one(file, names, "mean", request.mean, MEANS, taken=taken)
+    if request.sd is None:
+        _check_no_variance(file, free)
+    advice = " If an ensemble is meant, name its draws with draws=." if _usual_draws(free, nested) else ""
+    sd = choose_one(file, names, "sd", request.sd, SDS, advice, taken)
+    return {"loc": (mean,), "scale": (sd,)}
+
+
+def _usual_draws(names: Sequence[str], nested: Collection[str]) -> tuple[str, ...]:
+    """Return numbered columns of draws, or one column that holds all of them; columns like sample_id are no draws."""
+    for pattern in DRAWS:
+        found = tuple(name for name, number in matches(names, pattern) if number.isdecimal())
+        if found:
+            return found
+    return tuple(name for name in WHOLE_DRAWS if name in names and name in nested)[:1]
+
+
+def _nothing_found(file: str, names: Sequence[str]) -> InputError:
+    return InputError(
+        f"{file} has no forecasts: neither a column of means ({', '.join(MEANS)}) nor numbered columns of draws "
+        f"({', '.join(DRAWS)}). Columns found: {listing(names)}. Name the columns of a mean and a standard deviation "
+        f"with mean= and sd=, or the draws of an ensemble with draws=.{hint(names)}"
+    )
+
+
+def _check_no_variance(file: str, names: Sequence[str]) -> None:
+    """Refuse a variance in place of a standard deviation: the square root is the caller's to take."""
+    variance = next((name for name in VARIANCES if name in names), None)
+    if variance is not None and not set(names).intersection(SDS):
+        raise InputError(
+            f"{file} has a column {quoted(variance)} but no standard deviation ({', '.join(SDS)}). Write the square "
+            "root of the variance in a column sd, or name the right column with sd=."
+        )
+
+
+def _check_alone(file: str, draws: Sequence[str], nested: Collection[str]) -> None:
+    whole = next((name for name in draws if name in nested), None)
+    if whole is not None and len(draws) > 1:
+        raise InputError(
+            f"{file}: column {quoted(whole)} holds all draws of a row in each cell, so it must be the only column of "
+            "draws. Name it alone with draws=."
+        )

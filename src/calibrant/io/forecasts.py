@@ -1,0 +1,101 @@
+"""Files to `Forecasts`."""
+
+import os
+from collections.abc import Callable, Sequence
+
+from calibrant.forecasts import Forecasts, Normal, Samples
+from calibrant.io.forecast_columns import as_forecast_request
+from calibrant.io.numbers import (
+    ArchiveNumbers,
+    ColumnarNumbers,
+    DelimitedNumbers,
+    Numbers,
+    NumberSource,
+    open_npy_numbers,
+)
+from calibrant.io.sniff import Kind, OpenFile
+from calibrant.io.sources import located, open_source
+
+_READERS: dict[Kind, Callable[[OpenFile], NumberSource]] = {
+    Kind.CSV: lambda file: DelimitedNumbers(file, gzipped=False),
+    Kind.GZIP: lambda file: DelimitedNumbers(file, gzipped=True),
+    Kind.PARQUET: lambda file: ColumnarNumbers(file, Kind.PARQUET),
+    Kind.IPC_FILE: lambda file: ColumnarNumbers(file, Kind.IPC_FILE),
+    Kind.IPC_STREAM: lambda file: ColumnarNumbers(file, Kind.IPC_STREAM),
+    Kind.NPZ: ArchiveNumbers,
+    Kind.NPY: open_npy_numbers,
+}
+
+_WORDS = {"loc and scale must": "mean and sd must", "loc must": "mean must", "scale must": "sd must"}
+
+
+def read_forecasts(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    mean: str | None = None,
+    sd: str | None = None,
+    draws: str | Sequence[str] | None = None,
+    weight: str | None = None,
+) -> Forecasts:
+    r"""Read predictive distributions and observed targets from a file.
+
+    The formats are those of `read_predictions`, recognised by content: CSV, perhaps compressed, Parquet, Arrow IPC,
+    NPZ and NPY. A mean and a standard deviation a row give a `Normal`, draws give `Samples`. If nothing is said, a
+    column with a usual name of means decides for `Normal`, even beside draws. Columns that are not needed are ignored.
+
+    Parameters
+    ----------
+    path : str or path
+    target : str, optional
+        Column of the targets. By default the first found of target, targets, y, y_true, label, observed and value.
+        For an NPY file without fields, whose array is read as draws: the path of an NPY file with the targets.
+    mean : str, optional
+        Column of the means. By default the first found of mean, mu, loc, prediction and y_pred.
+    sd : str, optional
+        Column of the standard deviations. By default the first found of sd, std, sigma, scale and stdev. Variances
+        are never taken for them.
+    draws : str or list of str, optional
+        Columns of the draws: names, or patterns with ``*``, whose columns are sorted by name with 2 before 10. One
+        column of lists or of fixed-size arrays also gives all draws of a row in each cell, and in an NPZ file one
+        array of shape (n, m), or (n, m, d) for targets of shape (n, d). By default ``draw_*``, ``sample_*`` or
+        ``member_*`` with a whole number for the star, whichever is found first, else draws or samples if that is such
+        a column or array.
+    weight : str, optional
+        Column of the weights.
+
+    Returns
+    -------
+    Forecasts
+
+    Raises
+    ------
+    InputError
+        If the content cannot be used; the message names the file, the line of a CSV file (the header is line 1) or
+        the row of another file (from 0), the column, and a remedy. Also if `draws` is given beside `mean` or `sd`.
+    OSError
+        If the file cannot be opened or read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "weather.csv")
+    ...     _ = path.write_text("observed,mean,sd\n21.5,20.0,1.5\n18.0,19.0,2.0\n")
+    ...     forecasts = read_forecasts(path)
+    >>> forecasts
+    Forecasts(Normal(n=2, dim=1))
+    >>> forecasts.targets.tolist()
+    [21.5, 18.0]
+    """
+    request = as_forecast_request(draws, target=target, mean=mean, sd=sd, weight=weight)
+    with open_source(path, _READERS) as source:
+        columns = source.choose_forecasts(request)
+        numbers = source.numbers(columns)
+        with located(source, columns, _WORDS):
+            return _as_forecasts(numbers)
+
+
+def _as_forecasts(numbers: Numbers) -> Forecasts:
+    law = Samples(numbers["draws"]) if "draws" in numbers else Normal(numbers["loc"], numbers["scale"])
+    return Forecasts(law, numbers["targets"], numbers.get("weights"))

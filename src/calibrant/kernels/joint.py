@@ -1,0 +1,109 @@
+"""Kernels on pairs of a prediction and a target."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.forecasts import Forecasts, default_lengthscale
+from calibrant.kernels.base import Kernel
+from calibrant.kernels.distances import median_distance
+from calibrant.kernels.radial import RadialKernel
+from calibrant.kernels.targets import GramKernel
+from calibrant.predictions import Predictions
+
+
+class JointKernel(ABC):
+    """A sum of tensor products; ``+``, ``*`` and scaling stay within this form."""
+
+    @property
+    @abstractmethod
+    def terms(self) -> "tuple[TensorProduct, ...]":
+        """The tensor products whose sum this is."""
+
+    @property
+    def bound(self) -> float:
+        """Largest absolute value of the kernel, or something above it."""
+        return sum(term.predictions.bound * term.targets.bound for term in self.terms)
+
+    def tuned(self, data: Predictions | Forecasts) -> "JointKernel":
+        """Return the kernel with every lengthscale a number, chosen by the predictions alone."""
+        return _joined(tuple(term.tuned_term(data) for term in self.terms))
+
+    def __add__(self, other: "JointKernel") -> "JointKernel":
+        return _joined(self.terms + other.terms)
+
+    def __mul__(self, other: "JointKernel | float") -> "JointKernel":
+        if not isinstance(other, JointKernel):
+            return _joined(tuple(TensorProduct(t.predictions * other, t.targets) for t in self.terms))
+        products = ((a, b) for a in self.terms for b in other.terms)
+        return _joined(tuple(TensorProduct(a.predictions * b.predictions, a.targets * b.targets) for a, b in products))
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class TensorProduct(JointKernel):
+    r"""The product of a kernel on predictions and a kernel on targets, written ``k @ l``.
+
+    Parameters
+    ----------
+    predictions : Kernel
+    targets : Kernel
+        Its lengthscale "median" means the median spread of the predicted distributions: targets never tune it.
+
+    Notes
+    -----
+    .. math:: k\big((p, y), (q, z)\big) = k_P(p, q) \, k_Y(y, z).
+    """
+
+    predictions: Kernel
+    targets: Kernel
+
+    def __post_init__(self) -> None:
+        for name in ("predictions", "targets"):
+            if not isinstance(getattr(self, name), Kernel):
+                raise TypeError(f"{name} must be a kernel such as WhiteKernel(), but is {getattr(self, name)!r}.")
+
+    @property
+    def terms(self) -> "tuple[TensorProduct, ...]":
+        """The product itself."""
+        return (self,)
+
+    def tuned_term(self, data: Predictions | Forecasts) -> "TensorProduct":
+        """Return the product with every lengthscale a number."""
+        if not data.weights.all():  # Rows of weight 0 count as absent.
+            data = data.take(np.flatnonzero(data.weights))
+        points = data.probs if isinstance(data, Predictions) else data.distribution
+        predictions = self.predictions.tuned(lambda distance: median_distance(distance, points))
+        if isinstance(data, Predictions):
+            return TensorProduct(predictions, self.targets)
+        return TensorProduct(predictions, self.targets.tuned(lambda _: default_lengthscale(data.distribution)))
+
+
+@dataclass(frozen=True)
+class JointSum(JointKernel):
+    """The sum of several tensor products, written ``k @ l + m @ n``."""
+
+    parts: tuple[TensorProduct, ...]
+
+    @property
+    def terms(self) -> tuple[TensorProduct, ...]:
+        """The tensor products whose sum this is."""
+        return self.parts
+
+
+def _joined(terms: tuple[TensorProduct, ...]) -> JointKernel:
+    return terms[0] if len(terms) == 1 else JointSum(terms)
+
+
+def class_gram(kernel: Kernel, n_classes: int) -> FloatArray:
+    """Return the values of a target kernel at all pairs of K classes; numbers stand for themselves, 0 to K - 1."""
+    if isinstance(kernel, GramKernel) and len(kernel.gram) != n_classes:
+        raise InputError(f"gram must have one row a class, but is for {len(kernel.gram)} classes, not {n_classes}.")
+    if isinstance(kernel, RadialKernel) and kernel.lengthscale == "median":
+        raise InputError('a kernel on classes needs a number for its lengthscale, but it is "median".')
+    classes = np.arange(n_classes, dtype=float)[:, None]
+    return kernel.matrix(classes, classes)

@@ -1,0 +1,206 @@
+"""Radial kernels: functions of the distance of two points."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.kernels.base import Kernel
+from calibrant.kernels.distances import Distance, Euclidean, TotalVariation
+
+Lengthscale = float | Literal["median"]
+
+
+class RadialKernel(Kernel):
+    """A function of the distance of two points in units of the lengthscale."""
+
+    distance: Distance
+    lengthscale: Lengthscale
+    profile: ClassVar[str]
+
+    def _check(self) -> None:
+        if not isinstance(self.distance, Distance):
+            raise TypeError(f"distance must be a Distance such as TotalVariation(), but is {self.distance!r}.")
+        if self.lengthscale == "median":
+            return
+        if isinstance(self.lengthscale, bool) or not isinstance(self.lengthscale, (int, float, np.number)):
+            raise TypeError(f'lengthscale must be a number or "median", but is {self.lengthscale!r}.')
+        if not 0 < self.lengthscale < np.inf:
+            raise InputError(f'lengthscale must be positive and finite, or "median", but is {self.lengthscale!r}.')
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def bound(self) -> float:
+        """Largest absolute value of the kernel."""
+        return 1.0
+
+    @property
+    def shape(self) -> float:
+        """The parameter beside the lengthscale, if the profile has one."""
+        return 0.0
+
+    @abstractmethod
+    def values(self, scaled: FloatArray) -> FloatArray:
+        """Return the kernel at distances given in units of the lengthscale."""
+
+    def tuned(self, median: Callable[[Distance], float]) -> Kernel:
+        """Return the kernel with a number for its lengthscale."""
+        if self.lengthscale != "median":
+            return self
+        return replace(self, lengthscale=median(self.distance))  # type: ignore[type-var]  # every leaf is a dataclass
+
+    def matrix(self, x: Any, y: Any) -> FloatArray:
+        """Return the values at all pairs of points."""
+        if self.lengthscale == "median":
+            raise InputError(
+                'lengthscale must be a number here, but is "median", which needs predictions to be taken of.'
+            )
+        return self.values(self.distance.pairwise(x, y) / self.lengthscale)
+
+
+@dataclass(frozen=True)
+class ExponentialKernel(RadialKernel):
+    r"""The exponential (Laplacian) kernel :math:`\exp(-d / \ell)`.
+
+    Parameters
+    ----------
+    distance : Distance, default=TotalVariation()
+    lengthscale : float or "median", default=1.0
+        "median" is the median distance between different predictions; see `median_distance`.
+    """
+
+    distance: Distance = TotalVariation()
+    lengthscale: Lengthscale = 1.0
+    profile: ClassVar[str] = "exponential"
+
+    def values(self, scaled: FloatArray) -> FloatArray:
+        """Return the kernel at distances given in units of the lengthscale."""
+        return np.exp(-scaled)
+
+
+@dataclass(frozen=True)
+class GaussianKernel(RadialKernel):
+    r"""The Gaussian (squared exponential) kernel :math:`\exp(-d^2 / (2 \ell^2))`.
+
+    Parameters
+    ----------
+    distance : Distance, default=Euclidean()
+    lengthscale : float or "median", default=1.0
+    """
+
+    distance: Distance = Euclidean()
+    lengthscale: Lengthscale = 1.0
+    profile: ClassVar[str] = "gaussian"
+
+    def values(self, scaled: FloatArray) -> FloatArray:
+        """Return the kernel at distances given in units of the lengthscale."""
+        return np.exp(-0.5 * scaled**2)
+
+
+@dataclass(frozen=True)
+class GammaExponentialKernel(RadialKernel):
+    r"""The kernel :math:`\exp(-(d / \ell)^\gamma)`.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Above 0 and at most 2.
+    distance : Distance, default=Euclidean()
+    lengthscale : float or "median", default=1.0
+    """
+
+    gamma: float = 1.0
+    distance: Distance = Euclidean()
+    lengthscale: Lengthscale = 1.0
+    profile: ClassVar[str] = "gamma-exponential"
+
+    def __post_init__(self) -> None:
+        self._check()
+        if not 0 < self.gamma <= 2:
+            raise InputError(f"gamma must be above 0 and at most 2, but is {self.gamma!r}.")
+
+    @property
+    def shape(self) -> float:
+        """The exponent."""
+        return self.gamma
+
+    def values(self, scaled: FloatArray) -> FloatArray:
+        """Return the kernel at distances given in units of the lengthscale."""
+        return np.exp(-(scaled**self.gamma))
+
+
+@dataclass(frozen=True)
+class Matern32Kernel(RadialKernel):
+    r"""The Matérn kernel of smoothness 3/2, :math:`(1 + \sqrt3 u) e^{-\sqrt3 u}` with :math:`u = d / \ell`.
+
+    Parameters
+    ----------
+    distance : Distance, default=Euclidean()
+    lengthscale : float or "median", default=1.0
+    """
+
+    distance: Distance = Euclidean()
+    lengthscale: Lengthscale = 1.0
+    profile: ClassVar[str] = "matern32"
+
+    def values(self, scaled: FloatArray) -> FloatArray:
+        """Return the kernel at distances given in units of the lengthscale."""
+        u = np.sqrt(3.0) * scaled
+        return (1 + u) * np.exp(-u)
+
+
+@dataclass(frozen=True)
+class Matern52Kernel(RadialKernel):
+    r"""The Matérn kernel of smoothness 5/2, :math:`(1 + \sqrt5 u + 5 u^2 / 3) e^{-\sqrt5 u}` with :math:`u = d / \ell`.
+
+    Parameters
+    ----------
+    distance : Distance, default=Euclidean()
+    lengthscale : float or "median", default=1.0
+    """
+
+    distance: Distance = Euclidean()
+    lengthscale: Lengthscale = 1.0
+    profile: ClassVar[str] = "matern52"
+
+    def values(self, scaled: FloatArray) -> FloatArray:
+        """Return the kernel at distances given in units of the lengthscale."""
+        u = np.sqrt(5.0) * scaled
+        return (1 + u + u**2 / 3) * np.exp(-u)
+
+
+@dataclass(frozen=True)
+class RationalQuadraticKernel(RadialKernel):
+    r"""The rational quadratic kernel :math:`(1 + u^2 / (2 \alpha))^{-\alpha}` with :math:`u = d / \ell`.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+    distance : Distance, default=Euclidean()
+    lengthscale : float or "median", default=1.0
+    """
+
+    alpha: float = 1.0
+    distance: Distance = Euclidean()
+    lengthscale: Lengthscale = 1.0
+    profile: ClassVar[str] = "rational-quadratic"
+
+    def __post_init__(self) -> None:
+        self._check()
+        if not 0 < self.alpha < np.inf:
+            raise InputError(f"alpha must be positive and finite, but is {self.alpha!r}.")
+
+    @property
+    def shape(self) -> float:
+        """The exponent."""
+        return self.alpha
+
+    def values(self, scaled: FloatArray) -> FloatArray:
+        """Return the kernel at distances given in units of the lengthscale."""
+        return (1 + scaled**2 / (2 * self.alpha)) ** -self.alpha

@@ -1,0 +1,292 @@
+"""Kernel calibration errors, of class predictions and of predictive distributions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._convert import InputError
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.discrepancy import Data, GeneralKernel, pair_matrix, tune
+from calibrant.kernels.joint import JointKernel
+from calibrant.kernels.radial import RadialKernel
+from calibrant.metrics.base import Metric
+from calibrant.pairs import PairMatrix, line_pairs
+from calibrant.predictions import Predictions
+from calibrant.random_features import feature_pairs
+
+N_BATCHES = 16
+"""Shares of the draws of a Monte Carlo distribution from which the standard error is estimated."""
+
+
+class KernelMetric(Metric):
+    """A metric that compares pairs of rows by a kernel on predictions and targets."""
+
+    family = "kernel"
+    measures = "calibration"
+    forecasts: ClassVar[bool] = True
+    kernel: JointKernel | GeneralKernel | None
+
+    def _check_kernel(self) -> None:
+        if self.kernel is not None and not isinstance(self.kernel, JointKernel) and not callable(self.kernel):
+            raise TypeError(
+                "kernel must be a tensor product such as ExponentialKernel() @ WhiteKernel(), or a function of two "
+                f"pairs (prediction, target), but is {self.kernel!r}."
+            )
+
+
+@dataclass(frozen=True)
+class SKCE(KernelMetric):
+    r"""Squared kernel calibration error.
+
+    Parameters
+    ----------
+    kernel : tensor product of kernels, or callable, optional
+        On pairs of a prediction and a target. Default: see `calibrant.discrepancy.default_kernel`. A callable is given
+        two pairs ``(prediction, target)``, a prediction being a vector of probabilities or a distribution of one row;
+        it is slow.
+    unbiased : bool, default=True
+        The unbiased estimate may be negative, and is on average 0 for calibrated predictions; the biased one is never
+        negative.
+    blocksize : int or callable, optional
+        Average the estimates of consecutive blocks of so many rows, in time O(n m) instead of O(n^2). A callable is
+        given n. An incomplete last block is left out. Default: one block.
+    features : int, optional
+        Approximate the kernel by so many random waves, in time O(n D K): for many rows of many classes. The details
+        of the estimate hold the standard error of this approximation.
+
+    Notes
+    -----
+    With the matrix :math:`H` of `calibrant.pairs` and weights :math:`w`, the estimate of a block is
+
+    .. math:: \frac{\sum_{i \ne j} w_i w_j H_{ij}}{\sum_{i \ne j} w_i w_j} \text{ (unbiased)}, \qquad
+        \frac{\sum_{i, j} w_i w_j H_{ij}}{\sum_{i, j} w_i w_j} \text{ (biased)};
+
+    over several blocks, numerators and denominators are summed. Two classes and an exponential kernel take
+    O(n log n) for the whole; memory is O(n) always.
+
+    References
+    ----------
+    D. Widmann, F. Lindsten, D. Zachariah, "Calibration tests in multi-class classification: a unifying framework",
+    NeurIPS 2019; "Calibration tests beyond classification", ICLR 2021.
+
+    Examples
+    --------
+    >>> from calibrant.kernels import GaussianKernel, WhiteKernel
+    >>> p = Predictions([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], labels=[1, 0, 0]).take([0, 1])
+    >>> round(SKCE(GaussianKernel() @ WhiteKernel())(p), 4)  # residuals (-1, 1) and (1, -1): -2 / e
+    -0.7358
+    """
+
+    kernel: JointKernel | GeneralKernel | None = None
+    unbiased: bool = True
+    blocksize: int | Callable[[int], int] | None = None
+    features: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_kernel()
+        if self.features is not None:
+            check_count(self.features, "features")
+            if self.blocksize is not None:
+                raise InputError("features and blocksize exclude each other: pass one of them.")
+        if self.blocksize is not None and not callable(self.blocksize):
+            self._check_blocksize(self.blocksize)
+
+    @property
+    def weights(self) -> Any:  # type: ignore[override]  # depends on a setting
+        """The biased estimate counts copies of a row as rows, the unbiased one never pairs a row with its copies."""
+        return "pairs" if self.unbiased else "frequency"
+
+    @property
+    def least_rows(self) -> int:  # type: ignore[override]  # likewise
+        """Rows that are needed at least."""
+        return 2 if self.unbiased else 1
+
+    def rows_per_block(self, n: int) -> int:
+        """Return the number of rows in a block of n rows in all."""
+        size = self.blocksize(n) if callable(self.blocksize) else self.blocksize
+        if size is None:
+            size = n
+        self._check_blocksize(size)
+        if size > n:
+            raise InputError(f"blocksize must be at most the number of rows, {n}, but is {size}.")
+        return int(size)
+
+    def prepare(self, data: Data) -> Evaluator:
+        """Return the map from weights, (n, B), to B estimates."""
+        if data.n_samples < self.least_rows:
+            raise InputError("the unbiased estimate needs at least two rows, but there is one. Pass unbiased=False.")
+        size = self.rows_per_block(data.n_samples)
+        pairs = self._pairs(data)
+        if size == data.n_samples:
+            return self._evaluator(pairs)
+        return self._block_evaluator(pairs, size)
+
+    def details(self, data: Data) -> Mapping[str, Any]:
+        """Give what was chosen: lengthscale and block size, and the Monte Carlo error if there is one."""
+        kernel = tune(self.kernel, data)
+        size = self.rows_per_block(data.n_samples)
+        details: dict[str, Any] = {"blocksize": size} if size < data.n_samples else {}
+        if isinstance(kernel, JointKernel) and isinstance(kernel.terms[0].predictions, RadialKernel):
+            details["lengthscale"] = kernel.terms[0].predictions.lengthscale
+        estimates = self._estimates(data, kernel)
+        if estimates is not None:
+            details["monte_carlo_error"] = float(np.std(estimates, ddof=1) / np.sqrt(len(estimates)))
+        return details
+
+    def _pairs(self, data: Data) -> PairMatrix:
+        kernel = tune(self.kernel, data)
+        return pair_matrix(data, kernel) if self.features is None else feature_pairs(data, kernel, self.features)
+
+    def _estimates(self, data: Data, kernel: Any) -> FloatArray | None:
+        """Return independent estimates whose mean is the value, where it is a Monte Carlo mean."""
+        if self.features is not None and self.features > 1:
+            pairs = feature_pairs(data, kernel, self.features).weighted(data.weights)
+            total, square = data.weights.sum() ** 2, (data.weights**2).sum()
+            sums = 2 * pairs.estimates()
+            return sums / (total - square) if self.unbiased else (sums + pairs.diagonal().sum()) / total
+        if isinstance(data, Predictions) or data.distribution.is_exact:
+            return None
+        fixed = SKCE(kernel, self.unbiased, self.blocksize)
+        return np.array([fixed(batch) for batch in data.batches(N_BATCHES)])
+
+    def _check_blocksize(self, size: object) -> None:
+        check_count(size, "blocksize")
+        if self.unbiased and size == 1:
+            raise InputError("blocksize must be at least 2 for the unbiased estimate, but is 1.")
+
+    def _evaluator(self, pairs: PairMatrix) -> Evaluator:
+        diagonal = pairs.diagonal()
+
+        def evaluate(weights: Any) -> FloatArray:
+            weights = _relative(weights)
+            different = pairs.quadratic_forms(weights)
+            total, square = weights.sum(axis=0) ** 2, (weights**2).sum(axis=0)
+            if self.unbiased:
+                return _ratio(different, total - square)
+            return (different + diagonal @ weights**2) / total
+
+        return evaluate
+
+    def _block_evaluator(self, pairs: PairMatrix, size: int) -> Evaluator:
+        n = pairs.n // size * size
+        diagonal = pairs.diagonal()[:n]
+
+        def evaluate(weights: Any) -> FloatArray:
+            weights = _relative(weights)
+            different = np.array([2 * pairs.weighted(column).block_sums(size).sum() for column in weights.T])
+            blocks = weights[:n].reshape(-1, size, weights.shape[1]).sum(axis=1)
+            total, square = (blocks**2).sum(axis=0), (weights[:n] ** 2).sum(axis=0)
+            if self.unbiased:
+                return _ratio(different, total - square)
+            return (different + diagonal @ weights[:n] ** 2) / total
+
+        return evaluate
+
+
+@dataclass(frozen=True)
+class KCE(SKCE):
+    """Kernel calibration error: the root of the squared one, with its sign.
+
+    Parameters
+    ----------
+    kernel, unbiased, blocksize
+        As for `SKCE`.
+
+    Examples
+    --------
+    >>> from calibrant.kernels import GaussianKernel, WhiteKernel
+    >>> p = Predictions([0.0, 0.0, 0.5], labels=[1, 1, 1]).take([0, 1])
+    >>> round(KCE(GaussianKernel() @ WhiteKernel())(p), 4)  # sqrt(2)
+    1.4142
+    """
+
+    def prepare(self, data: Data) -> Evaluator:
+        """Return the map from weights, (n, B), to B estimates."""
+        squared = super().prepare(data)
+
+        def evaluate(weights: Any) -> FloatArray:
+            values = squared(weights)
+            return np.sign(values) * np.sqrt(np.abs(values))
+
+        return evaluate
+
+
+@dataclass(frozen=True)
+class MMCE(Metric):
+    r"""Maximum mean calibration error of confidences.
+
+    Parameters
+    ----------
+    lengthscale : float, default=0.4
+
+    Notes
+    -----
+    With confidences :math:`c_i` and residuals :math:`e_i = \text{hit}_i - c_i`,
+
+    .. math:: \Big(\frac1{W^2} \sum_{i,j} w_i w_j e_i e_j \exp(-|c_i - c_j| / \ell)\Big)^{1/2},
+
+    in O(n log n). For two classes, the probability of class 1 takes the place of the confidence.
+
+    References
+    ----------
+    A. Kumar, S. Sarawagi, U. Jain, "Trainable calibration measures for neural networks from kernel mean embeddings",
+    ICML 2018.
+
+    Examples
+    --------
+    >>> round(MMCE()(Predictions([0.7, 0.7], labels=[1, 1])), 4)
+    0.3
+    """
+
+    family = "kernel"
+    accepts = "binary"
+    measures = "calibration"
+    lengthscale: float = 0.4
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lengthscale < np.inf:
+            raise InputError(f"lengthscale must be positive and finite, but is {self.lengthscale!r}.")
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values."""
+        view = self.view(predictions)
+        pairs = line_pairs(view.positive, view.labels - view.positive, self.lengthscale, 1.0)
+        diagonal = pairs.diagonal()
+
+        def evaluate(weights: Any) -> FloatArray:
+            weights = _relative(weights)
+            squared = (pairs.quadratic_forms(weights) + diagonal @ weights**2) / weights.sum(axis=0) ** 2
+            return np.sqrt(np.maximum(squared, 0.0))  # Not negative but for rounding.
+
+        return evaluate
+
+
+@dataclass(frozen=True)
+class Affordable:
+    """A block size for `SKCE`: all rows while that takes seconds, and above that blocks that cost as much.
+
+    Parameters
+    ----------
+    pairs : int, default=200_000_000
+        Number of pairs to compute at most.
+    """
+
+    pairs: int = 200_000_000
+
+    def __call__(self, n: int) -> int:
+        """Return the number of rows in a block of n rows in all."""
+        return n if n * (n - 1) // 2 <= self.pairs else max(2, 2 * self.pairs // n)
+
+
+def _relative(weights: FloatArray) -> FloatArray:
+    """Divide by the largest weight, so that products of huge ones do not overflow."""
+    return weights / weights.max(axis=0)
+
+
+def _ratio(numerator: FloatArray, pairs: FloatArray) -> FloatArray:
+    if not np.all(pairs > 0):
+        raise InputError("the unbiased estimate needs at least two rows with a weight, but there is one.")
+    return numerator / pairs

@@ -1,0 +1,153 @@
+"""Unnormalised calibration mean embedding: deviations at a few test locations, in linear time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant.discrepancy import Data, GeneralKernel, target_profile, tune
+from calibrant.forecasts import Distribution, Forecasts, target_deviation
+from calibrant.kernels.base import unscaled
+from calibrant.kernels.joint import JointKernel, TensorProduct, class_gram
+from calibrant.metrics.kernel import KernelMetric
+from calibrant.predictions import Predictions
+
+MOST_CORNERS = 50
+"""With more classes than this, the default test locations leave out the corners of the simplex."""
+
+N_LOCATIONS = 10
+"""Default number of test locations for forecasts."""
+
+
+@dataclass(frozen=True, eq=False)
+class UCME(KernelMetric):
+    r"""Squared unnormalised calibration mean embedding at test locations.
+
+    Parameters
+    ----------
+    kernel : tensor product of kernels, optional
+        Default: as for `SKCE`.
+    test_predictions : array-like of shape (J, K), or Distribution of J rows, optional
+        Predictions at the test locations. Default for classes: the centre of the simplex and, up to 50 classes, its
+        corners, each with every class as target. Default for forecasts: ten forecasts at the quantiles of the
+        predicted means, with these means as targets.
+    test_targets : array-like of shape (J,), optional
+        Targets at the test locations; class indices for classes.
+
+    Notes
+    -----
+    With the deviation of row i at location j, for K classes and the Gram matrix G of the target kernel,
+    :math:`z_{ij} = k_P(p_i, t_j) \, r_i^\top G e_{s_j}`, the value is
+
+    .. math:: \frac1J \sum_j \Big(\frac{\sum_i w_i z_{ij}}{\sum_i w_i}\Big)^2.
+
+    It is never negative, and biased upwards by the variance of the means. Time and memory are O(n J).
+
+    References
+    ----------
+    D. Widmann, F. Lindsten, D. Zachariah, "Calibration tests beyond classification", ICLR 2021.
+
+    Examples
+    --------
+    >>> from calibrant.kernels import GaussianKernel, WhiteKernel
+    >>> p = Predictions([0.0, 0.0, 0.5], labels=[1, 1, 1]).take([0, 1])
+    >>> UCME(GaussianKernel() @ WhiteKernel(), [[1.0, 0.0]], [0])(p)  # both residuals are (-1, 1)
+    1.0
+    """
+
+    kernel: JointKernel | GeneralKernel | None = None
+    test_predictions: Any = None
+    test_targets: Any = None
+
+    def __post_init__(self) -> None:
+        self._check_kernel()
+        if self.kernel is not None and not isinstance(self.kernel, JointKernel):
+            raise TypeError(f"kernel must be a tensor product of kernels, but is {self.kernel!r}.")
+        if (self.test_predictions is None) != (self.test_targets is None):
+            raise InputError("test_predictions and test_targets must be given together, or neither of them.")
+
+    def deviations(self, data: Data) -> FloatArray:
+        """Return the deviation of every row at every test location, of shape (n, J)."""
+        kernel = tune(self.kernel, data)
+        if not isinstance(kernel, JointKernel):
+            raise TypeError(f"kernel must be a tensor product of kernels, but is {kernel!r}.")
+        places, targets = self.locations(data)
+        if isinstance(data, Predictions):
+            parts = [_class_deviations(data, term, places, targets) for term in kernel.terms]
+        else:
+            parts = [_forecast_deviations(data, term, places, targets) for term in kernel.terms]
+        return np.sum(parts, axis=0)
+
+    def locations(self, data: Data) -> tuple[Any, Any]:
+        """Return predictions and targets at the test locations."""
+        if self.test_predictions is None:
+            return _class_locations(data) if isinstance(data, Predictions) else _forecast_locations(data)
+        if isinstance(data, Forecasts):
+            return _checked_forecast_locations(data, self.test_predictions, self.test_targets)
+        return _checked_class_locations(data, self.test_predictions, self.test_targets)
+
+    def prepare(self, data: Data) -> Evaluator:
+        """Return the map from weights, (n, B), to B values."""
+        deviations = self.deviations(data)
+
+        def evaluate(weights: Any) -> FloatArray:
+            means = deviations.T @ weights / weights.sum(axis=0)
+            return (means**2).mean(axis=0)
+
+        return evaluate
+
+    def details(self, data: Data) -> Mapping[str, Any]:
+        """Say how many test locations there are."""
+        return {"locations": len(self.locations(data)[1])}
+
+
+def _class_deviations(data: Predictions, term: TensorProduct, predictions: FloatArray, targets: IntArray) -> FloatArray:
+    gram = class_gram(term.targets, data.n_classes)
+    places, index = np.unique(predictions, axis=0, return_inverse=True)
+    values = term.predictions.matrix(data.probs, places)[:, index.ravel()]
+    return values * (data.residuals @ gram[:, targets])
+
+
+def _forecast_deviations(
+    data: Forecasts, term: TensorProduct, predictions: Distribution, targets: FloatArray
+) -> FloatArray:
+    scale, kernel = unscaled(term.targets)
+    values = term.predictions.matrix(data.distribution, predictions)
+    return scale * values * target_deviation(data, *target_profile(kernel), targets)
+
+
+def _class_locations(data: Predictions) -> tuple[FloatArray, IntArray]:
+    k = data.n_classes
+    places = np.full((1, k), 1 / k)
+    if k <= MOST_CORNERS:
+        places = np.vstack([places, np.eye(k)])
+    return np.repeat(places, k, axis=0), np.tile(np.arange(k), len(places))
+
+
+def _forecast_locations(data: Forecasts) -> tuple[Distribution, FloatArray]:
+    means = data.distribution.mean()
+    order = np.argsort(means if means.ndim == 1 else means.sum(axis=1), kind="stable")
+    ranks = ((np.arange(N_LOCATIONS) + 0.5) / N_LOCATIONS * len(order)).astype(int)
+    rows = np.unique(order[ranks])
+    return data.distribution.take(rows), means[rows]
+
+
+def _checked_class_locations(data: Predictions, predictions: Any, targets: Any) -> tuple[FloatArray, IntArray]:
+    checked = Predictions(predictions, targets, classes=data.classes)
+    if checked.n_classes != data.n_classes:
+        raise InputError(
+            f"test_predictions must have {data.n_classes} classes as the data have, but have {checked.n_classes}."
+        )
+    return checked.probs, checked.labels
+
+
+def _checked_forecast_locations(data: Forecasts, predictions: Any, targets: Any) -> tuple[Distribution, FloatArray]:
+    if not isinstance(predictions, Distribution):
+        raise TypeError(f"test_predictions must be a Distribution such as Normal(loc, scale), but is {predictions!r}.")
+    checked = Forecasts(predictions, targets)
+    if checked.distribution.event_shape != data.distribution.event_shape:
+        raise InputError("test_predictions must predict targets of the same shape as the data do.")
+    return checked.distribution, checked.targets

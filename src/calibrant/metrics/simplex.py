@@ -1,0 +1,83 @@
+"""Binned calibration error on the whole simplex."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.binning import EqualWidth, SimplexBinning
+from calibrant.curves import bin_totals
+from calibrant.kernels.distances import Distance, TotalVariation
+from calibrant.metrics.base import Metric
+from calibrant.predictions import Predictions
+
+
+@dataclass(frozen=True)
+class SimplexECE(Metric):
+    r"""Expected calibration error of whole probability vectors, not only of the largest probability.
+
+    Parameters
+    ----------
+    bins : EqualWidth or MedianVariance, default=EqualWidth(10)
+        How the simplex is cut into cells.
+    distance : Distance or callable, default=TotalVariation()
+        Of mean prediction and frequencies in a cell; a callable is given these two vectors, in this order.
+
+    Notes
+    -----
+    With the weight :math:`W_b` of cell b out of :math:`W`, the weighted mean :math:`\bar p_b` of its predictions and
+    the frequencies :math:`\bar y_b` of its labels,
+
+    .. math:: \sum_b \frac{W_b}{W} d(\bar p_b, \bar y_b).
+
+    It is biased upwards, the more so the more classes there are: most cells then hold one row.
+
+    References
+    ----------
+    J. Vaicenavicius et al., "Evaluating model calibration in classification", AISTATS 2019.
+
+    Examples
+    --------
+    >>> p = Predictions([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]], labels=[0, 0, 0])
+    >>> round(SimplexECE()(p), 4)  # 2/3 * 0.1 + 1/3 * 0.8
+    0.3333
+    """
+
+    family = "binned"
+    measures: ClassVar[Any] = "calibration"
+    bins: SimplexBinning = EqualWidth(10)
+    distance: Distance | Callable[[FloatArray, FloatArray], float] = TotalVariation()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bins, SimplexBinning):
+            raise TypeError(f"bins must be EqualWidth(...) or MedianVariance(...), but is {self.bins!r}.")
+        if not isinstance(self.distance, Distance) and not callable(self.distance):
+            raise TypeError(f"distance must be a Distance or a function, but is {self.distance!r}.")
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values; the cells are cut once, at the data's own weights."""
+        cells = self.bins.cells(predictions.probs, predictions.weights)
+        totals = bin_totals(cells, np.ones(predictions.n_samples))
+        observed = predictions.residuals + predictions.probs
+
+        def value(weights: FloatArray) -> float:
+            mass = totals(weights[:, None])[:, 0]
+            used = mass > 0
+            scale = mass[used, None]
+            predicted = totals(predictions.probs * weights[:, None])[used] / scale
+            frequency = totals(observed * weights[:, None])[used] / scale
+            return float(mass[used] @ self._distances(predicted, frequency) / weights.sum())
+
+        return lambda columns: np.array([value(column) for column in columns.T])
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Say how many cells hold weight."""
+        cells = self.bins.cells(predictions.probs, predictions.weights)
+        return {"bins_used": len(np.unique(cells.index[predictions.weights > 0]))}
+
+    def _distances(self, predicted: FloatArray, frequency: FloatArray) -> FloatArray:
+        if isinstance(self.distance, Distance):
+            return self.distance.paired(predicted, frequency)
+        return np.array([self.distance(p, y) for p, y in zip(predicted, frequency, strict=True)])

@@ -1,0 +1,255 @@
+r"""The matrix behind every kernel calibration error and test, reduced without ever being stored.
+
+For rows i and j of the data, with the kernel :math:`k_P k_Y`,
+
+.. math:: H_{ij} = k_P(p_i, p_j) \big[k_Y(y_i, y_j) - E_{Z \sim p_i} k_Y(Z, y_j) - E_{Z' \sim p_j} k_Y(y_i, Z')
+    + E k_Y(Z, Z')\big].
+
+For K classes with residuals :math:`R = \mathrm{onehot}(y) - P` and the Gram matrix G of the target kernel, the bracket
+is :math:`r_i^\top G r_j`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._native.kernel import Kernel as CompiledKernel
+from calibrant._typing import FloatArray
+
+COMPILED_ABOVE = 1000
+"""Below this many rows plain NumPy is done before compiled code is loaded."""
+
+TILE = 256
+"""Rows and columns of a tile of H where NumPy computes it."""
+
+
+class PairMatrix(ABC):
+    """The symmetric matrix H, known by its reductions."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def diagonal(self) -> FloatArray:
+        """Return the entries of each row with itself."""
+
+    @abstractmethod
+    def pair_sum(self) -> float:
+        """Return the sum of H_ij over i < j."""
+
+    @abstractmethod
+    def block_sums(self, blocksize: int) -> FloatArray:
+        """Return the sum over i < j within each complete block of consecutive rows."""
+
+    @abstractmethod
+    def matmul(self, columns: FloatArray) -> FloatArray:
+        """Return H with its diagonal set to 0, times (n, B) columns."""
+
+    @abstractmethod
+    def weighted(self, weights: FloatArray) -> "PairMatrix":
+        """Return the matrix of w_i w_j H_ij."""
+
+    def quadratic_forms(self, weights: FloatArray) -> FloatArray:
+        """Return the sum of w_i w_j H_ij over i != j for each column of weights (n, B)."""
+        if weights.shape[1] == 1:
+            return np.array([2 * self.weighted(weights[:, 0]).pair_sum()])
+        return np.einsum("ib,ib->b", weights, self.matmul(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class RadialPairs(PairMatrix):
+    """H for classes: a radial kernel of the probabilities times the product of residuals."""
+
+    points: FloatArray
+    left: FloatArray
+    right: FloatArray
+    kernel: CompiledKernel
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.points)
+
+    def diagonal(self) -> FloatArray:
+        """Return the entries of each row with itself."""
+        return np.einsum("ik,ik->i", self.left, self.right)
+
+    def pair_sum(self) -> float:
+        """Return the sum of H_ij over i < j."""
+        return self._engine.pair_sum(self.points, self.left, self.right, kernel=self.kernel).total
+
+    def block_sums(self, blocksize: int) -> FloatArray:
+        """Return the sum over i < j within each complete block of consecutive rows."""
+        return self._engine.block_sums(self.points, self.left, self.right, kernel=self.kernel, blocksize=blocksize)
+
+    def matmul(self, columns: FloatArray) -> FloatArray:
+        """Return H with its diagonal set to 0, times (n, B) columns."""
+        return self._engine.matmul(self.points, self.left, columns, self.right, kernel=self.kernel, symmetric=True)[0]
+
+    def weighted(self, weights: FloatArray) -> PairMatrix:
+        """Return the matrix of w_i w_j H_ij."""
+        scale = weights[:, None]
+        return RadialPairs(self.points, self.left * scale, self.right * scale, self.kernel)
+
+    @property
+    def _engine(self) -> Any:
+        """Compiled code, or its NumPy twin where that is done before the compiled code is loaded."""
+        if self.n < COMPILED_ABOVE:
+            from calibrant._native import twin
+
+            return twin
+        from calibrant._native import pairs
+
+        return pairs
+
+
+@dataclass(frozen=True, eq=False)
+class SortedPairs(PairMatrix):
+    """H for two classes and an exponential kernel: exact sums in O(n log n), see `calibrant._native.sorted1d`."""
+
+    positions: FloatArray
+    residuals: FloatArray
+    lengthscale: float
+    scale: float
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.positions)
+
+    def diagonal(self) -> FloatArray:
+        """Return the entries of each row with itself."""
+        return self.scale * self.residuals**2
+
+    def pair_sum(self) -> float:
+        """Return the sum of H_ij over i < j."""
+        return self.scale * self._line().pair_sum(self.residuals)
+
+    def block_sums(self, blocksize: int) -> FloatArray:
+        """Return the sum over i < j within each complete block of consecutive rows."""
+        return _on_a_line(self.positions, self.residuals, self.lengthscale, self.scale).block_sums(blocksize)
+
+    def matmul(self, columns: FloatArray) -> FloatArray:
+        """Return H with its diagonal set to 0, times (n, B) columns."""
+        return self.scale * self._line().matmul(self.residuals, columns)[0]
+
+    def weighted(self, weights: FloatArray) -> PairMatrix:
+        """Return the matrix of w_i w_j H_ij."""
+        return SortedPairs(self.positions, self.residuals * weights, self.lengthscale, self.scale)
+
+    def _line(self) -> Any:
+        from calibrant._native.sorted1d import SortedLine
+
+        return SortedLine.of(self.positions, self.lengthscale)
+
+
+@dataclass(frozen=True, eq=False)
+class TiledPairs(PairMatrix):
+    """H for anything else: a function computes the rectangle of two slices of rows with NumPy."""
+
+    size: int
+    tile: Callable[[slice, slice], FloatArray]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.size
+
+    def diagonal(self) -> FloatArray:
+        """Return the entries of each row with itself."""
+        return np.concatenate([np.diagonal(self.tile(rows, rows)) for rows in _slices(0, self.n, 64)])
+
+    def pair_sum(self) -> float:
+        """Return the sum of H_ij over i < j."""
+        return math.fsum(float(tile.sum()) for _, _, tile in self._upper(0, self.n))
+
+    def block_sums(self, blocksize: int) -> FloatArray:
+        """Return the sum over i < j within each complete block of consecutive rows."""
+        starts = range(0, self.n - blocksize + 1, blocksize)
+        if blocksize < TILE // 8:
+            return self._small_block_sums(blocksize, len(starts))
+        return np.array([sum(float(t.sum()) for _, _, t in self._upper(s, s + blocksize)) for s in starts])
+
+    def matmul(self, columns: FloatArray) -> FloatArray:
+        """Return H with its diagonal set to 0, times (n, B) columns."""
+        result = np.zeros(columns.shape)
+        for rows, cols, tile in self._upper(0, self.n):
+            result[rows] += tile @ columns[cols]
+            result[cols] += tile.T @ columns[rows]
+        return result
+
+    def weighted(self, weights: FloatArray) -> PairMatrix:
+        """Return the matrix of w_i w_j H_ij."""
+        return TiledPairs(self.n, lambda i, j: self.tile(i, j) * weights[i, None] * weights[None, j])
+
+    def _upper(self, start: int, end: int) -> Iterator[tuple[slice, slice, FloatArray]]:
+        """Yield the tiles that reach above the diagonal, with zeros on and below it."""
+        for rows in _slices(start, end, TILE):
+            for cols in _slices(rows.start, end, TILE):
+                tile = self.tile(rows, cols)
+                yield rows, cols, np.triu(tile, 1) if rows == cols else tile
+
+    def _small_block_sums(self, blocksize: int, n_blocks: int) -> FloatArray:
+        """Compute a tile of several whole blocks at once and pick their triangles out of it."""
+        sums = np.empty(n_blocks)
+        per_tile = TILE // blocksize
+        for first in range(0, n_blocks, per_tile):
+            last = min(first + per_tile, n_blocks)
+            rows = slice(first * blocksize, last * blocksize)
+            tile = self.tile(rows, rows).reshape(last - first, blocksize, last - first, blocksize)
+            blocks = np.einsum("aiaj->aij", tile)
+            sums[first:last] = np.triu(blocks, 1).sum(axis=(1, 2))
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class SummedPairs(PairMatrix):
+    """The sum of several matrices, for sums of tensor products."""
+
+    parts: tuple[PairMatrix, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.parts[0].n
+
+    def diagonal(self) -> FloatArray:
+        """Return the entries of each row with itself."""
+        return np.sum([part.diagonal() for part in self.parts], axis=0)
+
+    def pair_sum(self) -> float:
+        """Return the sum of H_ij over i < j."""
+        return math.fsum(part.pair_sum() for part in self.parts)
+
+    def block_sums(self, blocksize: int) -> FloatArray:
+        """Return the sum over i < j within each complete block of consecutive rows."""
+        return np.sum([part.block_sums(blocksize) for part in self.parts], axis=0)
+
+    def matmul(self, columns: FloatArray) -> FloatArray:
+        """Return H with its diagonal set to 0, times (n, B) columns."""
+        return np.sum([part.matmul(columns) for part in self.parts], axis=0)
+
+    def weighted(self, weights: FloatArray) -> PairMatrix:
+        """Return the matrix of w_i w_j H_ij."""
+        return SummedPairs(tuple(part.weighted(weights) for part in self.parts))
+
+
+def line_pairs(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:
+    """Return the matrix of scale * r_i r_j exp(-|p_i - p_j| / l) for numbers p."""
+    build = _on_a_line if len(positions) < COMPILED_ABOVE else SortedPairs
+    return build(positions, residuals, lengthscale, scale)
+
+
+def _on_a_line(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:
+    kernel = CompiledKernel("exponential", "euclidean", lengthscale)
+    return RadialPairs(positions[:, None], scale * residuals[:, None], residuals[:, None], kernel)
+
+
+def _slices(start: int, end: int, step: int) -> Iterator[slice]:
+    return (slice(i, min(i + step, end)) for i in range(start, end, step))

@@ -1,0 +1,181 @@
+import threading
+from itertools import product
+
+import numpy as np
+import pytest
+
+from calibrant._native import engine, pairs, twin
+from calibrant._native.kernel import Kernel
+from pair_definition import RADIAL, matrix, simulate
+
+MODULES = (pairs, twin)
+KERNELS = [
+    Kernel(radial, distance, lengthscale, shape)
+    for radial, distance in product(RADIAL, ("total-variation", "euclidean"))
+    for lengthscale, shape in ((0.5, 1.3), (1e-4, 0.6))
+]
+EXPONENTIAL = Kernel("exponential", "total-variation", 0.4)
+
+
+def tolerance(H):
+    return 1e-12 * np.abs(H).mean() * H.size
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_every_reduction_agrees_with_the_definition(module, kernel, symmetric):
+    P, A, other = simulate(37, 3, seed=1)
+    B = None if symmetric else other
+    H = matrix(kernel, P, P, A, A if symmetric else B)
+    upper, off_diagonal, atol = np.triu(H, 1), H - np.diag(np.diag(H)), tolerance(H)
+    weights = np.random.default_rng(2).random(37)
+    columns = np.random.default_rng(3).normal(size=(37, 5))
+
+    plain = module.pair_sum(P, A, B, kernel=kernel)
+    assert plain.total == pytest.approx(upper.sum(), abs=atol, rel=0)
+    assert plain.mean_absolute == pytest.approx(np.abs(upper).sum() / (37 * 36 / 2), abs=atol, rel=1e-12)
+    weighted = module.pair_sum(P, A, B, kernel=kernel, weights=weights)
+    assert weighted.total == pytest.approx(weights @ upper @ weights, abs=atol, rel=0)
+    rows = module.row_sums(P, A, B, kernel=kernel, weights=weights)
+    np.testing.assert_allclose(rows, off_diagonal @ weights, rtol=0, atol=atol)
+    np.testing.assert_allclose(module.row_sums(P, A, B, kernel=kernel), off_diagonal.sum(axis=1), rtol=0, atol=atol)
+    result, diagonal = module.matmul(P, A, columns, B, kernel=kernel)
+    np.testing.assert_allclose(result, off_diagonal @ columns, rtol=0, atol=atol)
+    np.testing.assert_allclose(diagonal, np.diag(H), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("blocksize", [2, 3, 5, 6, 16, 17, 50, 101])
+def test_block_sums_agree_with_the_definition(module, blocksize):
+    P, A, B = simulate(101, 4, seed=4)
+    H = np.triu(matrix(EXPONENTIAL, P, P, A, B), 1)
+    blocks = [slice(i * blocksize, (i + 1) * blocksize) for i in range(101 // blocksize)]
+    found = module.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=blocksize)
+    np.testing.assert_allclose(found, [H[b, b].sum() for b in blocks], rtol=0, atol=tolerance(H))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("kernel", KERNELS[::4], ids=str)
+def test_cross_sums_agree_with_the_definition(module, kernel):
+    P, A, _ = simulate(50, 3, seed=5)
+    Q, _, B = simulate(21, 3, seed=6)
+    weights = np.random.default_rng(7).random(21)
+    H = matrix(kernel, P, Q, A, B)
+    found = module.cross_sums(P, A, Q, B, kernel=kernel, weights=weights)
+    np.testing.assert_allclose(found, H @ weights, rtol=0, atol=tolerance(H))
+    np.testing.assert_allclose(module.cross_sums(P, A, Q, B, kernel=kernel), H.sum(axis=1), rtol=0, atol=tolerance(H))
+
+
+def reductions(module, P, A, B, n_threads):
+    rng = np.random.default_rng(8)
+    weights, columns = rng.random(len(P)), rng.normal(size=(len(P), 21))
+    options = {"kernel": EXPONENTIAL, "n_threads": n_threads}
+    return [
+        np.array(module.pair_sum(P, A, B, weights=weights, **options)),
+        module.row_sums(P, A, B, weights=weights, **options),
+        *module.matmul(P, A, columns, B, **options),
+        module.cross_sums(P, A, P[:77], A[:77], **options),
+        module.cross_sums(P[:5], A[:5], P, A, **options),
+        module.block_sums(P, A, B, blocksize=20, **options),
+        module.block_sums(P, A, B, blocksize=len(P) // 2, **options),
+    ]
+
+
+# 10 000 rows make many jobs, 700 classes more than one slice; 4095 to 4097 are the ends of jobs.
+@pytest.mark.parametrize("n, n_classes", [(10_000, 2), (4095, 1), (4097, 3), (900, 700), (113, 10)])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_many_rows_or_classes_agree_with_the_twin_for_any_number_of_threads(n, n_classes, symmetric):
+    P, A, other = simulate(n, n_classes, seed=9)
+    B = None if symmetric else other
+    expected = reductions(twin, P, A, B, None)
+    one = reductions(pairs, P, A, B, 1)
+    for ours, theirs in zip(one, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+    for n_threads in (2, 3, 7):
+        assert all(map(np.array_equal, reductions(pairs, P, A, B, n_threads), one))
+
+
+def test_residuals_may_have_fewer_or_more_columns_than_there_are_classes():
+    P, A, _ = simulate(60, 4, seed=10)
+    for width in (1, 9):
+        A = np.random.default_rng(11).normal(size=(60, width))
+        H = matrix(EXPONENTIAL, P, P, A, A)
+        assert pairs.pair_sum(P, A, kernel=EXPONENTIAL).total == pytest.approx(np.triu(H, 1).sum(), abs=tolerance(H))
+
+
+def test_a_symmetric_product_is_found_from_half_of_it():
+    P, A, _ = simulate(300, 3, seed=12)
+    G = np.array([[1.0, 0.5, 0.1], [0.5, 1.0, 0.5], [0.1, 0.5, 1.0]])
+    whole = pairs.row_sums(P, A, A @ G, kernel=EXPONENTIAL, symmetric=False)
+    half = pairs.row_sums(P, A, A @ G, kernel=EXPONENTIAL, symmetric=True)
+    np.testing.assert_allclose(half, whole, rtol=0, atol=1e-12 * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_equal_rows_are_at_distance_zero_exactly(kernel):
+    row = np.random.default_rng(13).dirichlet(np.ones(700))
+    found = pairs.pair_sum(np.stack([row, row]), np.ones((2, 1)), kernel=kernel)
+    assert found.total == 1.0
+
+
+@pytest.mark.parametrize("distance", ["total-variation", "euclidean"])
+def test_nearly_equal_rows_keep_their_distance_under_a_tiny_lengthscale(distance):
+    row = np.random.default_rng(14).dirichlet(np.ones(5))
+    P = np.stack([row, row + 1e-9 * np.array([1, -1, 0, 0, 0])])
+    kernel = Kernel("exponential", distance, 1e-9)
+    A = np.ones((2, 1))
+    assert pairs.pair_sum(P, A, kernel=kernel).total == pytest.approx(matrix(kernel, P, P, A, A)[0, 1], rel=1e-12)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_no_rows_or_one_row_have_no_pairs(module):
+    for n in (0, 1):
+        P, A = np.ones((n, 2)) / 2, np.ones((n, 2))
+        assert module.pair_sum(P, A, kernel=EXPONENTIAL).total == 0.0
+        assert not module.row_sums(P, A, kernel=EXPONENTIAL).any()
+        assert module.matmul(P, A, np.ones((n, 3)), kernel=EXPONENTIAL)[0].shape == (n, 3)
+        assert len(module.block_sums(P, A, kernel=EXPONENTIAL, blocksize=10)) == 0
+
+
+def test_inputs_are_not_changed_and_may_be_read_only_and_not_contiguous():
+    P, A, _ = simulate(200, 6, seed=15)
+    strided, residuals = np.asfortranarray(P), A[:, ::-1]
+    before = strided.copy()
+    strided.flags.writeable = False
+    found = pairs.pair_sum(strided, residuals, kernel=EXPONENTIAL)
+    assert found == pairs.pair_sum(P, residuals.copy(), kernel=EXPONENTIAL)
+    assert np.array_equal(before, strided)
+
+
+def test_calls_from_several_threads_do_not_disturb_each_other():
+    P, A, _ = simulate(2000, 4, seed=16)
+    expected = pairs.pair_sum(P, A, kernel=EXPONENTIAL)
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(pairs.pair_sum(P, A, kernel=EXPONENTIAL, n_threads=2)))
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 6
+
+
+def test_published_value_of_the_unbiased_estimator():
+    # Three classes, exp(-||p - q||), white targets: the example of the pycalibration README.
+    rng = np.random.default_rng(1234)
+    P = rng.dirichlet((3, 2, 5), 100)
+    labels = rng.integers(1, 4, 100) - 1
+    A = np.eye(3)[labels] - P
+    kernel = Kernel("exponential", "euclidean", 1.0)
+    for module in MODULES:
+        total = module.pair_sum(P, A, kernel=kernel).total
+        assert total / (100 * 99 / 2) == pytest.approx(0.02015240706950358, rel=1e-12)
+
+
+def test_few_rows_do_not_load_compiled_code():
+    assert engine(1000, 10) is twin
+    assert engine(10_000, 10) is pairs
+    assert engine(1000, 10, n_calls=999) is pairs
