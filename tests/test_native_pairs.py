@@ -46,6 +46,17 @@ def test_every_reduction_agrees_with_the_definition(module, kernel, symmetric):
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("n", [2, 37, 400, 1300])
+def test_quadratic_forms_agree_with_the_definition(module, n):
+    P, A, _ = simulate(n, 3, seed=5)
+    H = matrix(EXPONENTIAL, P, P, A, A)
+    np.fill_diagonal(H, 0.0)
+    columns = np.random.default_rng(6).random((n, 7))
+    found = module.quadratic_forms(P, A, columns, kernel=EXPONENTIAL)
+    np.testing.assert_allclose(found, np.einsum("ib,ij,jb->b", columns, H, columns), rtol=0, atol=tolerance(H))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 @pytest.mark.parametrize("blocksize", [2, 3, 5, 6, 16, 17, 50, 101])
 def test_block_sums_agree_with_the_definition(module, blocksize):
     P, A, B = simulate(101, 4, seed=4)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import InputError, Predictions, pairs
+from calibrant import InputError, Predictions, _native
 from calibrant.kernels import (
     Euclidean,
     ExponentialKernel,
@@ -51,7 +51,7 @@ def slow(radial):
 @pytest.fixture(params=["numpy", "compiled"])
 def engine(request, monkeypatch):
     """Run with the NumPy twin, then with compiled code."""
-    monkeypatch.setattr(pairs, "COMPILED_ABOVE", 10**9 if request.param == "numpy" else 0)
+    monkeypatch.setattr(_native, "_WORTH_LOADING", np.inf if request.param == "numpy" else 0)
 
 
 @pytest.mark.parametrize("radial", RADIAL, ids=repr)

@@ -27,6 +27,15 @@ N_DRAWS = 64
 """Draws from each predictive distribution where a general kernel leaves no closed form."""
 
 
+def check_kernel(kernel: object) -> None:
+    """Refuse what is neither a tensor product of kernels nor a function."""
+    if kernel is not None and not isinstance(kernel, JointKernel) and not callable(kernel):
+        raise TypeError(
+            "kernel must be a tensor product such as ExponentialKernel() @ WhiteKernel(), or a function of two "
+            f"pairs (prediction, target), but is {kernel!r}."
+        )
+
+
 def default_kernel(data: Data) -> JointKernel:
     """Return the kernel that is used if none is given: exponential in the predictions, with the median lengthscale.
 
@@ -66,25 +75,42 @@ def _class_pairs(data: Predictions, term: TensorProduct) -> PairMatrix:
     return TiledPairs(data.n_samples, lambda i, j: kernel.matrix(probs[i], probs[j]) * (products[i] @ residuals[j].T))
 
 
+def prediction_pairs(data: Predictions, kernel: Kernel) -> PairMatrix:
+    """Return the matrix of a kernel on the predictions alone, without residuals: what redrawn labels share."""
+    scale, radial = unscaled(kernel)
+    ones = np.ones((data.n_samples, 1))
+    if isinstance(radial, RadialKernel) and isinstance(radial.distance, (TotalVariation, Euclidean)):
+        return _radial(data, radial, ones, np.array([[scale]]))
+    return TiledPairs(data.n_samples, lambda i, j: kernel.matrix(data.probs[i], data.probs[j]))
+
+
 def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: FloatArray) -> PairMatrix:
-    variation = isinstance(kernel.distance, TotalVariation)
-    lengthscale = float(kernel.lengthscale)
-    if data.n_classes == 2 and isinstance(kernel, ExponentialKernel):
-        # Residuals are (-r, r), and two rows are |p - q| apart in total variation, sqrt(2) |p - q| in Euclidean.
-        factor = float(gram[0, 0] - 2 * gram[0, 1] + gram[1, 1])
-        step = 1.0 if variation else np.sqrt(2.0)
-        return line_pairs(data.positive * step, data.labels - data.positive, lengthscale, factor)
-    if variation and not _hilbertian(kernel) and data.n_classes > 2:
+    if isinstance(kernel.distance, TotalVariation) and data.n_classes > 2 and not _hilbertian(kernel):
         warnings.warn(
             f"{kernel!r} is not positive definite for {data.n_classes} classes, so squared errors may be negative. "
             "Use ExponentialKernel with TotalVariation(), or Euclidean().",
             DataWarning,
             stacklevel=2,
         )
-    residuals = data.residuals
-    name = "total-variation" if variation else "euclidean"
+    if data.n_classes == 2:  # Residuals are (-r, r): one column does the work of two.
+        factor = float(gram[0, 0] - 2 * gram[0, 1] + gram[1, 1])
+        return _radial(data, kernel, (data.labels - data.positive)[:, None], np.array([[factor]]))
+    return _radial(data, kernel, data.residuals, gram)
+
+
+def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: FloatArray) -> PairMatrix:
+    """Return the matrix of a radial kernel times v_i G v_j, for vectors of shape (n, C)."""
+    lengthscale = float(kernel.lengthscale)
+    points, name = data.probs, "total-variation" if isinstance(kernel.distance, TotalVariation) else "euclidean"
+    if data.n_classes == 2:  # Two rows are |p - q| apart in total variation, sqrt(2) |p - q| in Euclidean distance.
+        step = 1.0 if name == "total-variation" else np.sqrt(2.0)
+        points, name = step * data.positive[:, None], "euclidean"
+        if isinstance(kernel, ExponentialKernel):
+            return line_pairs(points[:, 0], vectors[:, 0], lengthscale, float(gram[0, 0]))
     compiled = CompiledKernel(kernel.profile, name, lengthscale, kernel.shape)  # type: ignore[arg-type]
-    return RadialPairs(data.probs, residuals @ gram, residuals, compiled)
+    if np.array_equal(gram, np.eye(len(gram))):
+        return RadialPairs(points, vectors, None, compiled)
+    return RadialPairs(points, vectors @ gram, vectors, compiled)
 
 
 def _hilbertian(kernel: RadialKernel) -> bool:

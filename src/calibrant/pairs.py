@@ -13,15 +13,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from calibrant._native import engine, twin
 from calibrant._native.kernel import Kernel as CompiledKernel
 from calibrant._typing import FloatArray
-
-COMPILED_ABOVE = 1000
-"""Below this many rows plain NumPy is done before compiled code is loaded."""
 
 TILE = 256
 """Rows and columns of a tile of H where NumPy computes it."""
@@ -68,7 +67,8 @@ class RadialPairs(PairMatrix):
 
     points: FloatArray
     left: FloatArray
-    right: FloatArray
+    right: FloatArray | None
+    """None if it is the same as `left`."""
     kernel: CompiledKernel
 
     @property
@@ -78,7 +78,7 @@ class RadialPairs(PairMatrix):
 
     def diagonal(self) -> FloatArray:
         """Return the entries of each row with itself."""
-        return np.einsum("ik,ik->i", self.left, self.right)
+        return np.einsum("ik,ik->i", self.left, self.left if self.right is None else self.right)
 
     def pair_sum(self) -> float:
         """Return the sum of H_ij over i < j."""
@@ -92,26 +92,32 @@ class RadialPairs(PairMatrix):
         """Return H with its diagonal set to 0, times (n, B) columns."""
         return self._engine.matmul(self.points, self.left, columns, self.right, kernel=self.kernel, symmetric=True)[0]
 
+    def quadratic_forms(self, weights: FloatArray) -> FloatArray:
+        """Return the sum of w_i w_j H_ij over i != j for each column of weights (n, B)."""
+        if weights.shape[1] == 1:
+            return super().quadratic_forms(weights)
+        return self._engine.quadratic_forms(self.points, self.left, weights, self.right, kernel=self.kernel)
+
     def weighted(self, weights: FloatArray) -> PairMatrix:
         """Return the matrix of w_i w_j H_ij."""
+        if np.all(weights == 1.0):
+            return self
         scale = weights[:, None]
-        return RadialPairs(self.points, self.left * scale, self.right * scale, self.kernel)
+        right = None if self.right is None else self.right * scale
+        return RadialPairs(self.points, self.left * scale, right, self.kernel)
 
     @property
     def _engine(self) -> Any:
         """Compiled code, or its NumPy twin where that is done before the compiled code is loaded."""
-        if self.n < COMPILED_ABOVE:
-            from calibrant._native import twin
-
-            return twin
-        from calibrant._native import pairs
-
-        return pairs
+        return engine(self.n, self.points.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
 class SortedPairs(PairMatrix):
-    """H for two classes and an exponential kernel: exact sums in O(n log n), see `calibrant._native.sorted1d`."""
+    r"""H on a line with an exponential kernel: exact sums in O(n log n), see `calibrant._native.sorted1d`.
+
+    The entries are :math:`c \, r_i r_j \exp(-|p_i - p_j| / \ell)` with a number c.
+    """
 
     positions: FloatArray
     residuals: FloatArray
@@ -129,7 +135,7 @@ class SortedPairs(PairMatrix):
 
     def pair_sum(self) -> float:
         """Return the sum of H_ij over i < j."""
-        return self.scale * self._line().pair_sum(self.residuals)
+        return self.scale * self._line.pair_sum(self.residuals)
 
     def block_sums(self, blocksize: int) -> FloatArray:
         """Return the sum over i < j within each complete block of consecutive rows."""
@@ -137,12 +143,15 @@ class SortedPairs(PairMatrix):
 
     def matmul(self, columns: FloatArray) -> FloatArray:
         """Return H with its diagonal set to 0, times (n, B) columns."""
-        return self.scale * self._line().matmul(self.residuals, columns)[0]
+        return self.scale * self._line.matmul(self.residuals, columns)[0]
 
     def weighted(self, weights: FloatArray) -> PairMatrix:
         """Return the matrix of w_i w_j H_ij."""
-        return SortedPairs(self.positions, self.residuals * weights, self.lengthscale, self.scale)
+        weighted = SortedPairs(self.positions, self.residuals * weights, self.lengthscale, self.scale)
+        weighted.__dict__["_line"] = self._line  # The rows are sorted once.
+        return weighted
 
+    @cached_property
     def _line(self) -> Any:
         from calibrant._native.sorted1d import SortedLine
 
@@ -183,6 +192,13 @@ class TiledPairs(PairMatrix):
             result[rows] += tile @ columns[cols]
             result[cols] += tile.T @ columns[rows]
         return result
+
+    def quadratic_forms(self, weights: FloatArray) -> FloatArray:
+        """Return the sum of w_i w_j H_ij over i != j for each column of weights (n, B)."""
+        forms = np.zeros(weights.shape[1])
+        for rows, cols, tile in self._upper(0, self.n):
+            forms += np.einsum("ib,ib->b", weights[rows], tile @ weights[cols])
+        return 2 * forms
 
     def weighted(self, weights: FloatArray) -> PairMatrix:
         """Return the matrix of w_i w_j H_ij."""
@@ -235,6 +251,10 @@ class SummedPairs(PairMatrix):
         """Return H with its diagonal set to 0, times (n, B) columns."""
         return np.sum([part.matmul(columns) for part in self.parts], axis=0)
 
+    def quadratic_forms(self, weights: FloatArray) -> FloatArray:
+        """Return the sum of w_i w_j H_ij over i != j for each column of weights (n, B)."""
+        return np.sum([part.quadratic_forms(weights) for part in self.parts], axis=0)
+
     def weighted(self, weights: FloatArray) -> PairMatrix:
         """Return the matrix of w_i w_j H_ij."""
         return SummedPairs(tuple(part.weighted(weights) for part in self.parts))
@@ -242,7 +262,7 @@ class SummedPairs(PairMatrix):
 
 def line_pairs(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:
     """Return the matrix of scale * r_i r_j exp(-|p_i - p_j| / l) for numbers p."""
-    build = _on_a_line if len(positions) < COMPILED_ABOVE else SortedPairs
+    build = _on_a_line if engine(len(positions), 1) is twin else SortedPairs
     return build(positions, residuals, lengthscale, scale)
 
 

@@ -10,7 +10,7 @@ from calibrant._typing import FloatArray
 from calibrant.discrepancy import Data
 from calibrant.kernels.base import unscaled
 from calibrant.kernels.distances import Euclidean, TotalVariation
-from calibrant.kernels.joint import JointKernel, class_gram
+from calibrant.kernels.joint import JointKernel, class_gram, gram_factor
 from calibrant.kernels.radial import ExponentialKernel, GaussianKernel, RadialKernel
 from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
@@ -97,8 +97,7 @@ def feature_pairs(data: Data, kernel: object, n_features: int) -> FeaturePairs:
     term = kernel.terms[0]
     scale, radial = unscaled(term.predictions)
     gram = scale * class_gram(term.targets, data.n_classes)
-    values, vectors = np.linalg.eigh(gram)
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    factor = gram_factor(gram)
     frequencies = _frequencies(radial, data.n_classes, n_features)
     return FeaturePairs(data.probs, data.residuals @ factor, frequencies)
 

@@ -5,10 +5,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray, Progress
+from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 
 BLOCK_CELLS = 4_000_000
 """Replicates are drawn in blocks of at most this many labels, so memory does not grow with their number."""
+
+
+def draw_counts(n: int, n_resamples: int, rng: np.random.Generator) -> FloatArray:
+    """Draw multinomial counts, (n, B): how often each of n rows occurs in each bootstrap sample.
+
+    Counting drawn row numbers is several times faster than drawing the counts themselves.
+    """
+    rows = rng.integers(0, n, size=(n_resamples, n))
+    rows += n * np.arange(n_resamples)[:, None]
+    counts = np.bincount(rows.ravel(), minlength=n * n_resamples)
+    return np.ascontiguousarray(counts.reshape(n_resamples, n).T, dtype=float)
 
 
 def redraw_labels(
@@ -28,6 +40,18 @@ def redraw_labels(
         done += size
         if progress is not None:
             progress(done, n_resamples)
+
+
+def redraw_targets(
+    forecasts: Forecasts, n_resamples: int, rng: np.random.Generator, *, progress: Progress | None = None
+) -> Iterator[FloatArray]:
+    """Yield blocks of targets, (n, block) or (n, block, d), each column drawn from the forecasts."""
+    block = max(1, min(n_resamples // 20, BLOCK_CELLS // forecasts.n_samples))
+    for start in range(0, n_resamples, block):
+        size = min(block, n_resamples - start)
+        yield forecasts.distribution.sample(rng, size)
+        if progress is not None:
+            progress(start + size, n_resamples)
 
 
 def _invert(cumulative: FloatArray, uniform: FloatArray) -> IntArray:

@@ -6,8 +6,9 @@ probability and the exponential kernel, in O(n log n).
 
 from types import ModuleType
 
-# Importing numba and loading the compiled code takes as long as the twin takes for about 6500 rows of ten classes.
-_WORTH_LOADING = 5e8
+# Importing numba and loading the compiled code takes as long as the twin takes for about 6500 rows of ten classes. The
+# bar is at a tenth of that, about 2000 rows: the code is loaded once, and whoever calls once often calls again.
+_WORTH_LOADING = 5e7
 
 
 def engine(n_rows: int, n_classes: int, n_calls: int = 1) -> ModuleType:
@@ -22,3 +23,11 @@ def engine(n_rows: int, n_classes: int, n_calls: int = 1) -> ModuleType:
     from calibrant._native import pairs
 
     return pairs
+
+
+def must_compile() -> bool:
+    """Whether the compiled code is not on this machine yet, so that the next call takes seconds longer."""
+    from calibrant._native.compile import is_cached
+    from calibrant._native.jobs import sum_job
+
+    return not is_cached(sum_job)

@@ -33,6 +33,11 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
         return njit(nogil=True)(function)
 
 
+def is_cached(function: Any) -> bool:
+    """Whether machine code of an `entry`, made from these sources, is on disk."""
+    return any(Path(function.stats.cache_path or "").glob(f"*_{_version_of_sources()}-*.nbi"))
+
+
 @cache
 def _version_of_sources() -> str:
     sources = sorted(Path(__file__).parent.glob("*.py"))

@@ -6,8 +6,9 @@ from calibrant._native.compile import entry, glue, piece
 from calibrant._native.lanes import LANES, absolute, broadcast, load, multiply_add, repeat, store, total
 from calibrant._native.tiles import PANEL, TILE, Points, Problem, Tile, add_products, fill
 
-# The part of H that counts, as a number that compiled code compares. UPPER also means that H is symmetric.
-UPPER, OFF_DIAGONAL, ALL = range(3)
+# The part of H that counts, as a number that compiled code compares. UPPER also means that H is symmetric, so that the
+# lower triangle follows; UPPER_ONLY leaves it out.
+UPPER, OFF_DIAGONAL, ALL, UPPER_ONLY = range(4)
 
 
 class Job(NamedTuple):
@@ -34,7 +35,7 @@ def _clear(values: Any, tile: Tile, part: int) -> None:
         return
     for i in range(tile.n_rows):
         start, diagonal = i * tile.n_columns, tile.row + i - tile.column
-        if part == UPPER:
+        if part in (UPPER, UPPER_ONLY):
             for j in range(min(diagonal + 1, tile.n_columns)):
                 values[start + j] = 0.0
         elif 0 <= diagonal < tile.n_columns:
@@ -44,7 +45,7 @@ def _clear(values: Any, tile: Tile, part: int) -> None:
 @glue
 def _last_row(job: Job, column_end: int) -> int:
     """Return where the rows end that have something to count in the columns before column_end."""
-    return min(job.row_end, column_end) if job.part == UPPER else job.row_end
+    return min(job.row_end, column_end) if job.part in (UPPER, UPPER_ONLY) else job.row_end
 
 
 @glue

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._native import twin
-from calibrant._native.jobs import ALL, OFF_DIAGONAL, UPPER, Job, block_job, product_job, row_job, sum_job
+from calibrant._native.jobs import ALL, OFF_DIAGONAL, UPPER, UPPER_ONLY, Job, block_job, product_job, row_job, sum_job
 from calibrant._native.kernel import Kernel, PairSum
 from calibrant._native.packing import Room, pack, pack_block, padded, problem_of, unpack_block, zeros
 from calibrant._native.threads import in_order
@@ -103,8 +103,16 @@ def matmul(
     `symmetric` is that of `row_sums`. Memory is five times that of the block, so a long one is better cut into parts of
     100 to 250 columns: narrower ones waste the kernel, of which every call computes all values once.
     """
-    problem = problem_of(kernel, pack(P), pack(A, B))
     part = UPPER if _is_symmetric(B, symmetric) else OFF_DIAGONAL
+    product = _product(P, A, block, B, kernel=kernel, part=part, n_threads=n_threads)
+    return product, np.einsum("ik,ik->i", A, A if B is None else B)
+
+
+def _product(
+    P: Floats, A: Floats, block: Floats, B: Floats | None, *, kernel: Kernel, part: int, n_threads: int | None
+) -> Floats:
+    """Return a part of H times a block of columns."""
+    problem = problem_of(kernel, pack(P), pack(A, B))
     blocks, width = pack_block(block)
     room = Room()
 
@@ -115,7 +123,24 @@ def matmul(
 
     results = zeros(padded(len(P)) * width), zeros(padded(len(P)) * width)
     _gather(task, _jobs(len(P), len(P), part, _COLUMNS_A_PRODUCT), n_threads, results)
-    return unpack_block(results, block.shape), np.einsum("ik,ik->i", A, A if B is None else B)
+    return unpack_block(results, block.shape)
+
+
+def quadratic_forms(
+    P: Floats,
+    A: Floats,
+    block: Floats,
+    B: Floats | None = None,
+    *,
+    kernel: Kernel,
+    n_threads: int | None = None,
+) -> Floats:
+    r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width), for a symmetric H.
+
+    Only the upper triangle is multiplied: half the arithmetic of a whole product. Memory is that of `matmul`.
+    """
+    product = _product(P, A, block, B, kernel=kernel, part=UPPER_ONLY, n_threads=n_threads)
+    return 2 * np.einsum("ib,ib->b", block, product)
 
 
 def block_sums(
@@ -160,7 +185,7 @@ def _jobs(n_rows: int, n_columns: int, part: int, longest: int) -> list[Job]:
     return [
         Job(row, min(row + high, row_end), column, min(column + long, column_end), part)
         for row in range(0, row_end, high)
-        for column in range(row if part == UPPER else 0, column_end, long)
+        for column in range(row if part in (UPPER, UPPER_ONLY) else 0, column_end, long)
     ]
 
 

@@ -92,6 +92,22 @@ def matmul(
     return result, np.einsum("ik,ik->i", A, other)
 
 
+def quadratic_forms(
+    P: Floats,
+    A: Floats,
+    block: Floats,
+    B: Floats | None = None,
+    *,
+    kernel: Kernel,
+    n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
+) -> Floats:
+    r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width), for a symmetric H."""
+    forms = np.zeros(block.shape[1])
+    for rows, columns, H in _upper_tiles(kernel, P, A, A if B is None else B):
+        forms += np.einsum("ib,ib->b", block[rows], H @ block[columns])
+    return 2 * forms
+
+
 def block_sums(
     P: Floats,
     A: Floats,

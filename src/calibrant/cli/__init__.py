@@ -4,7 +4,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from calibrant import __version__
 from calibrant._checks import DataWarning
@@ -41,6 +41,7 @@ def _run(argv: Sequence[str] | None) -> int:
         from calibrant.cli.demo import demo
         from calibrant.cli.evaluate import evaluate
         from calibrant.cli.report import report
+        from calibrant.cli.testing import run_tests
     except ImportError as error:
         raise InputError(f'the command line needs {error.name}: pip install "calibrant[cli]".') from error
 
@@ -52,8 +53,9 @@ def _run(argv: Sequence[str] | None) -> int:
         suppress_keyboard_interrupt=False,
         default_parameter=Parameter(negative="", show_default=lambda value: None if value is False else value),
     )
-    for command in (evaluate, report, demo):
-        app.command(command)
+    commands: dict[str, Any] = {"evaluate": evaluate, "test": run_tests, "report": report, "demo": demo}
+    for name, command in commands.items():
+        app.command(command, name=name)
     try:
         result = app(argv, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from calibrant.forecasts import Forecasts
+    from calibrant.predictions import Predictions
     from calibrant.results import Assessment
 
 
@@ -50,11 +51,10 @@ class Options:
         draws = self.draws.split(",") if self.draws else None
         return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)
 
-    def assess(self, file: Path) -> "Assessment":
-        """Read the file and assess what it holds."""
-        from calibrant.assess import assess
-        from calibrant.cli.show import progress_bar
-        from calibrant.io import read_column, read_predictions
+    def predictions(self, file: Path) -> "Predictions":
+        """Read class predictions."""
+        from calibrant.cli.show import note_compiling
+        from calibrant.io import read_predictions
 
         predictions = read_predictions(
             file,
@@ -65,6 +65,17 @@ class Options:
             logits=self.logits,
             renormalise=self.renormalise,
         )
+        if not self.quiet:
+            note_compiling(predictions.n_samples, predictions.n_classes)
+        return predictions
+
+    def assess(self, file: Path) -> "Assessment":
+        """Read the file and assess what it holds."""
+        from calibrant.assess import assess
+        from calibrant.cli.show import progress_bar
+        from calibrant.io import read_column
+
+        predictions = self.predictions(file)
         groups = None if self.by is None else read_column(file, self.by)
         with progress_bar("redrawing labels", quiet=self.quiet) as progress:
             return assess(

@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant.io import printable
-from calibrant.results import Assessment, Estimate, as_record
+from calibrant.results import Assessment, Estimate, TestResult, as_record
+from calibrant.verdict import LEVEL
 
 SYMBOLS = {"consistent": "✓", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
 
@@ -30,6 +31,14 @@ def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def note_compiling(n_rows: int, n_classes: int) -> None:
+    """Say so if the pair sums must be compiled first, which happens once on a machine."""
+    from calibrant._native import engine, must_compile, twin
+
+    if engine(n_rows, n_classes) is not twin and must_compile() and sys.stderr.isatty():
+        sys.stderr.write("calibrant: compiling the sums over pairs of rows, once on this machine\n")
 
 
 def print_json(value: Any) -> None:
@@ -62,6 +71,24 @@ def print_estimates(columns: Mapping[str, Mapping[str, Estimate]], *, console: C
     for metric in next(iter(columns.values())):
         table.add_row(metric, *(number(column[metric].value) for column in columns.values()))
     console.print(table)
+
+
+def print_tests(results: Mapping[str, TestResult], adjusted: Mapping[str, float], limits: Mapping[str, str]) -> None:
+    """Print what each test found, in words and numbers, with the limits of what it can see."""
+    console = Console()
+    for name, result in results.items():
+        at_floor = result.pvalue <= result.details.get("smallest_pvalue", 0.0)
+        sign = "≤" if at_floor else "="
+        words = "speaks against calibration" if result.pvalue <= LEVEL else "is consistent with calibration"
+        console.print(Text(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}.", style="bold"))
+        console.print(Text(f"  {limits.get(name, '')}"))
+        if "detectable" in result.details:
+            found, least = result.estimate or 0.0, result.details["detectable"]
+            console.print(Text(f"  estimate {found:.4g}; below about {least:.4g} it could be chance at this size"))
+    if len(results) > 1:
+        console.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
+        for name, value in adjusted.items():
+            console.print(f"  {name:<24} {value:.3g}")
 
 
 def print_groups(assessment: Assessment, *, console: Console | None = None) -> None:

@@ -1,9 +1,12 @@
 """What every calibration test is: frozen settings, called on data."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
-from calibrant._typing import Progress, Rng
-from calibrant.predictions import Predictions
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.results import TestResult
 
 
@@ -11,5 +14,25 @@ class CalibrationTest(ABC):
     """A test of the hypothesis that the predictions are calibrated; large statistics speak against it."""
 
     @abstractmethod
-    def __call__(self, predictions: Predictions, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:
+    def __call__(self, data: Any, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:
         """Run the test."""
+
+
+def check_rows(data: Any, least: int) -> None:
+    """Refuse data with too few rows to test."""
+    if data.n_samples < least:
+        raise InputError(f"the test needs at least {least} rows, but there {_are(data.n_samples)}.")
+
+
+def _are(n: int) -> str:
+    return "is 1" if n == 1 else f"are {n}"
+
+
+def monte_carlo_pvalue(statistic: float, null: FloatArray) -> float:
+    """Return (1 + number of null draws at or above the statistic) / (1 + number of draws): never 0.
+
+    A draw that equals the statistic up to rounding is a tie, and ties count.
+    """
+    scale = np.abs(null[np.isfinite(null)]).max(initial=0.0)
+    reached = null >= statistic - 1e-12 * scale
+    return float((1 + reached.sum()) / (1 + len(null)))

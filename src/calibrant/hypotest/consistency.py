@@ -1,17 +1,20 @@
 """The exact test: redraw the labels from the predictions and look where the observed value falls."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Progress, Rng
-from calibrant.hypotest.base import CalibrationTest
+from calibrant.forecasts import Forecasts
+from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
 from calibrant.metrics import ECE
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
-from calibrant.resampling import redraw_labels
+from calibrant.resampling import redraw_labels, redraw_targets
 from calibrant.results import TestResult
 
 
@@ -22,17 +25,21 @@ class ConsistencyTest(CalibrationTest):
     Parameters
     ----------
     metric : Metric, default=ECE()
-        Large values must speak against calibration.
+        Large values must speak against calibration. Forecasts need a metric for them, such as `SKCE`.
     n_resamples : int, default=999
         Number of redraws B.
+    null : {"full", "top-label"}, default="full"
+        "full": all probabilities of a row are right. "top-label": only the confidence in the predicted class is;
+        whether that class is right is redrawn from the confidence, and the metric sees nothing else.
 
     Notes
     -----
     If the rows are independent and every label really is drawn from its row of probabilities, the observed value and
     the B redrawn ones are exchangeable, so :math:`p = (1 + \#\{m^*_b \ge m\}) / (B + 1)` is exact at every sample
-    size. The hypothesis is the full one: all probabilities of a row, not only the largest, are right. A metric that
-    looks at the top label only has no power against errors among the other classes. Weights are kept fixed: each row
-    counts as one independent draw, whatever its weight.
+    size. Conditions: independent rows; bins, lengthscales and other tuning chosen from predictions only; predictions
+    not made by a calibrator fitted on the same labels. A metric that looks at the top label only has no power against
+    errors among the other classes. Weights are kept fixed: each row counts as one independent draw, whatever its
+    weight.
 
     Examples
     --------
@@ -43,27 +50,46 @@ class ConsistencyTest(CalibrationTest):
 
     metric: Metric = ECE()
     n_resamples: int = 999
+    null: Literal["full", "top-label"] = "full"
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric):
             raise TypeError(f"metric must be a Metric such as ECE(), but is {self.metric!r}.")
         check_count(self.n_resamples, "n_resamples")
+        if self.null not in ("full", "top-label"):
+            raise InputError(f'null must be "full" or "top-label", but is {self.null!r}.')
 
-    def __call__(self, predictions: Predictions, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:
+    def __call__(
+        self, data: Predictions | Forecasts, rng: Rng = None, *, progress: Progress | None = None
+    ) -> TestResult:
         """Run the test."""
-        evaluate = self.metric.prepare_labels(predictions)
-        observed = float(evaluate(predictions.labels[:, None])[0])
-        blocks = redraw_labels(predictions, self.n_resamples, np.random.default_rng(rng), progress=progress)
+        view = self._view(data)
+        observed = self.metric(view)
+        evaluate = self.metric.prepare_labels(view)
+        blocks = self._redraws(view, np.random.default_rng(rng), progress)
         null = np.concatenate([evaluate(labels) for labels in blocks])
         if np.isnan(observed) or np.isnan(null).any():
             raise InputError(f"{self.metric!r} is not a number for {int(np.isnan(null).sum())} of the redraws.")
-        # A redraw that equals the observed value up to rounding is a tie, and ties count.
-        reached = null >= observed - 1e-12 * max(1.0, abs(observed))
         return TestResult(
             name=repr(self),
             statistic=observed,
-            pvalue=float((1 + reached.sum()) / (1 + self.n_resamples)),
+            pvalue=monte_carlo_pvalue(observed, null),
             estimate=observed,
             null=null,
-            details={"smallest_pvalue": 1 / (1 + self.n_resamples), "expected": float(null.mean())},
+            details={
+                "smallest_pvalue": 1 / (1 + self.n_resamples),
+                "expected": float(null.mean()),
+                "detectable": float(np.quantile(null, 0.95)),
+            },
         )
+
+    def _view(self, data: Any) -> Any:
+        if self.null == "full":
+            return data
+        if not isinstance(data, Predictions):
+            raise InputError('null="top-label" is for class predictions, but got forecasts.')
+        return data.top_label()
+
+    def _redraws(self, data: Any, rng: np.random.Generator, progress: Progress | None) -> Iterator[Any]:
+        redraw = redraw_labels if isinstance(data, Predictions) else redraw_targets
+        return redraw(data, self.n_resamples, rng, progress=progress)

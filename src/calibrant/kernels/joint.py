@@ -107,3 +107,11 @@ def class_gram(kernel: Kernel, n_classes: int) -> FloatArray:
         raise InputError('a kernel on classes needs a number for its lengthscale, but it is "median".')
     classes = np.arange(n_classes, dtype=float)[:, None]
     return kernel.matrix(classes, classes)
+
+
+def gram_factor(gram: FloatArray) -> FloatArray:
+    """Return F with G = F F' for a positive semidefinite matrix G."""
+    if np.array_equal(gram, np.eye(len(gram))):
+        return gram
+    values, vectors = np.linalg.eigh(gram)
+    return vectors * np.sqrt(np.maximum(values, 0.0))

@@ -50,11 +50,12 @@ class Metric(ABC):
     def prepare(self, predictions: Any) -> Evaluator:
         """Return the map from weights, (n, B), to B values; every column needs a positive sum."""
 
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from class indices, (n, B), to B values at the predictions' own weights."""
+    def prepare_labels(self, predictions: Any) -> Evaluator:
+        """Return the map from class indices, or targets of forecasts, (n, B), to B values at the data's own weights."""
+        relabel = predictions.with_labels if isinstance(predictions, Predictions) else predictions.with_targets
 
         def evaluate(labels: Any) -> FloatArray:
-            return np.array([self(predictions.with_labels(column)) for column in labels.T])
+            return np.array([self(relabel(labels[:, b])) for b in range(labels.shape[1])])
 
         return evaluate
 

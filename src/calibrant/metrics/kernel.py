@@ -1,7 +1,7 @@
 """Kernel calibration errors, of class predictions and of predictive distributions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,13 +9,16 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.discrepancy import Data, GeneralKernel, pair_matrix, tune
-from calibrant.kernels.joint import JointKernel
+from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, prediction_pairs, tune
+from calibrant.kernels.joint import JointKernel, class_gram, gram_factor
 from calibrant.kernels.radial import RadialKernel
 from calibrant.metrics.base import Metric
 from calibrant.pairs import PairMatrix, line_pairs
 from calibrant.predictions import Predictions
 from calibrant.random_features import feature_pairs
+
+CELLS = 4_000_000
+"""Redrawn residuals are held in blocks of at most this many numbers."""
 
 N_BATCHES = 16
 """Shares of the draws of a Monte Carlo distribution from which the standard error is estimated."""
@@ -28,13 +31,6 @@ class KernelMetric(Metric):
     measures = "calibration"
     forecasts: ClassVar[bool] = True
     kernel: JointKernel | GeneralKernel | None
-
-    def _check_kernel(self) -> None:
-        if self.kernel is not None and not isinstance(self.kernel, JointKernel) and not callable(self.kernel):
-            raise TypeError(
-                "kernel must be a tensor product such as ExponentialKernel() @ WhiteKernel(), or a function of two "
-                f"pairs (prediction, target), but is {self.kernel!r}."
-            )
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ class SKCE(KernelMetric):
     features: int | None = None
 
     def __post_init__(self) -> None:
-        self._check_kernel()
+        check_kernel(self.kernel)
         if self.features is not None:
             check_count(self.features, "features")
             if self.blocksize is not None:
@@ -124,6 +120,15 @@ class SKCE(KernelMetric):
             return self._evaluator(pairs)
         return self._block_evaluator(pairs, size)
 
+    def prepare_labels(self, data: Data) -> Evaluator:
+        """Return the map from labels or targets, (n, B), to B estimates; for classes the kernel is computed once."""
+        tuned = replace(self, kernel=tune(self.kernel, data))
+        size = self.rows_per_block(data.n_samples)
+        whole = size == data.n_samples and self.features is None
+        if isinstance(data, Predictions) and isinstance(tuned.kernel, JointKernel) and whole:
+            return tuned._relabelled(data, tuned.kernel)  # noqa: SLF001 (its own class)
+        return Metric.prepare_labels(tuned, data)
+
     def details(self, data: Data) -> Mapping[str, Any]:
         """Give what was chosen: lengthscale and block size, and the Monte Carlo error if there is one."""
         kernel = tune(self.kernel, data)
@@ -151,6 +156,29 @@ class SKCE(KernelMetric):
             return None
         fixed = SKCE(kernel, self.unbiased, self.blocksize)
         return np.array([fixed(batch) for batch in data.batches(N_BATCHES)])
+
+    def _relabelled(self, data: Predictions, kernel: JointKernel) -> Evaluator:
+        """Return the sums of w_i w_j k_P(p_i, p_j) r_i G r_j for residuals of other labels."""
+        weights = _relative(data.weights[:, None])
+        total, square = float(weights.sum()) ** 2, float((weights**2).sum())
+        terms = [
+            (prediction_pairs(data, term.predictions), gram_factor(class_gram(term.targets, data.n_classes)))
+            for term in kernel.terms
+        ]
+
+        def evaluate(labels: Any) -> FloatArray:
+            residuals = np.eye(data.n_classes)[labels] - data.probs[:, None, :]  # (n, B, K)
+            residuals *= weights[:, :, None]
+            sums = np.zeros(labels.shape[1])
+            for pairs, factor in terms:  # r G r is the sum of squares of the columns of r F, where G = F F'.
+                columns = (residuals @ factor).reshape(len(labels), -1)
+                forms = pairs.quadratic_forms(columns)
+                if not self.unbiased:
+                    forms += pairs.diagonal() @ columns**2
+                sums += forms.reshape(len(sums), -1).sum(axis=1)
+            return sums / (total - square if self.unbiased else total)
+
+        return in_blocks(evaluate, max(1, CELLS // (data.n_samples * data.n_classes)))
 
     def _check_blocksize(self, size: object) -> None:
         check_count(size, "blocksize")
@@ -207,11 +235,12 @@ class KCE(SKCE):
         """Return the map from weights, (n, B), to B estimates."""
         squared = super().prepare(data)
 
-        def evaluate(weights: Any) -> FloatArray:
-            values = squared(weights)
-            return np.sign(values) * np.sqrt(np.abs(values))
+        return lambda weights: _signed_root(squared(weights))
 
-        return evaluate
+    def prepare_labels(self, data: Data) -> Evaluator:
+        """Return the map from labels or targets, (n, B), to B estimates."""
+        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features).prepare_labels(data)
+        return lambda labels: _signed_root(squared(labels))
 
 
 @dataclass(frozen=True)
@@ -279,6 +308,20 @@ class Affordable:
     def __call__(self, n: int) -> int:
         """Return the number of rows in a block of n rows in all."""
         return n if n * (n - 1) // 2 <= self.pairs else max(2, 2 * self.pairs // n)
+
+
+def in_blocks(evaluate: Evaluator, width: int) -> Evaluator:
+    """Return the evaluator that takes its columns a block at a time, so that memory stays bounded."""
+
+    def blocked(columns: Any) -> FloatArray:
+        blocks = [evaluate(columns[:, b : b + width]) for b in range(0, columns.shape[1], width)]
+        return np.concatenate(blocks)
+
+    return blocked
+
+
+def _signed_root(values: FloatArray) -> FloatArray:
+    return np.sign(values) * np.sqrt(np.abs(values))
 
 
 def _relative(weights: FloatArray) -> FloatArray:

@@ -63,7 +63,6 @@ class UCME(KernelMetric):
     test_targets: Any = None
 
     def __post_init__(self) -> None:
-        self._check_kernel()
         if self.kernel is not None and not isinstance(self.kernel, JointKernel):
             raise TypeError(f"kernel must be a tensor product of kernels, but is {self.kernel!r}.")
         if (self.test_predictions is None) != (self.test_targets is None):

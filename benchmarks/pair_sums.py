@@ -1,0 +1,240 @@
+"""Speed and memory of the pair sums against SciPy, BLAS and the NumPy twin, in one run.
+
+Call it as `python benchmarks/pair_sums.py [section ...]`.
+Best of interleaved repetitions: on a shared machine only the ratios mean something.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from calibrant._native.kernel import Kernel
+
+TV = Kernel("exponential", "total-variation", 0.5)
+
+
+def simulate(n, n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.full(n_classes, 0.5), n)
+    labels = (probs.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    return probs, np.eye(n_classes)[labels] - probs
+
+
+def dense(P, R, lengthscale):
+    from scipy.spatial.distance import cdist
+
+    H = np.exp(-0.5 * cdist(P, P, "cityblock") / lengthscale) * (R @ R.T)
+    return (H.sum() - np.trace(H)) / 2
+
+
+def tiled(P, R, kernel_of_tile, size=512):
+    result = 0.0
+    for i in range(0, len(P), size):
+        for j in range(i, len(P), size):
+            H = kernel_of_tile(P[i : i + size], P[j : j + size]) * (R[i : i + size] @ R[j : j + size].T)
+            result += H.sum() if j > i else (H.sum() - np.trace(H)) / 2
+    return result
+
+
+def scipy_exponential(P, Q):
+    from scipy.spatial.distance import cdist
+
+    return np.exp(-0.5 * cdist(P, Q, "cityblock") / TV.lengthscale)
+
+
+def blas_gaussian(P, Q):
+    squares = (P**2).sum(axis=1)[:, None] + (Q**2).sum(axis=1) - 2 * (P @ Q.T)
+    return np.exp(-np.maximum(squares, 0.0) / 2)
+
+
+def best(functions: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
+    times = dict.fromkeys(functions, np.inf)
+    for _ in range(repetitions):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            times[name] = min(times[name], time.perf_counter() - start)
+    return times
+
+
+def show(title: str, times: dict[str, float], n_pairs: float, ours: str) -> None:
+    print(title)
+    for name, seconds in times.items():
+        print(
+            f"  {name:<34}{seconds:9.4f} s {seconds / n_pairs * 1e9:9.2f} ns/pair {seconds / times[ours]:8.1f} x ours"
+        )
+
+
+def pair_sums() -> None:
+    from calibrant._native import pairs, twin
+
+    for n_classes, repetitions in ((10, 12), (100, 4)):
+        n = 8000
+        P, R = simulate(n, n_classes)
+        times = best(
+            {
+                "compiled": partial(pairs.pair_sum, P, R, kernel=TV),
+                "compiled, 1 thread": partial(pairs.pair_sum, P, R, kernel=TV, n_threads=1),
+                "SciPy tiles of 512": partial(tiled, P, R, scipy_exponential),
+                "SciPy dense": partial(dense, P, R, TV.lengthscale),
+                "NumPy twin": partial(twin.pair_sum, P, R, kernel=TV),
+            },
+            repetitions,
+        )
+        show(f"pair_sum, total variation, exponential, n={n} K={n_classes}", times, n * (n - 1) / 2, "compiled")
+
+
+def euclidean() -> None:
+    from calibrant._native import pairs
+
+    kernel = Kernel("gaussian", "euclidean", 1.0)
+    for n_classes, repetitions in ((10, 8), (100, 5), (1000, 3)):
+        n = 6000
+        P, R = simulate(n, n_classes)
+        times = best(
+            {
+                "compiled": partial(pairs.pair_sum, P, R, kernel=kernel),
+                "BLAS tiles of 512": partial(tiled, P, R, blas_gaussian),
+                "BLAS tiles of 2048": partial(tiled, P, R, blas_gaussian, 2048),
+            },
+            repetitions,
+        )
+        show(f"pair_sum, Euclidean, Gaussian, n={n} K={n_classes}", times, n * (n - 1) / 2, "compiled")
+
+
+def products() -> None:
+    from calibrant._native import pairs
+
+    n = 8000
+    P, R = simulate(n, 10)
+
+    def with_blas(C, size=512):
+        result = np.zeros_like(C)
+        for i in range(0, n, size):
+            for j in range(i, n, size):
+                H = scipy_exponential(P[i : i + size], P[j : j + size]) * (R[i : i + size] @ R[j : j + size].T)
+                if i == j:
+                    np.fill_diagonal(H, 0.0)
+                else:
+                    result[j : j + size] += H.T @ C[i : i + size]
+                result[i : i + size] += H @ C[j : j + size]
+        return result
+
+    for width in (1, 16, 100, 256):
+        C = np.random.default_rng(1).normal(size=(n, width))
+        H = np.random.default_rng(2).normal(size=(n, n))
+        times = best(
+            {
+                "compiled matmul": partial(pairs.matmul, P, R, C, kernel=TV),
+                "compiled row_sums": partial(pairs.row_sums, P, R, kernel=TV),
+                "SciPy tiles, BLAS product": partial(with_blas, C),
+                "BLAS product alone, H given": partial(np.matmul, H, C),
+            },
+            4,
+        )
+        show(f"H @ C, n={n} K=10, {width} columns", times, n * (n - 1) / 2, "compiled matmul")
+
+
+def radials() -> None:
+    from calibrant._native import pairs
+
+    n = 6000
+    P, R = simulate(n, 10)
+    for distance in ("total-variation", "euclidean"):
+        names = ("exponential", "gaussian", "gamma-exponential", "matern32", "matern52", "rational-quadratic")
+        kernels = {name: Kernel(name, distance, 0.5, 1.5) for name in names}
+        calls = {name: partial(pairs.pair_sum, P, R, kernel=kernel) for name, kernel in kernels.items()}
+        show(f"radial functions of {distance}, n={n} K=10", best(calls, 6), n * (n - 1) / 2, "exponential")
+
+
+def blocks() -> None:
+    from calibrant._native import pairs, twin
+
+    n = 100_000
+    P, R = simulate(n, 10)
+    for size in (2, 8, 16, 50, 316):
+        times = best(
+            {
+                "compiled": partial(pairs.block_sums, P, R, kernel=TV, blocksize=size),
+                "NumPy twin": partial(twin.block_sums, P, R, kernel=TV, blocksize=size),
+            },
+            3,
+        )
+        show(f"block_sums, n={n} K=10, blocks of {size}", times, n * (size - 1) / 2, "compiled")
+
+
+def sorted_line() -> None:
+    from calibrant._native.sorted1d import SortedLine
+
+    rng = np.random.default_rng(0)
+    p, r = rng.random(10_000_000), rng.normal(size=10_000_000)
+    line = SortedLine.of(p, 0.1)
+    calls = {
+        "np.argsort alone": partial(np.argsort, p),
+        "SortedLine.of": partial(SortedLine.of, p, 0.1),
+        "pair_sum": partial(line.pair_sum, r),
+        "row_sums": partial(line.row_sums, r),
+    }
+    show("one probability, 10 million rows (per row, not per pair)", best(calls, 3), 1e7, "np.argsort alone")
+
+
+_MEMORY = """
+import sys; sys.path.insert(0, {folder!r})
+import pair_sums as bench, numpy as np
+def peak(): return int(next(line for line in open("/proc/self/status") if "VmHWM" in line).split()[1]) / 1024
+P, R = bench.simulate(50_000, 10)
+before = peak()
+from calibrant._native import pairs
+loaded = peak()
+pairs.pair_sum(P[:100], R[:100], kernel=bench.TV)
+warm = peak()
+pairs.pair_sum(P, R, kernel=bench.TV)
+after = peak()
+pairs.row_sums(P, R, kernel=bench.TV)
+rows = peak()
+pairs.matmul(P, R, np.ones((len(P), 64)), kernel=bench.TV)
+print(f"  start {{before:.0f}}, numba imported +{{loaded - before:.0f}}, code loaded +{{warm - loaded:.0f}}, "
+      f"pair_sum +{{after - warm:.0f}}, row_sums +{{rows - after:.0f}}, matmul of 64 columns +{{peak() - rows:.0f}} MB")
+"""
+
+
+def memory() -> None:
+    print("peak resident memory, n=50000 K=10 (the matrix would take 20 GB)")
+    subprocess.run([sys.executable, "-c", _MEMORY.format(folder=str(Path(__file__).parent))], check=True)  # noqa: S603  # our own code
+
+
+_FIRST = """
+import sys, time; sys.path.insert(0, {folder!r})
+import numpy as np, pair_sums as bench
+P, R = bench.simulate({n}, 10)
+start = time.perf_counter()
+from calibrant._native import {module}
+{module}.pair_sum(P, R, kernel=bench.TV)
+print(time.perf_counter() - start)
+"""
+
+
+def first_call() -> None:
+    print("first call in a new process, seconds: compiled (cached) against NumPy twin, K=10")
+
+    def run(module, n):
+        code = _FIRST.format(folder=str(Path(__file__).parent), module=module, n=n)
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603  # ours
+        return float(done.stdout)
+
+    for n in (500, 1000, 2000, 3000, 4000, 6000, 8000, 12000):
+        ours, other = (min(run(module, n) for _ in range(3)) for module in ("pairs", "twin"))
+        print(f"  n={n:<6} compiled {ours:.3f}   twin {other:.3f}   ratio {other / ours:.2f}")
+
+
+SECTIONS = (pair_sums, euclidean, products, radials, blocks, sorted_line, memory, first_call)
+
+if __name__ == "__main__":
+    for section in SECTIONS:
+        if not sys.argv[1:] or section.__name__ in sys.argv[1:]:
+            section()

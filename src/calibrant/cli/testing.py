@@ -1,0 +1,122 @@
+"""`calibrant test`: whether the difference is chance."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from calibrant.cli.options import Options
+
+if TYPE_CHECKING:
+    from calibrant.hypotest import CalibrationTest
+
+LIMITS = {
+    "consistency": "exact for independent rows whose predictions were not fitted on these labels",
+    "skce": "asymptotic: off with few rows or very peaked predictions",
+    "skce-block": "asymptotic in the number of blocks; rows should be in random order",
+    "skce-distribution-free": "always valid, seldom sharp: a large p-value says little",
+    "cme": "looks at a few test locations only",
+    "spiegelhalter": "sees over- and under-confidence only",
+    "hosmer-lemeshow": "depends on the groups; sees the frequency of each group only",
+    "cox": "sees a wrong slope or intercept of the log-odds only",
+    "ecce": "sees net miscalibration over an interval of scores",
+}
+"""What a user must know to read a p-value, by the name of the test."""
+
+
+def run_tests(
+    file: Path,
+    /,
+    *,
+    options: Options = Options(),
+    test: Annotated[tuple[str, ...], Parameter(name="--test", consume_multiple=True)] = ("consistency",),
+    kernel: str | None = None,
+    fail_below: float | None = None,
+    json: bool = False,
+) -> int:
+    """Test whether the predictions in FILE are calibrated, up to chance.
+
+    The default is the exact test: labels are redrawn from the predictions.
+
+    Example: calibrant test predictions.csv --test consistency skce --fail-below 0.05
+
+    Parameters
+    ----------
+    file
+        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels, or with forecasts.
+    test
+        One or more tests, or "all".
+    kernel
+        Kernel on the predictions in the kernel tests, such as exponential or gaussian.
+    fail_below
+        Exit with code 1 if any p-value, adjusted for the number of tests, is below this.
+    json
+        Print JSON instead of text.
+    """
+    from calibrant.cli import show
+    from calibrant.hypotest.holm import holm
+
+    data = options.forecasts(file) if options.are_forecasts else options.predictions(file)
+    tests = {name: _configured(name, options, kernel, data) for name in _names(test)}
+    results = {}
+    for name, configured in tests.items():
+        with show.progress_bar(name, quiet=options.quiet or json) as progress:
+            results[name] = configured(data, rng=options.seed, progress=progress)
+    adjusted = holm({name: result.pvalue for name, result in results.items()})
+    if json:
+        show.print_json(
+            {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}
+        )
+    else:
+        show.print_tests(results, adjusted, LIMITS)
+    return int(fail_below is not None and min(adjusted.values()) < fail_below)
+
+
+def _names(names: tuple[str, ...]) -> tuple[str, ...]:
+    from calibrant._convert import InputError
+    from calibrant.hypotest import TESTS
+
+    if names == ("all",):
+        return tuple(TESTS)
+    unknown = [name for name in names if name not in TESTS]
+    if unknown:
+        raise InputError(f'--test must be "all" or one of {", ".join(TESTS)}, but is {unknown[0]!r}.')
+    return tuple(dict.fromkeys(names))
+
+
+def _configured(name: str, options: Options, kernel: str | None, data: Any) -> "CalibrationTest":
+    """Return a row of TESTS with the number of resamples and the kernel that were asked for."""
+    from calibrant.forecasts import Forecasts
+    from calibrant.hypotest import TESTS, ConsistencyTest
+    from calibrant.metrics import SKCE
+
+    chosen: Any = TESTS[name]
+    if isinstance(chosen, ConsistencyTest) and (isinstance(data, Forecasts) or kernel is not None):
+        chosen = replace(chosen, metric=SKCE())
+    settings = {field.name for field in fields(chosen)}
+    if "n_resamples" in settings:
+        chosen = replace(chosen, n_resamples=options.resamples)
+    if kernel is None:
+        return chosen
+    joint = _kernel(kernel, data)
+    if "kernel" in settings:
+        return replace(chosen, kernel=joint)
+    part = "metric" if "metric" in settings else "estimator"
+    return replace(chosen, **{part: replace(getattr(chosen, part), kernel=joint)}) if part in settings else chosen
+
+
+def _kernel(name: str, data: Any) -> Any:
+    from calibrant._convert import InputError
+    from calibrant.discrepancy import default_kernel
+    from calibrant.forecasts import Forecasts
+    from calibrant.kernels import KERNELS, RadialKernel
+
+    if name not in KERNELS or not isinstance(KERNELS[name], RadialKernel):
+        known = [key for key, value in KERNELS.items() if isinstance(value, RadialKernel)]
+        raise InputError(f"--kernel must be one of {', '.join(known)}, but is {name!r}.")
+    default: Any = default_kernel(data).terms[0]
+    chosen: Any = KERNELS[name]
+    if isinstance(data, Forecasts):
+        chosen = replace(chosen, distance=default.predictions.distance)
+    return chosen @ default.targets

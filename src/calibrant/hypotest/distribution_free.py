@@ -1,0 +1,84 @@
+"""Tests whose p-value is a bound that holds for every distribution and every sample size."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import Progress, Rng
+from calibrant.discrepancy import Data, tune
+from calibrant.hypotest.base import CalibrationTest, check_rows
+from calibrant.kernels.joint import JointKernel
+from calibrant.metrics.kernel import SKCE
+from calibrant.results import TestResult
+
+
+@dataclass(frozen=True)
+class DistributionFreeSKCETest(CalibrationTest):
+    r"""Test with a bound on the probability of the observed estimate: always valid, seldom sharp.
+
+    Parameters
+    ----------
+    estimator : SKCE, default=SKCE()
+        Biased or unbiased, whole or in blocks.
+    bound : float, optional
+        Upper bound :math:`B` of :math:`|h|`. Default: twice the bound of the kernel, which suits kernels that are never
+        negative.
+
+    Notes
+    -----
+    By Hoeffding's inequality for the unbiased estimate t in blocks of m rows,
+
+    .. math:: p = \exp\Big(-\Big\lfloor \frac nm \Big\rfloor \Big\lfloor \frac m2 \Big\rfloor \frac{t^2}{2 B^2}\Big)
+        \text{ if } t > 0, \text{ else } 1;
+
+    by McDiarmid's for the biased one, :math:`p = \exp\big(-\frac12 \max(0, \sqrt{n t / B} - 1)^2\big)`.
+
+    References
+    ----------
+    D. Widmann, F. Lindsten, D. Zachariah, "Calibration tests in multi-class classification: a unifying framework",
+    NeurIPS 2019.
+    """
+
+    estimator: SKCE = SKCE()
+    bound: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.estimator, SKCE):
+            raise TypeError(f"estimator must be an SKCE, but is {self.estimator!r}.")
+        if self.estimator.features is not None or (
+            not self.estimator.unbiased and self.estimator.blocksize is not None
+        ):
+            raise InputError("there is no bound for random features, nor for a biased estimate in blocks.")
+        if self.bound is not None and not 0 < self.bound < np.inf:
+            raise InputError(f"bound must be positive and finite, but is {self.bound!r}.")
+
+    def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
+        """Run the test."""
+        check_rows(data, self.estimator.least_rows)
+        estimate = self.estimator(data)
+        bound = self._bound(data)
+        n, size = data.n_samples, self.estimator.rows_per_block(data.n_samples)
+        if self.estimator.unbiased:
+            pairs = (n // size) * (size // 2)
+            exponent = pairs * max(estimate, 0.0) ** 2 / (2 * bound**2)
+            detectable = bound * np.sqrt(-2 * np.log(0.05) / pairs)
+        else:
+            exponent = 0.5 * max(0.0, np.sqrt(n * estimate / bound) - 1) ** 2
+            detectable = bound / n * (1 + np.sqrt(-2 * np.log(0.05))) ** 2
+        return TestResult(
+            name=repr(self),
+            statistic=estimate,
+            pvalue=max(float(np.exp(-exponent)), np.finfo(float).tiny),
+            estimate=estimate,
+            details={"bound": bound, "detectable": float(detectable)},
+        )
+
+    def _bound(self, data: Data) -> float:
+        if self.bound is not None:
+            return self.bound
+        kernel: Any = tune(self.estimator.kernel, data)
+        if not isinstance(kernel, JointKernel):
+            raise InputError("bound must be given for a kernel that is a function: the largest |h| it can give.")
+        return 2 * kernel.bound
