@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from calibrant import InputError
-from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
+from calibrant.forecasts import Forecasts, Laplace, Mixture, MonteCarlo, MvNormal, Normal, Samples
 from calibrant.kernels import (
     Euclidean,
     ExponentialKernel,
@@ -17,7 +17,7 @@ from calibrant.kernels import (
     Wasserstein,
     WhiteKernel,
 )
-from calibrant.metrics import ECE, METRICS, SKCE
+from calibrant.metrics import ECE, METRICS, SKCE, UCME
 
 W2 = ExponentialKernel(Wasserstein()) @ GaussianKernel()
 LAPLACE = ExponentialKernel(Wasserstein()) @ ExponentialKernel(Euclidean())
@@ -135,6 +135,16 @@ def test_scipy_distributions_are_integrated_by_draws_with_a_reported_error():
     result = estimate.estimate(sampled)
     assert result.details["monte_carlo_error"] > 0
     assert abs(result.value - exact) < 5 * result.details["monte_carlo_error"] + 0.02
+
+
+def test_mean_embeddings_of_draws_report_their_error_too():
+    f = calibrated_normals(60)
+    frozen = stats.norm(f.distribution.loc, f.distribution.scale)
+    metric = UCME(ExponentialKernel(Wasserstein(), 1.0) @ GaussianKernel())
+    few = metric.estimate(Forecasts(MonteCarlo(frozen, n_draws=256, n=60), f.targets))
+    many = metric.estimate(Forecasts(MonteCarlo(frozen, n_draws=8192, n=60), f.targets))
+    assert 0 < many.details["monte_carlo_error"] < few.details["monte_carlo_error"]
+    assert abs(few.value - many.value) < 5 * few.details["monte_carlo_error"] + 0.1 * many.value
 
 
 def test_samples_are_taken_as_the_prediction_itself():

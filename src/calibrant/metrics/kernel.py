@@ -32,6 +32,13 @@ class KernelMetric(Metric):
     forecasts: ClassVar[bool] = True
     kernel: JointKernel | GeneralKernel | None
 
+    def batch_values(self, data: Data) -> FloatArray | None:
+        """Return the values at independent shares of the draws, if the predictions are Monte Carlo draws."""
+        if isinstance(data, Predictions) or data.distribution.is_exact:
+            return None
+        fixed = replace(self, kernel=tune(self.kernel, data))  # type: ignore[type-var]  # every leaf is a dataclass
+        return np.array([fixed(batch) for batch in data.batches(N_BATCHES)])
+
 
 @dataclass(frozen=True)
 class SKCE(KernelMetric):
@@ -136,10 +143,7 @@ class SKCE(KernelMetric):
         details: dict[str, Any] = {"blocksize": size} if size < data.n_samples else {}
         if isinstance(kernel, JointKernel) and isinstance(kernel.terms[0].predictions, RadialKernel):
             details["lengthscale"] = kernel.terms[0].predictions.lengthscale
-        estimates = self._estimates(data, kernel)
-        if estimates is not None:
-            details["monte_carlo_error"] = float(np.std(estimates, ddof=1) / np.sqrt(len(estimates)))
-        return details
+        return details | monte_carlo_error(self._estimates(data, kernel))
 
     def _pairs(self, data: Data) -> PairMatrix:
         kernel = tune(self.kernel, data)
@@ -152,10 +156,7 @@ class SKCE(KernelMetric):
             total, square = data.weights.sum() ** 2, (data.weights**2).sum()
             sums = 2 * pairs.estimates()
             return sums / (total - square) if self.unbiased else (sums + pairs.diagonal().sum()) / total
-        if isinstance(data, Predictions) or data.distribution.is_exact:
-            return None
-        fixed = SKCE(kernel, self.unbiased, self.blocksize)
-        return np.array([fixed(batch) for batch in data.batches(N_BATCHES)])
+        return self.batch_values(data)
 
     def _relabelled(self, data: Predictions, kernel: JointKernel) -> Evaluator:
         """Return the sums of w_i w_j k_P(p_i, p_j) r_i G r_j for residuals of other labels."""
@@ -308,6 +309,13 @@ class Affordable:
     def __call__(self, n: int) -> int:
         """Return the number of rows in a block of n rows in all."""
         return n if n * (n - 1) // 2 <= self.pairs else max(2, 2 * self.pairs // n)
+
+
+def monte_carlo_error(estimates: FloatArray | None) -> dict[str, float]:
+    """Return the standard error of a mean of independent estimates, for the details of an `Estimate`."""
+    if estimates is None:
+        return {}
+    return {"monte_carlo_error": float(np.std(estimates, ddof=1) / np.sqrt(len(estimates)))}
 
 
 def in_blocks(evaluate: Evaluator, width: int) -> Evaluator:

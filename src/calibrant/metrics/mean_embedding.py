@@ -12,7 +12,7 @@ from calibrant.discrepancy import Data, GeneralKernel, target_profile, tune
 from calibrant.forecasts import Distribution, Forecasts, target_deviation
 from calibrant.kernels.base import unscaled
 from calibrant.kernels.joint import JointKernel, TensorProduct, class_gram
-from calibrant.metrics.kernel import KernelMetric
+from calibrant.metrics.kernel import KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions
 
 MOST_CORNERS = 50
@@ -99,8 +99,8 @@ class UCME(KernelMetric):
         return evaluate
 
     def details(self, data: Data) -> Mapping[str, Any]:
-        """Say how many test locations there are."""
-        return {"locations": len(self.locations(data)[1])}
+        """Say how many test locations there are, and the Monte Carlo error if there is one."""
+        return {"locations": len(self.locations(data)[1])} | monte_carlo_error(self.batch_values(data))
 
 
 def _class_deviations(data: Predictions, term: TensorProduct, predictions: FloatArray, targets: IntArray) -> FloatArray:

@@ -1,0 +1,94 @@
+"""`calibrant test` as a user meets it."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant.cli import main
+from calibrant.cli.testing import LIMITS
+from calibrant.hypotest import TESTS
+from simulate import calibrated, sharpened
+
+
+def write(path, p):
+    columns = {f"proba_{c}": p.probs[:, c] for c in range(p.n_classes)}
+    pl.DataFrame(columns | {"label": p.labels}).write_csv(path)
+    return str(path)
+
+
+@pytest.fixture
+def good(tmp_path):
+    return write(tmp_path / "good.csv", calibrated(n=400))
+
+
+@pytest.fixture
+def bad(tmp_path):
+    return write(tmp_path / "bad.csv", sharpened(calibrated(n=400), 0.4))
+
+
+def test_the_default_is_the_exact_test_in_words(good, bad, capsys):
+    assert main(["test", good, "--resamples", "99"]) == 0
+    assert "consistency: the data is consistent with calibration, p = " in capsys.readouterr().out
+    assert main(["test", bad, "--resamples", "99"]) == 0
+    out = capsys.readouterr().out
+    assert "speaks against calibration, p ≤ 0.01" in out
+    assert "exact for independent rows" in out
+
+
+def test_several_tests_come_with_adjusted_pvalues(good, capsys):
+    assert main(["test", good, "--test", "consistency", "skce", "cme", "--resamples", "99", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert list(record) == ["consistency", "skce", "cme"]
+    for entry in record.values():
+        assert entry["adjusted"] >= entry["result"]["pvalue"]
+        assert entry["result"]["null"] is None
+    assert main(["test", good, "--test", "all", "--resamples", "19"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in TESTS)
+    assert "Holm" in out
+
+
+def test_a_gate_fails_with_code_one(good, bad, capsys):
+    assert main(["test", bad, "--resamples", "99", "--fail-below", "0.05"]) == 1
+    assert main(["test", good, "--resamples", "99", "--fail-below", "0.05"]) == 0
+    capsys.readouterr()
+
+
+def test_the_kernel_can_be_chosen(good, capsys):
+    arguments = ["--test", "consistency", "skce", "skce-distribution-free", "cme", "--kernel", "gaussian", "--json"]
+    assert main(["test", good, *arguments, "--resamples", "19"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert all("GaussianKernel" in entry["result"]["name"] for entry in record.values())
+
+
+def test_forecasts_are_tested_with_the_kernel_error(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    mean, sd = rng.normal(size=100), rng.uniform(0.5, 2, 100)
+    path = tmp_path / "forecasts.parquet"
+    pl.DataFrame({"mean": mean, "sd": sd, "y": rng.normal(mean, sd / 4)}).write_parquet(path)
+    arguments = ["--mean", "mean", "--sd", "sd", "--resamples", "99", "--json", "--kernel", "exponential"]
+    assert main(["test", str(path), *arguments]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["consistency"]["result"]["pvalue"] == 0.01
+    assert "Wasserstein" in record["consistency"]["result"]["name"]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--test", "t-test"], "--test must be"),
+        (["--kernel", "white"], "--kernel must be one of"),
+        (["--resamples", "0"], "n_resamples must be a whole number"),
+    ],
+)
+def test_mistakes_give_one_line(good, arguments, words, capsys):
+    assert main(["test", good, *arguments]) == 2
+    err = capsys.readouterr().err
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_every_test_states_its_limits():
+    assert set(TESTS) <= set(LIMITS)
