@@ -102,17 +102,36 @@ def test_classes_may_be_exchanged():
     assert mirrored.details["intercept"] == pytest.approx(-result.details["intercept"])
 
 
-def test_the_null_law_of_weighted_rows_is_that_of_the_docstring():
-    p = binary(500)
-    p = Predictions(p.positive, p.labels, np.exp(np.abs(logit(p.positive))))
+def information(p, log_odds, power):
+    """The sum of w**power mu (1 - mu) (1, z)(1, z)', with normalised weights."""
     weights = p.weights * p.weights.sum() / np.sum(p.weights**2)
-    design = np.column_stack([np.ones(500), logit(p.positive)])
-    variance = p.positive * (1 - p.positive)
-    h, j = ((design * (w * variance)[:, None]).T @ design for w in (weights, weights**2))
+    design = np.column_stack([np.ones(p.n_samples), logit(p.positive)])
+    return (design * (weights**power * expit(log_odds) * expit(-log_odds))[:, None]).T @ design
+
+
+def weighted_by_confidence():
+    """Weights that have much to do with the predictions, so that the two eigenvalues differ."""
+    p = binary(500, sharpness=1.2, shift=1.0)
+    return Predictions(p.positive, p.labels, np.exp(0.7 * np.abs(logit(p.positive) - 2)))
+
+
+def test_the_null_law_of_weighted_rows_is_that_of_the_docstring():
+    p = weighted_by_confidence()
+    h, j = (information(p, logit(p.positive), power) for power in (1, 2))
     scales = np.linalg.eigvals(np.linalg.solve(h, j))
     assert scales.max() > 1.5 * scales.min()
     result = CoxTest()(p)
     assert result.pvalue == pytest.approx(_tail(result.statistic, scales), rel=1e-9)
+
+
+def test_the_errors_of_weighted_rows_are_those_of_the_docstring():
+    p = weighted_by_confidence()
+    details = CoxTest()(p).details
+    h, j = (information(p, details["intercept"] + details["slope"] * logit(p.positive), power) for power in (1, 2))
+    errors = np.sqrt(np.diag(np.linalg.inv(h) @ j @ np.linalg.inv(h)))
+    assert [details["intercept_se"], details["slope_se"]] == pytest.approx(errors, rel=1e-9)
+    h, j = (information(p, details["calibration_in_the_large"] + logit(p.positive), power)[0, 0] for power in (1, 2))
+    assert details["calibration_in_the_large_se"] == pytest.approx(np.sqrt(j) / h, rel=1e-9)
 
 
 @pytest.mark.parametrize("scales", [(1.0, 1.0), (0.4, 1.6), (0.01, 3.0)])
@@ -145,6 +164,18 @@ def test_huge_logits_converge():
     assert result.details["clipped"] > 250
 
 
+def test_newtons_steps_are_halved_where_they_would_diverge():
+    """Plain steps from (0, 0) run away on these rows; at the maximum both sums of residuals are 0."""
+    probs = np.repeat(
+        [0.001532661642, 0.011748569976, 0.183567816105, 0.998971802818, 0.999440786915], [1, 40, 76, 2203, 151]
+    )
+    labels = np.repeat([0, 1, 1, 1, 0], [1, 40, 76, 2203, 151])
+    details = CoxTest()(Predictions(probs, labels)).details
+    residuals = labels - expit(details["intercept"] + details["slope"] * logit(probs))
+    assert residuals.sum() == pytest.approx(0, abs=1e-6)
+    assert residuals @ logit(probs) == pytest.approx(0, abs=1e-6)
+
+
 def test_one_outcome_is_refused():
     with pytest.raises(InputError, match="both outcomes must occur, but all 2 rows have outcome 1"):
         CoxTest()(Predictions([0.2, 0.7], [1, 1]))
@@ -155,10 +186,14 @@ def test_constant_predictions_are_refused():
         CoxTest()(Predictions([0.3] * 6, [0, 1] * 3))
 
 
-@pytest.mark.parametrize("labels", [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1]], ids=["up", "down", "one tie"])
-def test_separated_outcomes_are_refused(labels):
+@pytest.mark.parametrize(
+    "probs, labels",
+    [([0.2, 0.4, 0.5, 0.8], [0, 0, 1, 1]), ([0.2, 0.4, 0.5, 0.8], [1, 1, 0, 0]), ([0.2, 0.4, 0.4, 0.8], [0, 0, 1, 1])],
+    ids=["rising", "falling", "tied at the threshold"],
+)
+def test_separated_outcomes_are_refused(probs, labels):
     with pytest.raises(InputError, match="must overlap, but a threshold separates them"):
-        CoxTest()(Predictions([0.2, 0.4, 0.4 + 0.1 * (labels[1] == labels[0]), 0.8], labels))
+        CoxTest()(Predictions(probs, labels))
 
 
 def test_a_fit_that_does_not_converge_is_an_error(monkeypatch):

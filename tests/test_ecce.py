@@ -147,11 +147,15 @@ def test_place_and_direction_of_the_largest_sum():
 def test_equal_predictions_are_pooled():
     """MAPIE's documentation prints 0.7857, which hangs on the order of the two rows at 0.5."""
     labels = [1, 0, 1, 0, 1, 0]
-    pooled = ECCETest("mad")(Predictions([0.8, 0.3, 0.5, 0.1 + 0.4, 0.7, 0.1], labels))
+    pooled = ECCETest("mad")(Predictions([0.8, 0.3, 0.5, 0.5, 0.7, 0.1], labels))
     apart = ECCETest("mad")(Predictions([0.8, 0.3, 0.5 + 1e-9, 0.5, 0.7, 0.1], labels))
     assert apart.pvalue == pytest.approx(0.7857, abs=5e-5)
     assert apart.estimate == pytest.approx(0.9 / 6)
     assert pooled.estimate == pytest.approx(0.4 / 6)
+
+
+def test_predictions_that_differ_by_rounding_are_equal():
+    assert ECCETest("mad")(Predictions([0.3, 0.1 + 0.2], [1, 0])).estimate == pytest.approx((0.7 - 0.3) / 2)
 
 
 def test_a_sum_that_never_leaves_zero_has_no_place():

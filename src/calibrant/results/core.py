@@ -1,4 +1,4 @@
-"""Outcomes: frozen, inert, and written out by one recursion."""
+"""Outcomes of measuring, testing and assessing, and how any outcome is written out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass

@@ -1,0 +1,137 @@
+"""Outcomes of class-probability estimation: frozen and inert."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ROCCurve:
+    """True against false positive rate of a ranking, from the highest score to the lowest.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (m,)
+        The distinct scores, descending. Rows with the same score are one step of the curve.
+    count : ndarray of shape (m,)
+        Number of rows at each score.
+    positives, negatives : ndarray of shape (m,)
+        Their weight, by class.
+    false_positive_rate, true_positive_rate : ndarray of shape (m + 1,)
+        The points of the curve, from (0, 0) to (1, 1). Point j is reached if the first j scores are called positive.
+    auc : float
+        Area under the curve.
+    """
+
+    scores: FloatArray
+    count: IntArray
+    positives: FloatArray
+    negatives: FloatArray
+    false_positive_rate: FloatArray
+    true_positive_rate: FloatArray
+    auc: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConvexHull:
+    """Upper convex hull of a ROC curve, segment by segment, from the highest scores to the lowest.
+
+    Attributes
+    ----------
+    curve : ROCCurve
+        What the hull was drawn around.
+    bounds : ndarray of shape (s + 1,)
+        Points of the curve that the hull goes through: segment i covers the scores bounds[i] to bounds[i + 1] - 1.
+    vertices : ndarray of shape (s + 1, 2)
+        Their false and true positive rates.
+    lower, upper : ndarray of shape (s,)
+        Lowest and highest score of each segment.
+    positives, negatives : ndarray of shape (s,)
+        Weight in each segment, by class.
+    slope : ndarray of shape (s,)
+        Descending; infinite where a segment holds no negatives.
+    probability : ndarray of shape (s,)
+        The empirical probability of each segment, positives / (positives + negatives).
+    auc : float
+        Area under the hull.
+    concavities : ndarray of shape (c, 2)
+        The dents that the hull removed: the curve lies below it between the points of each row, and touches it there.
+    concavity_areas : ndarray of shape (c,)
+        The area of each dent; together they are what the hull adds to the area under the curve.
+    merges : ndarray of shape (t, 3)
+        The steps of the merging of adjacent violators, in order. A row (a, b, c) merges the pool of the scores a to
+        b - 1 with that of the scores b to c - 1, which followed it with a higher probability.
+    """
+
+    curve: ROCCurve
+    bounds: IntArray
+    vertices: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    positives: FloatArray
+    negatives: FloatArray
+    slope: FloatArray
+    probability: FloatArray
+    auc: float
+    concavities: IntArray
+    concavity_areas: FloatArray
+    merges: IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SquaredErrorParts:
+    """A squared error and the parts that sum to it.
+
+    Attributes
+    ----------
+    squared_error : float
+    calibration : float
+        What predicting the empirical probability of each segment would save.
+    refinement : float
+        What even the empirical probability costs: the segments mix classes.
+    within : float
+        What the spread of the predictions within segments adds, or saves if negative; 0 if there is none.
+    """
+
+    squared_error: float
+    calibration: float
+    refinement: float
+    within: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SegmentDecomposition:
+    """The squared error of every segment and in all, in parts.
+
+    Attributes
+    ----------
+    segments : tuple of length m
+        The names of the segments, sorted. Those without weight are left out.
+    size : ndarray of shape (m,)
+        Number of rows of positive weight.
+    weight : ndarray of shape (m,)
+        Sum of their weights, |S|.
+    empirical, predicted : ndarray of shape (m, K)
+        Frequencies of the classes, and mean prediction.
+    squared_error : ndarray of shape (m,)
+        SE(S), the weighted sum over the rows.
+    calibration, refinement, within : ndarray of shape (m,)
+        Parts of SE(S), as in `SquaredErrorParts`.
+    total : SquaredErrorParts
+        Sums over the segments.
+    mean : SquaredErrorParts
+        The same divided by the weight of all rows.
+    """
+
+    segments: tuple[Any, ...]
+    size: IntArray
+    weight: FloatArray
+    empirical: FloatArray
+    predicted: FloatArray
+    squared_error: FloatArray
+    calibration: FloatArray
+    refinement: FloatArray
+    within: FloatArray
+    total: SquaredErrorParts
+    mean: SquaredErrorParts

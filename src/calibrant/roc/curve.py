@@ -1,0 +1,208 @@
+"""Rankers: ROC curve, area under it, convex hull, and the probabilities that the hull gives to scores."""
+
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.counts import Smoothing, as_smoothing
+from calibrant.results import ConvexHull, ROCCurve
+from calibrant.roc.merging import merge_violators, pool, split_equal
+from calibrant.roc.ranking import as_ranking, as_scores
+
+
+def roc_curve(scores: Any, labels: Any, weights: Any = None) -> ROCCurve:
+    """Return the ROC curve of scores on any scale, of which only the order counts.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Real numbers, higher for rows that are more likely positive; infinities are allowed.
+    labels : array-like of shape (n,)
+        0 or 1, or booleans; both must occur.
+    weights : array-like of shape (n,), optional
+        A row of weight 0 counts as absent.
+
+    Returns
+    -------
+    ROCCurve
+        One step for each distinct score, so ties make slanted lines.
+
+    Examples
+    --------
+    >>> curve = roc_curve([0.9, 0.8, 0.8, 0.1], [1, 1, 0, 0])
+    >>> curve.false_positive_rate.tolist(), curve.true_positive_rate.tolist(), curve.auc
+    ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0], 0.875)
+    """
+    values, positive, mass = as_ranking(scores, labels, weights)
+    order = np.argsort(-values, kind="stable")
+    values, positive, mass = values[order], positive[order], mass[order]
+    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    positives = np.add.reduceat(np.where(positive, mass, 0.0), first)
+    negatives = np.add.reduceat(np.where(positive, 0.0, mass), first)
+    rise, run = _rates(positives), _rates(negatives)
+    return ROCCurve(
+        scores=values[first],
+        count=np.diff(np.append(first, len(values))).astype(np.int64),
+        positives=positives,
+        negatives=negatives,
+        false_positive_rate=run,
+        true_positive_rate=rise,
+        auc=_area(run, rise),
+    )
+
+
+def auc(scores: Any, labels: Any, weights: Any = None) -> float:
+    """Return the area under the ROC curve.
+
+    It is the probability that a positive scores higher than a negative, each drawn by its weight; ties count half.
+
+    Parameters
+    ----------
+    scores, labels, weights
+        As for `roc_curve`.
+
+    Examples
+    --------
+    >>> auc([3, 2, 2, 1], [1, 1, 0, 0])
+    0.875
+    """
+    return roc_curve(scores, labels, weights).auc
+
+
+def convex_hull(curve: ROCCurve, *, merge_equal: bool = True) -> ConvexHull:
+    r"""Return the upper convex hull of a ROC curve: the best ranking that merging scores can make of it.
+
+    Parameters
+    ----------
+    curve : ROCCurve
+    merge_equal : bool, default=True
+        Make one segment of neighbours with the same slope. If False, the hull is cut wherever the curve touches it;
+        its shape is the same, but the segments are smaller, which matters to smoothing.
+
+    Returns
+    -------
+    ConvexHull
+
+    Notes
+    -----
+    The segments are the pools of isotonic regression of the labels on the scores. A segment that holds
+    :math:`n^+` of the :math:`P` positives and :math:`n^-` of the :math:`N` negatives has the slope
+    :math:`\lambda = (n^+ / P) / (n^- / N)`, so its empirical probability is
+    :math:`n^+ / (n^+ + n^-) = \lambda c / (\lambda c + 1)` with :math:`c = P / N`.
+
+    References
+    ----------
+    T. Fawcett, A. Niculescu-Mizil, "PAV and the ROC convex hull", Machine Learning 68 (2007).
+
+    Examples
+    --------
+    >>> hull = convex_hull(roc_curve([5, 4, 3, 2, 1], [1, 0, 1, 1, 0]))
+    >>> hull.probability.round(3).tolist(), hull.lower.tolist()
+    ([1.0, 0.667, 0.0], [5.0, 2.0, 1.0])
+    """
+    merged = pool(curve.positives, curve.negatives)
+    cut = split_equal(curve.positives, curve.negatives, merged)
+    bounds = merged if merge_equal else cut
+    positives = np.add.reduceat(curve.positives, bounds[:-1])
+    negatives = np.add.reduceat(curve.negatives, bounds[:-1])
+    run, rise = curve.false_positive_rate[bounds], curve.true_positive_rate[bounds]
+    with np.errstate(divide="ignore"):
+        slope = (positives / curve.positives.sum()) / (negatives / curve.negatives.sum())
+    dents = np.flatnonzero(np.diff(cut) > 1)
+    return ConvexHull(
+        curve=curve,
+        bounds=bounds,
+        vertices=np.column_stack([run, rise]),
+        lower=curve.scores[bounds[1:] - 1],
+        upper=curve.scores[bounds[:-1]],
+        positives=positives,
+        negatives=negatives,
+        slope=slope,
+        probability=positives / (positives + negatives),
+        auc=_area(run, rise),
+        concavities=np.column_stack([cut[dents], cut[dents + 1]]),
+        concavity_areas=_dent_areas(curve, cut)[dents],
+        merges=merge_violators(curve.positives, curve.negatives),
+    )
+
+
+def segment_probabilities(hull: ConvexHull, smoothing: Smoothing | None = None) -> FloatArray:
+    """Return the probability of the positive class in each segment of a hull, descending.
+
+    Parameters
+    ----------
+    hull : ConvexHull
+        Made with `merge_equal=False` if equal neighbours are to be smoothed separately.
+    smoothing : Smoothing, optional
+        Such as `LaplaceCorrection()` or `MEstimate(2, prior="observed")`; by default the empirical probability.
+
+    Returns
+    -------
+    ndarray of shape (s,)
+
+    Notes
+    -----
+    Smoothing moves small segments further than large ones and may so reverse their order. Where it does, isotonic
+    regression on the smoothed values, with the weight of each segment, restores it.
+
+    Examples
+    --------
+    >>> from calibrant.counts import LaplaceCorrection
+    >>> hull = convex_hull(roc_curve([5, 4, 3, 2, 1], [1, 0, 1, 1, 0]))
+    >>> segment_probabilities(hull, LaplaceCorrection()).round(3).tolist()
+    [0.667, 0.6, 0.333]
+    """
+    from scipy.optimize import isotonic_regression
+
+    smoothed = as_smoothing(smoothing)(np.column_stack([hull.negatives, hull.positives]))[:, 1]
+    return isotonic_regression(smoothed, weights=hull.positives + hull.negatives, increasing=False).x
+
+
+def hull_probabilities(hull: ConvexHull, scores: Any, smoothing: Smoothing | None = None) -> FloatArray:
+    """Return the calibrated probability of the positive class at scores, old or new.
+
+    Parameters
+    ----------
+    hull : ConvexHull
+    scores : array-like of shape (n,)
+        On the scale of those behind the hull.
+    smoothing : Smoothing, optional
+        As for `segment_probabilities`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Non-decreasing in the score. Between two segments it is halfway between their probabilities: only the order of
+        the scores is known, not their distances. Beyond the first and last segment it is theirs.
+
+    Examples
+    --------
+    >>> hull = convex_hull(roc_curve([5, 4, 3, 2, 1], [1, 0, 1, 1, 0]))
+    >>> hull_probabilities(hull, [9, 4.5, 4, 3.2, 1]).round(3).tolist()
+    [1.0, 0.833, 0.667, 0.667, 0.0]
+    """
+    values = as_scores(scores)
+    ascending = segment_probabilities(hull, smoothing)[::-1]
+    last = len(ascending) - 1
+    # The segment at or below each score, and the one at or above it: the same within a segment.
+    below = (np.searchsorted(hull.lower[::-1], values, side="right") - 1).clip(0, last)
+    above = np.searchsorted(hull.upper[::-1], values, side="left").clip(0, last)
+    return (ascending[below] + ascending[above]) / 2
+
+
+def _rates(weights: FloatArray) -> FloatArray:
+    """Return the share reached before the first entry and after each one."""
+    total = np.concatenate([[0.0], np.cumsum(weights)])
+    return total / total[-1]
+
+
+def _area(run: FloatArray, rise: FloatArray) -> float:
+    return float(np.diff(run) @ (rise[1:] + rise[:-1]) / 2)
+
+
+def _dent_areas(curve: ROCCurve, cut: IntArray) -> FloatArray:
+    """Return the area between curve and hull over each stretch from one point they share to the next."""
+    run, rise = curve.false_positive_rate, curve.true_positive_rate
+    below = np.add.reduceat(np.diff(run) * (rise[1:] + rise[:-1]) / 2, cut[:-1])
+    return np.diff(run[cut]) * (rise[cut][1:] + rise[cut][:-1]) / 2 - below

@@ -1,0 +1,6 @@
+"""Trees that estimate class probabilities."""
+
+from calibrant.trees.text import draw_tree
+from calibrant.trees.tree import ProbabilityTree, decide
+
+__all__ = ["ProbabilityTree", "decide", "draw_tree"]

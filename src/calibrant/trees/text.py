@@ -1,0 +1,95 @@
+"""A probability tree as text."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, IntArray
+
+LEAF = -1
+"""What scikit-learn's trees have in place of the child of a leaf."""
+
+
+def leaf_numbers(tree: Any) -> IntArray:
+    """Return the number of each node of a fitted scikit-learn tree among its leaves, from the left; -1 for others."""
+    numbers = np.full(tree.tree_.node_count, -1)
+    leaves = [node for node, _, _ in _walk(tree) if tree.tree_.children_left[node] == LEAF]
+    numbers[leaves] = np.arange(len(leaves))
+    return numbers
+
+
+def draw_tree(tree: Any, feature_names: Sequence[str] | None = None, *, digits: int = 3) -> str:
+    """Draw a fitted probability tree as text, with the counts and probabilities of every leaf.
+
+    Parameters
+    ----------
+    tree : ProbabilityTree
+    feature_names : sequence of str, optional
+        By default the column names seen in fitting, else x0, x1, ...
+    digits : int, default=3
+        Decimals of the probabilities.
+
+    Returns
+    -------
+    str
+        One line a node. A row goes where the answer to the question leads; leaves are numbered as `apply` does.
+
+    Examples
+    --------
+    >>> from calibrant.trees import ProbabilityTree
+    >>> tree = ProbabilityTree().fit([[0], [0], [0], [1], [1]], ["ham", "ham", "spam", "spam", "spam"])
+    >>> print(draw_tree(tree, ["lottery"]))
+    lottery <= 0.5?
+    ├─ yes: leaf 0, ham 2 (0.667), spam 1 (0.333): ham
+    └─ no: leaf 1, ham 0 (0.000), spam 2 (1.000): spam
+    """
+    check_is_fitted(tree)
+    names = _feature_names(tree, feature_names)
+    numbers = leaf_numbers(tree.tree_)
+    splits = tree.tree_.tree_
+    decisions = tree.classes_[tree.leaf_decisions_]
+    lines = []
+    for node, indent, branch in _walk(tree.tree_):
+        leaf = int(numbers[node])
+        if leaf < 0:
+            text = f"{names[splits.feature[node]]} <= {splits.threshold[node]:.6g}?"
+        else:
+            shares = _shares(tree.classes_, tree.leaf_counts_[leaf], tree.leaf_probs_[leaf], digits)
+            text = f"leaf {leaf}, {shares}: {decisions[leaf]}"
+        lines.append(indent + branch + text)
+    return "\n".join(lines)
+
+
+def _walk(tree: Any) -> Iterator[tuple[int, str, str]]:
+    """Yield every node from left to right, parents first, with its indentation and its branch in a drawing."""
+    left, right = tree.tree_.children_left.tolist(), tree.tree_.children_right.tolist()
+    # A stack, because a tree may be deeper than Python recurses.
+    stack = [(0, "", "", "")]
+    while stack:
+        node, indent, branch, below = stack.pop()
+        yield node, indent, branch
+        if left[node] != LEAF:
+            stack.append((right[node], below, "└─ no: ", below + "   "))
+            stack.append((left[node], below, "├─ yes: ", below + "│  "))
+
+
+def _feature_names(tree: Any, names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return [str(name) for name in getattr(tree, "feature_names_in_", _numbered(tree.n_features_in_))]
+    if len(names) != tree.n_features_in_:
+        raise InputError(
+            f"feature_names must name the {tree.n_features_in_} features of the tree, but has {len(names)}."
+        )
+    return [str(name) for name in names]
+
+
+def _numbered(n_features: int) -> list[str]:
+    return [f"x{i}" for i in range(n_features)]
+
+
+def _shares(classes: Any, counts: FloatArray, probs: FloatArray, digits: int) -> str:
+    rows = zip(classes.tolist(), counts.tolist(), probs.tolist(), strict=True)
+    return ", ".join(f"{name} {count:.6g} ({prob:.{digits}f})" for name, count, prob in rows)
