@@ -74,13 +74,28 @@ def test_every_test_accepts_calibrated_and_rejects_blatantly_wrong_data(test):
     p = calibrated(n=2000)
     assert test(p, rng=0).pvalue > 0.01
     sharp = sharpened(p, 0.1).probs
-    assert test(Predictions(sharp, sharp.argmin(axis=1)), rng=0).pvalue < 0.01
+    labels = np.where(np.arange(2000) % 10 == 0, p.labels, sharp.argmin(axis=1))
+    assert test(Predictions(sharp, labels), rng=0).pvalue < 0.01
 
 
 @pytest.mark.parametrize("n_resamples", [0, -1, 2.5, "9", True])
 def test_a_bad_number_of_redraws_is_refused(n_resamples):
     with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1"):
         ConsistencyTest(n_resamples=n_resamples)
+
+
+class Broken(Brier):
+    """A metric that is not a number for some labels."""
+
+    def per_row(self, predictions):
+        return np.full(predictions.n_samples, np.nan if predictions.labels[0] == 2 else 0.5)
+
+
+def test_a_metric_that_is_not_a_number_under_a_redraw_is_an_error_not_a_pvalue():
+    p = calibrated(n=30)
+    p = p.with_labels(np.zeros(30, dtype=np.int64))
+    with pytest.raises(InputError, match="is not a number for"):
+        ConsistencyTest(Broken(), 50)(p, rng=0)
 
 
 def test_a_number_is_not_a_metric():

@@ -20,7 +20,8 @@ LIMITS = {
     "spiegelhalter": "sees over- and under-confidence only",
     "hosmer-lemeshow": "depends on the groups; sees the frequency of each group only",
     "cox": "sees a wrong slope or intercept of the log-odds only",
-    "ecce": "sees net miscalibration over an interval of scores",
+    "ecce": "sees net miscalibration of all scores up to some score",
+    "ecce-range": "sees net miscalibration over any interval of scores",
 }
 """What a user must know to read a p-value, by the name of the test."""
 

@@ -2,8 +2,12 @@
 
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.block import BlockSKCETest
+from calibrant.hypotest.classical import HosmerLemeshowTest, SpiegelhalterTest
 from calibrant.hypotest.consistency import ConsistencyTest
+from calibrant.hypotest.cox import CoxTest
+from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest
+from calibrant.hypotest.holm import holm
 from calibrant.hypotest.mean_embedding import CMETest
 from calibrant.hypotest.skce import AsymptoticSKCETest
 
@@ -14,7 +18,12 @@ __all__ = [
     "CMETest",
     "CalibrationTest",
     "ConsistencyTest",
+    "CoxTest",
     "DistributionFreeSKCETest",
+    "ECCETest",
+    "HosmerLemeshowTest",
+    "SpiegelhalterTest",
+    "holm",
 ]
 
 TESTS: dict[str, CalibrationTest] = {
@@ -23,5 +32,10 @@ TESTS: dict[str, CalibrationTest] = {
     "skce-block": BlockSKCETest(blocksize=20),
     "skce-distribution-free": DistributionFreeSKCETest(),
     "cme": CMETest(),
+    "spiegelhalter": SpiegelhalterTest(),
+    "hosmer-lemeshow": HosmerLemeshowTest(),
+    "cox": CoxTest(),
+    "ecce": ECCETest(),
+    "ecce-range": ECCETest("range"),
 }
 """Every test by its name on the command line and in reports."""

@@ -11,12 +11,17 @@ from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.binning import EqualMass
+from calibrant.curves import bin_totals
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 
 SMALLEST_PVALUE = float(np.finfo(float).tiny)
 """p-values below this normal number are reported as it: a p-value is never 0."""
+
+
+NEGLIGIBLE = 1e-100
+"""Rows of less than this share of the largest weight count as absent: the squares of their weights would underflow."""
 
 
 class Finding(NamedTuple):
@@ -39,6 +44,7 @@ class BinaryTest(CalibrationTest):
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Test binary predictions; the weights are positive, and the largest is 1."""
 
+    @np.errstate(under="ignore")  # Tails underflow to 0, whatever the caller has set with numpy.seterr.
     def __call__(
         self,
         predictions: Predictions,
@@ -51,7 +57,7 @@ class BinaryTest(CalibrationTest):
             raise TypeError(f"{type(self).__name__} tests Predictions, but got {type(predictions).__name__}.")
         reduced = predictions.n_classes > 2
         view = predictions.top_label() if reduced else predictions
-        present = view.weights > 0
+        present = view.weights > NEGLIGIBLE * view.weights.max()
         if not present.all():
             view = view.take(present)
         found = self.examine(view, view.weights / view.weights.max())
@@ -67,19 +73,24 @@ class BinaryTest(CalibrationTest):
 
 def refuse_certainty(view: Predictions) -> None:
     """Refuse predictions that leave nothing to chance."""
-    certain = view.probs.max(axis=1) == 1
-    if certain.all():
+    if not view.probs.all(axis=1).any():
         wrong = int((view.predicted != view.labels).sum())
         raise InputError(
             f"some predictions must lie strictly between 0 and 1, but all {view.n_samples} are exactly 0 or 1, so that "
-            f"chance plays no part: {wrong} of them are wrong, and one would refute them. Test predicted "
-            "probabilities, not decisions."
+            f"chance plays no part: one wrong row refutes them, and {wrong} {'is' if wrong == 1 else 'are'} wrong. "
+            "Test predicted probabilities, not decisions."
         )
+
+
+def root_sum_of_squares(values: FloatArray) -> float:
+    """Return the Euclidean norm, also where the squares alone would underflow."""
+    largest = float(np.abs(values).max())
+    return largest * float(np.sqrt(np.sum((values / largest) ** 2))) if largest > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class SpiegelhalterTest(BinaryTest):
-    r"""Is the squared error as large as the predictions themselves say it is?
+    r"""Compare the squared error with the one that the predictions themselves announce.
 
     Notes
     -----
@@ -93,8 +104,8 @@ class SpiegelhalterTest(BinaryTest):
     ``direction``: "over-confident" if positive (the errors are larger than claimed), "under-confident" if negative,
     whether significant or not. Each row counts as one independent draw, whatever its weight.
 
-    It has no power against errors that leave the mean squared error as expected, such as a bias that is the same on
-    both sides of 1/2; predictions of exactly 1/2 do not enter.
+    It has no power against errors that leave the squared error as announced: if predictions lie symmetrically around
+    1/2, a bias that is the same for all of them cancels. Predictions of exactly 1/2 do not enter.
 
     References
     ----------
@@ -115,26 +126,26 @@ class SpiegelhalterTest(BinaryTest):
 
         refuse_certainty(view)
         lever = view.probs[:, 0] - view.probs[:, 1]
-        variance = float(weights**2 @ (lever**2 * view.probs.prod(axis=1)))
-        if variance == 0:
+        deviation = root_sum_of_squares(weights * lever * np.sqrt(view.probs.prod(axis=1)))
+        if deviation == 0:
             raise InputError(
                 "some predictions must differ from 0, 1/2 and 1, but none does: at these the squared error is the same "
                 "whether or not they are right, so that it says nothing. Use ECCETest."
             )
         excess = float(weights @ ((view.labels - view.positive) * lever))
-        z = excess / np.sqrt(variance)
+        z = excess / deviation
         direction = "over-confident" if z > 0 else "under-confident" if z < 0 else "none"
         return Finding(
-            statistic=float(abs(z)),
+            statistic=abs(z),
             pvalue=float(erfc(abs(z) / np.sqrt(2))),
-            estimate=float(excess / weights.sum()),
-            details={"z": float(z), "direction": direction},
+            estimate=excess / float(weights.sum()),
+            details={"z": z, "direction": direction},
         )
 
 
 @dataclass(frozen=True)
 class HosmerLemeshowTest(BinaryTest):
-    r"""Do frequency and mean prediction agree in groups of similar predictions?
+    r"""Compare frequency and mean prediction in groups of similar predictions.
 
     Parameters
     ----------
@@ -166,7 +177,8 @@ class HosmerLemeshowTest(BinaryTest):
     The estimate is the mean gap :math:`\sum_g W_g |\bar y_g - \bar p_g| / W`. The details hold the number of
     ``groups`` with variance, of ``certain_groups`` without, the p-values for new data and for fitted predictions
     (None with fewer than three groups), and ``smallest_expected``, the smallest expected number of rows of either
-    outcome in any group with variance: below about 5, the chi-squared law is rough.
+    outcome in any group with variance, :math:`\tilde p_g` or :math:`1 - \tilde p_g` times the effective number of rows
+    :math:`(\sum w_i)^2 / \sum w_i^2`: below about 5, the chi-squared law is rough and the test rejects too often.
 
     References
     ----------
@@ -194,32 +206,44 @@ class HosmerLemeshowTest(BinaryTest):
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare frequency and mean prediction group by group."""
         refuse_certainty(view)
-        group = EqualMass(self.n_groups).cut(view.positive, weights).index
-        gap = np.bincount(group, weights * (view.labels - view.positive))
-        ones, zeros = (np.bincount(group, weights**2 * view.probs[:, c]) for c in (1, 0))
+        cut = EqualMass(self.n_groups).cut(view.positive, weights)
+        mass, gap = bin_totals(cut, weights)(np.column_stack([np.ones(view.n_samples), view.labels - view.positive])).T
+        zeros, ones = bin_totals(cut, weights**2)(view.probs).T
         uncertain = (ones > 0) & (zeros > 0)
-        certain = ~uncertain & (np.bincount(group) > 0)
+        certain = ~uncertain & (mass > 0)
         n_groups = int(uncertain.sum())
         if self.fitted and n_groups < 3:
             raise InputError(
                 f"fitted predictions need at least 3 groups, but ties leave {n_groups} with predictions strictly "
                 "between 0 and 1. Pass fitted=False if the predictions were fitted on other rows."
             )
-        ones, zeros = ones[uncertain], zeros[uncertain]
-        statistic = float(np.sum(gap[uncertain] ** 2 * (ones + zeros) / (ones * zeros)))
+        statistic = _sum_of_squares(gap[uncertain], ones[uncertain], zeros[uncertain])
+        squares = np.where(uncertain, ones + zeros, 1.0)
+        expected = np.minimum(ones, zeros) * (mass / squares) ** 2
         if np.any(gap[certain] != 0):
             statistic = np.inf
-        new, old = _chi_squared_tail(statistic, n_groups), _chi_squared_tail(statistic, n_groups - 2)
-        expected = [np.bincount(group, view.probs[:, c])[uncertain] for c in (0, 1)]
         return Finding(
             statistic=statistic,
-            pvalue=old if self.fitted and old is not None else new or 0.0,
+            pvalue=_chi_squared_tail(statistic, n_groups - 2 if self.fitted else n_groups),
             estimate=float(np.abs(gap).sum() / weights.sum()),
             details={
                 "groups": n_groups,
                 "certain_groups": int(certain.sum()),
-                "pvalue_new_data": new,
-                "pvalue_fitted": old,
-                "smallest_expected": float(np.min(expected)),
+                "pvalue_new_data": _chi_squared_tail(statistic, n_groups),
+                "pvalue_fitted": _chi_squared_tail(statistic, n_groups - 2) if n_groups > 2 else None,
+                "smallest_expected": float(expected[uncertain].min()),
             },
         )
+
+
+@np.errstate(over="ignore")  # An outcome of predicted probability 1e-320 is as good as impossible.
+def _sum_of_squares(gap: FloatArray, ones: FloatArray, zeros: FloatArray) -> float:
+    """Return the sum of the squared gaps, each in standard deviations of its group."""
+    variance = ones * (zeros / (ones + zeros))
+    return float(np.sum((gap / np.sqrt(variance)) ** 2))
+
+
+def _chi_squared_tail(statistic: float, degrees: int) -> float:
+    from scipy.special import gammaincc
+
+    return max(float(gammaincc(degrees / 2, statistic / 2)), SMALLEST_PVALUE)

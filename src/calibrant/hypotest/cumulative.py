@@ -1,0 +1,140 @@
+"""The test of cumulative differences: no bins, no bandwidth, and a null law in closed form."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.binning.interval import DECIMALS
+from calibrant.hypotest.classical import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
+from calibrant.predictions import Predictions
+
+CROSSOVER = 1.5
+"""Below this many standard deviations the series of the distribution converges faster, above that of its tail."""
+
+NEVER_BELOW = 0.1
+"""A Brownian motion on [0, 1] stays within this of 0 with a probability below 1e-50."""
+
+TERMS = np.arange(8)
+"""At the crossover the eighth term of every series is below 1e-16 of the first."""
+
+
+@dataclass(frozen=True)
+class ECCETest(BinaryTest):
+    r"""Empirical cumulative calibration error: the running sum of outcomes minus predictions.
+
+    Parameters
+    ----------
+    statistic : {"mad", "range"}, default="mad"
+        "mad": the largest absolute value that the running sum reaches (Kolmogorov and Smirnov). "range": the largest
+        value minus the smallest (Kuiper), which is the largest net error of the predictions in any interval of them.
+
+    Notes
+    -----
+    In ascending order of the predictions, and with equal predictions pooled, :math:`C_0 = 0` and
+    :math:`C_k = \sum_{j \le k} w_j (y_j - p_j) / \sum_j w_j`. The estimate is :math:`\max_k |C_k|` or
+    :math:`\max_k C_k - \min_k C_k`, and the statistic the estimate divided by
+
+    .. math:: \sigma = \sqrt{\textstyle\sum_j w_j^2 p_j (1 - p_j)} \Big/ \textstyle\sum_j w_j,
+
+    the standard deviation of the last :math:`C_k` under calibration. In large samples of calibrated predictions the
+    path is a Brownian motion, so that the statistic exceeds :math:`x` with probability
+
+    .. math:: 4 \sum_{k \ge 0} (-1)^k \Phi(-(2k + 1) x) \quad\text{or}\quad 8 \sum_{k \ge 1} (-1)^{k-1} k \Phi(-kx),
+
+    where :math:`\Phi` is the normal distribution function; for small :math:`x` one minus the dual series is used,
+
+    .. math:: 1 - \frac4\pi \sum_{k \ge 0} \frac{(-1)^k}{2k + 1} e^{-(2k + 1)^2 \pi^2 / (8 x^2)} \quad\text{or}\quad
+        1 - \sum_{k \ge 0} \Big(\frac8{x^2} + \frac2{r_k}\Big) e^{-2 r_k / x^2}, \; r_k = (k + \tfrac12)^2 \pi^2.
+
+    The path moves in steps, so it reaches less far than the motion: the test rejects a little too rarely, the more so
+    the fewer distinct predictions there are. Each row counts as one independent draw, whatever its weight.
+
+    The details hold ``sigma`` and ``direction``: whether predictions are "too low" or "too high" where the error sits.
+    For "mad", ``place`` is the prediction at which the sum is largest: the error is that of all predictions up to it.
+    For "range", ``interval`` is the interval of predictions with the largest net error, with its number of rows and
+    the weighted means of prediction and outcome in it. They are None if the sum never leaves 0.
+
+    References
+    ----------
+    I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu, "Metrics of calibration for probabilistic predictions",
+    JMLR 23 (2022); W. Feller, "The asymptotic distribution of the range of sums of independent random variables",
+    Annals of Mathematical Statistics 22 (1951).
+
+    Examples
+    --------
+    >>> p = Predictions([0.2, 0.4, 0.6, 0.8], labels=[0, 0, 0, 1])  # 4 C = 0, -0.2, -0.6, -1.2, -1.0
+    >>> result = ECCETest("range")(p)
+    >>> round(result.estimate, 4), result.details["interval"], result.details["direction"]
+    (0.3, [0.2, 0.6], 'too high')
+    """
+
+    statistic: Literal["mad", "range"] = "mad"
+
+    def __post_init__(self) -> None:
+        if self.statistic not in ("mad", "range"):
+            raise InputError(f'statistic must be "mad" or "range", but is {self.statistic!r}.')
+
+    def examine(self, view: Predictions, weights: FloatArray) -> Finding:
+        """Follow the running sum and compare how far it goes with Brownian motion."""
+        refuse_certainty(view)
+        score, group = np.unique(np.round(view.positive, DECIMALS), return_inverse=True)
+        steps = np.bincount(group, weights * (view.labels - view.positive)) / weights.sum()
+        path = np.concatenate([[0.0], np.cumsum(steps)])
+        sigma = root_sum_of_squares(weights * np.sqrt(view.probs.prod(axis=1))) / float(weights.sum())
+        start, end = self._ends(path)
+        net = float(path[end] - path[start])
+        details: dict[str, Any] = {
+            "sigma": sigma,
+            "direction": "too low" if net > 0 else "too high" if net < 0 else "none",
+        }
+        if self.statistic == "mad":
+            details["place"] = float(score[end - 1]) if end else None
+        else:
+            inside = (group >= start) & (group < end)
+            details |= _interval(score[start:end], view.take(inside) if end > start else None)
+        tail = maximum_tail if self.statistic == "mad" else range_tail
+        return Finding(abs(net) / sigma, tail(abs(net) / sigma), abs(net), details)
+
+    def _ends(self, path: FloatArray) -> tuple[int, int]:
+        """Return where the stretch of the path with the largest net change starts and ends."""
+        if self.statistic == "mad":
+            return 0, int(np.abs(path).argmax())
+        low, high = int(path.argmin()), int(path.argmax())
+        return min(low, high), max(low, high)
+
+
+def _interval(score: FloatArray, rows: Predictions | None) -> dict[str, Any]:
+    """Describe the rows whose predictions lie in the interval."""
+    names = ("interval", "interval_rows", "interval_predicted", "interval_observed")
+    if rows is None:
+        return dict.fromkeys(names)
+    predicted, observed = (float(np.average(values, weights=rows.weights)) for values in (rows.positive, rows.labels))
+    return dict(zip(names, ([float(score[0]), float(score[-1])], rows.n_samples, predicted, observed), strict=True))
+
+
+def maximum_tail(x: float) -> float:
+    """Return the probability that the largest absolute value of a Brownian motion on [0, 1] exceeds x."""
+    from scipy.special import ndtr
+
+    if x < NEVER_BELOW:
+        return 1.0
+    odd = 2 * TERMS + 1
+    if x < CROSSOVER:
+        return float(1 - 4 / np.pi * np.sum((-1.0) ** TERMS / odd * np.exp(-((odd * np.pi / x) ** 2) / 8)))
+    return float(4 * np.sum((-1.0) ** TERMS * ndtr(-odd * x)))
+
+
+def range_tail(x: float) -> float:
+    """Return the probability that the range of a Brownian motion on [0, 1] exceeds x."""
+    from scipy.special import ndtr
+
+    if x < NEVER_BELOW:
+        return 1.0
+    if x < CROSSOVER:
+        rate = ((2 * TERMS + 1) * np.pi) ** 2 / 2
+        return float(1 - np.sum((8 / x**2 + 4 / rate) * np.exp(-rate / x**2)))
+    k = TERMS + 1
+    return float(8 * np.sum((-1.0) ** TERMS * k * ndtr(-k * x)))

@@ -1,0 +1,223 @@
+"""Spiegelhalter's and Hosmer and Lemeshow's tests, and what all tests in closed form share."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, norm
+from sklearn.linear_model import LogisticRegression
+
+from binary_cases import binary, published
+from calibrant import InputError, Predictions
+from calibrant.binning import EqualMass
+from calibrant.hypotest.classical import SMALLEST_PVALUE, HosmerLemeshowTest, SpiegelhalterTest
+from calibrant.hypotest.cox import CoxTest
+from calibrant.hypotest.cumulative import ECCETest
+from calibrant.metrics import ECE, Brier
+from calibrant.results import as_record
+from simulate import calibrated, sharpened
+
+ALL = [SpiegelhalterTest(), HosmerLemeshowTest(), CoxTest(), ECCETest("mad"), ECCETest("range")]
+
+
+@pytest.fixture(scope="module")
+def null_pvalues():
+    """p-values on 1500 calibrated data sets of 1000 rows."""
+    sets = [binary(1000, seed) for seed in range(1500)]
+    return {repr(test): np.array([test(p).pvalue for p in sets]) for test in ALL}
+
+
+@pytest.mark.parametrize("test", ALL, ids=repr)
+class TestEveryTest:
+    def test_level_is_nearly_exact_at_1000_rows(self, test, null_pvalues):
+        """Within the 99.9 % binomial range of 0.05, plus 0.005 for the asymptotics; ECCE may be lower by 0.02 more."""
+        rejected = np.mean(null_pvalues[repr(test)] <= 0.05)
+        chance = norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / 1500)
+        caution = 0.02 if isinstance(test, ECCETest) else 0.0
+        assert 0.05 - chance - 0.005 - caution < rejected < 0.05 + chance + 0.005
+
+    def test_pvalues_are_nearly_uniform_on_calibrated_data(self, test, null_pvalues):
+        """Kolmogorov's distance from the diagonal is below its 99.9 % bound, plus 0.02 for the asymptotics."""
+        ascending = np.sort(null_pvalues[repr(test)])
+        grid = np.arange(1501) / 1500
+        distance = max(np.max(grid[1:] - ascending), np.max(ascending - grid[:-1]))
+        assert distance < 1.95 / np.sqrt(1500) + 0.02
+
+    def test_weights_do_not_inflate_the_level(self, test):
+        """Exponential weights: taken as numbers of rows, they would double the variance and reject 17 %."""
+        rejected = np.mean([test(binary(1000, seed, weighted=True)).pvalue <= 0.05 for seed in range(300)])
+        assert rejected < 0.05 + norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / 300) + 0.01
+
+    def test_overconfidence_is_found(self, test):
+        pvalues = [test(binary(1000, seed, sharpness=3.0)).pvalue for seed in range(20)]
+        assert max(pvalues) < 1e-4
+
+    def test_the_order_of_rows_does_not_matter(self, test):
+        p = Predictions(np.round(binary(300).positive, 2), binary(300).labels, binary(300, weighted=True).weights)
+        shuffled = p.take(np.random.default_rng(1).permutation(300))
+        assert test(shuffled).statistic == pytest.approx(test(p).statistic, rel=1e-9)
+
+    def test_the_scale_of_weights_does_not_matter(self, test):
+        p = binary(300, weighted=True)
+        scaled = Predictions(p.positive, p.labels, p.weights * 1e250)
+        assert test(scaled).pvalue == pytest.approx(test(p).pvalue, rel=1e-9)
+        equal = Predictions(p.positive, p.labels, np.full(300, 7.0))
+        assert test(equal).pvalue == pytest.approx(test(binary(300)).pvalue, rel=1e-9)
+
+    def test_rows_without_weight_are_absent(self, test):
+        p = binary(300)
+        more = Predictions(np.append(p.positive, [0.0, 1.0]), np.append(p.labels, [1, 0]), [1.0] * 300 + [0.0] * 2)
+        assert test(more).pvalue == pytest.approx(test(p).pvalue, rel=1e-9)
+
+    def test_many_classes_mean_confidence_against_correctness(self, test):
+        p = sharpened(calibrated(n=400, k=4), 0.7)
+        assert test(p).pvalue == test(p.top_label()).pvalue
+        assert test(p).details["view"] == "top-label"
+        assert test(p.top_label()).details["view"] == "binary"
+
+    def test_nothing_is_drawn_and_the_result_can_be_written_out(self, test):
+        result = test(binary(100), np.random.default_rng(0), progress=None)
+        assert result.pvalue == test(binary(100), 1).pvalue
+        assert result.name == repr(test)
+        json.dumps(as_record(result), allow_nan=False)
+
+    def test_pvalues_stop_at_the_smallest_normal_number(self, test):
+        result = test(binary(20_000, shift=6.0))
+        assert result.pvalue == result.details["smallest_pvalue"] == SMALLEST_PVALUE > 0
+
+    def test_decisions_are_refused(self, test):
+        with pytest.warns(match="these are decisions"):
+            p = Predictions([0.0, 1.0, 1.0, 0.0, 0.4], [0, 1, 0, 0, 1], [1.0, 1.0, 1.0, 1.0, 0.0])
+        with pytest.raises(
+            InputError, match=r"all 4 are exactly 0 or 1, .* one wrong row refutes them, and 1 is wrong"
+        ):
+            test(p)
+
+    def test_arrays_are_not_predictions(self, test):
+        with pytest.raises(TypeError, match="tests Predictions, but got ndarray"):
+            test(np.array([0.1, 0.9]))
+
+    def test_a_calm_setting_of_numpy_is_not_needed(self, test):
+        """Tails underflow; that must not raise when the caller asks NumPy to raise."""
+        with np.errstate(all="raise"):
+            test(binary(20_000, shift=6.0))
+
+
+class TestSpiegelhalter:
+    def test_published_examples(self):
+        small = SpiegelhalterTest()(Predictions([0.1, 0.9, 0.21, 0.9, 0.5], [0, 1, 0, 1, 0]))
+        assert small.details["z"] == pytest.approx(-0.757, abs=5e-4)  # MAPIE's documentation
+        two_sided = SpiegelhalterTest()(Predictions([0.8, 0.3, 0.5, 0.5, 0.7, 0.1], [1, 0, 1, 0, 1, 0]))
+        assert two_sided.details["z"] == pytest.approx(-1.030244, abs=5e-7)
+        # MAPIE prints the upper tail, 0.8486; the test is two-sided.
+        assert two_sided.pvalue == pytest.approx(2 * (1 - 0.8486), abs=2e-4)
+
+    def test_published_values_of_5000_rows(self):
+        result = SpiegelhalterTest()(published())
+        assert result.details["z"] == pytest.approx(0.3763269161877356, rel=1e-12)
+        assert result.pvalue == pytest.approx(0.7066738713391099, rel=1e-12)
+        assert SpiegelhalterTest()(published(2.0)).details["z"] == pytest.approx(29.6255, abs=5e-5)
+
+    def test_the_estimate_is_the_excess_of_the_squared_error(self):
+        p = binary(300, sharpness=2.0, weighted=True)
+        expected = np.average(p.positive * (1 - p.positive), weights=p.weights)
+        assert SpiegelhalterTest()(p).estimate == pytest.approx(Brier()(p) / 2 - expected)
+
+    def test_weights_by_hand(self):
+        result = SpiegelhalterTest()(Predictions([0.9, 0.8], [0, 1], [2.0, 1.0]))
+        assert result.estimate == pytest.approx((2 * 0.72 - 0.12) / 3)
+        assert result.statistic == pytest.approx((2 * 0.72 - 0.12) / np.sqrt(4 * 0.64 * 0.09 + 0.36 * 0.16))
+
+    def test_small_pvalues_keep_their_digits(self):
+        result = SpiegelhalterTest()(binary(1000, sharpness=3.0))
+        assert result.statistic > 10
+        assert np.log(result.pvalue) == pytest.approx(np.log(2) + norm.logsf(result.statistic), rel=1e-12)
+
+    @pytest.mark.parametrize("sharpness, direction", [(2.0, "over-confident"), (0.5, "under-confident")])
+    def test_direction(self, sharpness, direction):
+        assert SpiegelhalterTest()(binary(1000, sharpness=sharpness)).details["direction"] == direction
+
+    def test_one_row_is_enough(self):
+        result = SpiegelhalterTest()(Predictions([0.8], [0]))  # (-0.8)(-0.6) / (0.6 sqrt(0.16)) = 2
+        assert result.statistic == pytest.approx(2.0)
+        assert result.pvalue == pytest.approx(0.0455, abs=5e-5)
+
+    def test_predictions_that_do_not_enter_are_refused(self):
+        with pytest.raises(InputError, match="must differ from 0, 1/2 and 1, but none does"):
+            SpiegelhalterTest()(Predictions([0.5, 0.5, 1.0, 0.0], [0, 1, 1, 0]))
+
+
+def hosmer_lemeshow_by_definition(probs, labels, n_groups):
+    """Split the sorted rows, which have no ties, into equal groups and add up."""
+    groups = np.array_split(np.argsort(probs), n_groups)
+    means = [(len(g), probs[g].mean(), labels[g].mean()) for g in groups]
+    return sum(n * (y - p) ** 2 / (p * (1 - p)) for n, p, y in means)
+
+
+class TestHosmerLemeshow:
+    @pytest.mark.parametrize("n_groups", [1, 4, 10])
+    def test_definition(self, n_groups):
+        p = binary(400, sharpness=1.5)
+        result = HosmerLemeshowTest(n_groups)(p)
+        assert result.statistic == pytest.approx(hosmer_lemeshow_by_definition(p.positive, p.labels, n_groups))
+        assert result.pvalue == pytest.approx(chi2.sf(result.statistic, n_groups), rel=1e-12)
+        assert result.estimate == pytest.approx(ECE(EqualMass(n_groups))(p))
+
+    def test_published_values(self):
+        result = HosmerLemeshowTest(fitted=True)(published())
+        assert result.statistic == pytest.approx(3.69495, abs=5e-6)
+        assert result.pvalue == result.details["pvalue_fitted"] == pytest.approx(chi2.sf(3.69495, 8), abs=1e-6)
+        assert result.details["pvalue_new_data"] == pytest.approx(chi2.sf(3.69495, 10), abs=1e-6)
+        assert HosmerLemeshowTest()(published(2.0)).statistic == pytest.approx(1857.584, abs=5e-4)
+
+    def test_fitted_predictions_lose_two_degrees_of_freedom(self):
+        """On the rows that a logistic regression was fitted to, the statistic has mean g - 2, not g."""
+        rng = np.random.default_rng(0)
+        statistics = []
+        for _ in range(200):
+            x = rng.normal(size=(500, 1))
+            labels = (rng.random(500) < 1 / (1 + np.exp(-x[:, 0]))).astype(int)
+            probs = LogisticRegression(C=np.inf, solver="newton-cholesky").fit(x, labels).predict_proba(x)
+            statistics.append(HosmerLemeshowTest(fitted=True)(Predictions(probs, labels)).statistic)
+        assert np.mean(statistics) == pytest.approx(8, abs=4 * np.sqrt(2 * 8 / 200))
+
+    def test_equal_predictions_share_a_group(self):
+        p = Predictions([0.1] * 30 + [0.1 + 1e-14] * 30 + [0.6] * 40, [0] * 54 + [1] * 46)
+        result = HosmerLemeshowTest(10)(p)
+        assert result.details["groups"] == 2
+        assert result.statistic == pytest.approx(60 * 0 + 40 * 0.4**2 / 0.24)
+        assert result.details["smallest_expected"] == pytest.approx(6)
+
+    def test_a_certain_group_that_is_right_counts_neither_in_the_sum_nor_in_the_freedom(self):
+        rest = Predictions([0.3] * 20 + [0.7] * 20, [0, 1] * 20)
+        more = Predictions([0.0] * 20 + [0.3] * 20 + [0.7] * 20, [0] * 20 + [0, 1] * 20)
+        with_certain, without = HosmerLemeshowTest()(more), HosmerLemeshowTest()(rest)
+        assert (with_certain.statistic, with_certain.pvalue) == pytest.approx((without.statistic, without.pvalue))
+        assert (with_certain.details["groups"], with_certain.details["certain_groups"]) == (2, 1)
+
+    def test_a_certain_group_that_is_wrong_once_refutes_calibration(self):
+        p = Predictions([1.0] * 20 + [0.5] * 20, [0] + [1] * 19 + [0, 1] * 10)
+        result = HosmerLemeshowTest()(p)
+        assert result.statistic == np.inf
+        assert result.pvalue == SMALLEST_PVALUE
+
+    def test_weights_by_hand(self):
+        p = Predictions([0.5, 0.5, 0.5], [1, 1, 0], [2.0, 1.0, 1.0])  # sum of w (y - p) = 1, of w**2 p (1 - p) = 1.5
+        result = HosmerLemeshowTest()(p)
+        assert result.statistic == pytest.approx(1 / 1.5)
+        assert result.details["smallest_expected"] == pytest.approx(4**2 / 6 / 2)
+
+    def test_too_few_groups_for_fitted_predictions(self):
+        with pytest.raises(InputError, match="n_groups must be at least 3 for fitted predictions, but is 2"):
+            HosmerLemeshowTest(2, fitted=True)
+        p = Predictions([0.2] * 10 + [0.6] * 10, [0, 1] * 10)
+        assert HosmerLemeshowTest()(p).details["pvalue_fitted"] is None
+        with pytest.raises(InputError, match="need at least 3 groups, but ties leave 2"):
+            HosmerLemeshowTest(fitted=True)(p)
+
+    @pytest.mark.parametrize("n_groups", [0, 2.5, "10"])
+    def test_bad_settings(self, n_groups):
+        with pytest.raises(InputError, match="n_groups must be a whole number"):
+            HosmerLemeshowTest(n_groups)
+        with pytest.raises(TypeError, match="fitted must be True or False"):
+            HosmerLemeshowTest(fitted="yes")
