@@ -115,6 +115,16 @@ def test_mistakes_give_one_line_and_an_exit_code(arguments, code, words, file, t
     assert "Traceback" not in captured.err
 
 
+def test_advice_is_given_in_options(tmp_path, capsys):
+    path = tmp_path / "sums.csv"
+    path.write_text("proba_0,proba_1,label\n0.2,0.8,1\n0.5,0.6,0\n", encoding="utf-8")
+    assert main(["evaluate", str(path)]) == 2
+    assert "Pass --renormalise if" in capsys.readouterr().err
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    assert main(["evaluate", str(path)]) == 2
+    assert "Name the right one with --label." in capsys.readouterr().err
+
+
 def test_warnings_about_the_data_are_notes_of_one_line(file, capsys):
     assert main(["evaluate", str(file), "--logits", "--probs", "proba_*", "--resamples", "9"]) == 0
     notes = capsys.readouterr().err.splitlines()

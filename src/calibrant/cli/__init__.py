@@ -1,5 +1,6 @@
 """The command `calibrant`; each sub-command is a module of its own, and heavy libraries load when it runs."""
 
+import re
 import signal
 import sys
 import warnings
@@ -22,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.showwarning = _note
             return _run(argv)
     except InputError as error:
-        return _complain(error, BAD_INPUT)
+        return _complain(_with_options(str(error)), BAD_INPUT)
     except BrokenPipeError:
         sys.stderr.close()  # The reader of our output is gone: nothing is left to say.
         return 0
@@ -68,6 +69,12 @@ def _complain(message: object, code: int) -> int:
 
     sys.stderr.write(f"calibrant: {printable(str(message))}\n")
     return code
+
+
+def _with_options(message: str) -> str:
+    """Write the arguments that a message of the library advises as the options that they are here."""
+    message = re.sub(r"\b(renormalise|logits)=True", r"--\1", message)
+    return re.sub(r"\b(label|probs|weight|classes|mean|sd|draws)=(?!=)", r"--\1", message.replace("target=", "label="))
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:
