@@ -1,13 +1,14 @@
 # make demo   the whole thing on a bundled data set: verdicts, a table, an HTML page
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
 # make dist   a wheel, installed and run in an empty environment
+# make benchmarks   speed and memory against named peers, in one run each; results in docs/benchmarks
 # make clean  remove what the above made
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test dist clean
+.PHONY: demo test dist benchmarks clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo/report.html
@@ -27,6 +28,11 @@ dist: .venv/bin/python
 	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli]"
 	cd dist && venv/bin/calibrant --version && venv/bin/calibrant demo --quiet --out page/report.html >/dev/null
 	rm -rf dist/venv dist/page
+
+benchmarks: .venv/test-installed
+	for name in pair_sums skce skce_test; do \
+		{ echo "$$ python benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; } | tee docs/benchmarks/$$name.txt; \
+	done
 
 clean:
 	rm -rf .venv demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

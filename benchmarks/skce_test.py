@@ -31,7 +31,7 @@ def loop_over_stored_matrix(p, n_resamples, seed):
     rng = np.random.default_rng(seed)
     null = np.empty(n_resamples)
     for b in range(n_resamples):
-        c = rng.multinomial(n, np.full(n, 1 / n)).astype(float)
+        c = np.bincount(rng.integers(0, n, size=n), minlength=n).astype(float)
         null[b] = (n / (n - 1) * (c @ H @ c - c @ diagonal) - 2 * c @ row_sums) / n**2
     return null
 

@@ -63,24 +63,34 @@ def _by_panel(flat: Floats, depth: int) -> Floats:
     return panels
 
 
-def pack_block(block: Floats) -> tuple[tuple[Floats, Floats], int]:
-    """Return a block of columns (n, width) as panels and as its transpose, tile after tile; and the padded width."""
+def pack_block(block: Floats, *, mirrored: bool) -> tuple[tuple[Floats, Floats], int]:
+    """Return a block of columns (n, width) as panels and as its transpose, tile after tile; and the padded width.
+
+    Unless mirrored, the transpose is not needed, and the panels stand in for it.
+    """
     n, width = block.shape
-    panels, transposed = zeros(padded(n) * padded(width)), zeros(padded(n) * padded(width))
+    panels = zeros(padded(n) * padded(width))
+    transposed = zeros(len(panels)) if mirrored else panels
     for rows, depth, here in _tiles_of(n, width):
-        tile = transposed[here].reshape(-1, depth)
-        tile[:width, : n - rows.start] = block[rows].T
-        panels[here].reshape(-1, depth, PANEL)[:] = tile.reshape(-1, PANEL, depth).transpose(0, 2, 1)
+        if mirrored:
+            tile = transposed[here].reshape(-1, depth)
+            tile[:width, : n - rows.start] = block[rows].T
+            panels[here].reshape(-1, depth, PANEL)[:] = tile.reshape(-1, PANEL, depth).transpose(0, 2, 1)
+        else:
+            rows_here = np.zeros((depth, padded(width)))
+            rows_here[: n - rows.start, :width] = block[rows]
+            panels[here].reshape(-1, depth, PANEL)[:] = rows_here.reshape(depth, -1, PANEL).transpose(1, 0, 2)
     return (panels, transposed), padded(width)
 
 
-def unpack_block(parts: tuple[Floats, Floats], shape: tuple[int, ...]) -> Floats:
-    """Return the sum of the two results of `product_job`, a block of columns (n, width)."""
+def unpack_block(parts: tuple[Floats, Floats | None], shape: tuple[int, ...]) -> Floats:
+    """Return the sum of the results of `product_job`, a block of columns (n, width)."""
     block = np.empty(shape)
     for rows, depth, here in _tiles_of(*shape):
         direct = parts[0][here].reshape(-1, depth, PANEL).transpose(1, 0, 2).reshape(depth, -1)
-        mirrored = parts[1][here].reshape(depth // PANEL, -1, PANEL).transpose(0, 2, 1).reshape(depth, -1)
-        block[rows] = (direct + mirrored)[: shape[0] - rows.start, : shape[1]]
+        if parts[1] is not None:
+            direct += parts[1][here].reshape(depth // PANEL, -1, PANEL).transpose(0, 2, 1).reshape(depth, -1)
+        block[rows] = direct[: shape[0] - rows.start, : shape[1]]
     return block
 
 

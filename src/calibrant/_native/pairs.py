@@ -113,7 +113,7 @@ def _product(
 ) -> Floats:
     """Return a part of H times a block of columns."""
     problem = problem_of(kernel, pack(P), pack(A, B))
-    blocks, width = pack_block(block)
+    blocks, width = pack_block(block, mirrored=part == UPPER)
     room = Room()
 
     def task(job: Job) -> tuple[Floats, Floats]:
@@ -121,9 +121,9 @@ def _product(
         product_job(problem, job, room.scratch, blocks, outs)
         return outs
 
-    results = zeros(padded(len(P)) * width), zeros(padded(len(P)) * width)
+    results = zeros(padded(len(P)) * width), zeros(padded(len(P)) * width if part == UPPER else 0)
     _gather(task, _jobs(len(P), len(P), part, _COLUMNS_A_PRODUCT), n_threads, results)
-    return unpack_block(results, block.shape)
+    return unpack_block((results[0], results[1] if part == UPPER else None), block.shape)
 
 
 def quadratic_forms(
@@ -212,7 +212,7 @@ def _row_sums(
 
 
 def _outputs(job: Job, width: int) -> tuple[Floats, Floats]:
-    return zeros((job.row_end - job.row) * width), zeros((job.column_end - job.column) * width)
+    return zeros((job.row_end - job.row) * width), zeros((job.column_end - job.column) * width * (job.part == UPPER))
 
 
 def _gather(
