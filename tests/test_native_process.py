@@ -101,3 +101,27 @@ def test_global_floating_point_state_is_not_touched():
     before = np.geterr()
     pairs.pair_sum(*simulate(50, 3, seed=1)[:2], kernel=Kernel("gamma-exponential", "euclidean", 1e-3, 0.5))
     assert np.geterr() == before
+
+
+def test_code_on_disk_is_known_to_be_there(tmp_path):
+    from types import SimpleNamespace
+
+    from calibrant._native import must_compile
+
+    P, A, _ = simulate(50, 3)
+    pairs.pair_sum(P, A, kernel=Kernel())
+    assert not must_compile()
+    nowhere = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    assert not compilation.is_cached(nowhere)
+
+
+def test_the_command_line_says_when_it_compiles(monkeypatch, capsys):
+    from calibrant import _native
+    from calibrant.cli import show
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(_native, "must_compile", lambda: True)
+    show.note_compiling(100, 10)
+    assert capsys.readouterr().err == ""
+    show.note_compiling(100_000, 10)
+    assert "compiling the sums over pairs of rows, once on this machine" in capsys.readouterr().err

@@ -1,10 +1,11 @@
 """Redraws: what the data would look like if the predictions were right."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray, Progress
+from calibrant._typing import Evaluator, FloatArray, IntArray, Progress
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 
@@ -21,6 +22,16 @@ def draw_counts(n: int, n_resamples: int, rng: np.random.Generator) -> FloatArra
     rows += n * np.arange(n_resamples)[:, None]
     counts = np.bincount(rows.ravel(), minlength=n * n_resamples)
     return np.ascontiguousarray(counts.reshape(n_resamples, n).T, dtype=float)
+
+
+def in_blocks(evaluate: Evaluator, width: int) -> Evaluator:
+    """Return the evaluator that takes its columns a block at a time, so that memory stays bounded."""
+
+    def blocked(columns: Any) -> FloatArray:
+        blocks = [evaluate(columns[:, b : b + width]) for b in range(0, columns.shape[1], width)]
+        return np.concatenate(blocks)
+
+    return blocked
 
 
 def redraw_labels(

@@ -5,9 +5,10 @@ import math
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import ECE, ChanceECE, DebiasedECE
-from calibrant.metrics.kernel import KCE, MMCE, SKCE, Affordable
+from calibrant.metrics.kernel import KCE, SKCE, Affordable
 from calibrant.metrics.lift import Classwise, PerPredictedClass, TopLabel
 from calibrant.metrics.mean_embedding import UCME
+from calibrant.metrics.mmce import MMCE
 from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError
 from calibrant.metrics.simplex import SimplexECE
 

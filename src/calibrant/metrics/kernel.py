@@ -13,9 +13,10 @@ from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix
 from calibrant.kernels.joint import JointKernel, class_gram, gram_factor
 from calibrant.kernels.radial import RadialKernel
 from calibrant.metrics.base import Metric
-from calibrant.pairs import PairMatrix, line_pairs
+from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
 from calibrant.random_features import feature_pairs
+from calibrant.resampling import in_blocks
 
 CELLS = 4_000_000
 """Redrawn residuals are held in blocks of at most this many numbers."""
@@ -160,7 +161,7 @@ class SKCE(KernelMetric):
 
     def _relabelled(self, data: Predictions, kernel: JointKernel) -> Evaluator:
         """Return the sums of w_i w_j k_P(p_i, p_j) r_i G r_j for residuals of other labels."""
-        weights = _relative(data.weights[:, None])
+        weights = relative(data.weights[:, None])
         total, square = float(weights.sum()) ** 2, float((weights**2).sum())
         terms = [
             (prediction_pairs(data, term.predictions), gram_factor(class_gram(term.targets, data.n_classes)))
@@ -190,7 +191,7 @@ class SKCE(KernelMetric):
         diagonal = pairs.diagonal()
 
         def evaluate(weights: Any) -> FloatArray:
-            weights = _relative(weights)
+            weights = relative(weights)
             different = pairs.quadratic_forms(weights)
             total, square = weights.sum(axis=0) ** 2, (weights**2).sum(axis=0)
             if self.unbiased:
@@ -204,7 +205,7 @@ class SKCE(KernelMetric):
         diagonal = pairs.diagonal()[:n]
 
         def evaluate(weights: Any) -> FloatArray:
-            weights = _relative(weights)
+            weights = relative(weights)
             different = np.array([2 * pairs.weighted(column).block_sums(size).sum() for column in weights.T])
             blocks = weights[:n].reshape(-1, size, weights.shape[1]).sum(axis=1)
             total, square = (blocks**2).sum(axis=0), (weights[:n] ** 2).sum(axis=0)
@@ -245,56 +246,6 @@ class KCE(SKCE):
 
 
 @dataclass(frozen=True)
-class MMCE(Metric):
-    r"""Maximum mean calibration error of confidences.
-
-    Parameters
-    ----------
-    lengthscale : float, default=0.4
-
-    Notes
-    -----
-    With confidences :math:`c_i` and residuals :math:`e_i = \text{hit}_i - c_i`,
-
-    .. math:: \Big(\frac1{W^2} \sum_{i,j} w_i w_j e_i e_j \exp(-|c_i - c_j| / \ell)\Big)^{1/2},
-
-    in O(n log n). For two classes, the probability of class 1 takes the place of the confidence.
-
-    References
-    ----------
-    A. Kumar, S. Sarawagi, U. Jain, "Trainable calibration measures for neural networks from kernel mean embeddings",
-    ICML 2018.
-
-    Examples
-    --------
-    >>> round(MMCE()(Predictions([0.7, 0.7], labels=[1, 1])), 4)
-    0.3
-    """
-
-    family = "kernel"
-    accepts = "binary"
-    measures = "calibration"
-    lengthscale: float = 0.4
-
-    def __post_init__(self) -> None:
-        if not 0 < self.lengthscale < np.inf:
-            raise InputError(f"lengthscale must be positive and finite, but is {self.lengthscale!r}.")
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Return the map from weights, (n, B), to B values."""
-        view = self.view(predictions)
-        pairs = line_pairs(view.positive, view.labels - view.positive, self.lengthscale, 1.0)
-        diagonal = pairs.diagonal()
-
-        def evaluate(weights: Any) -> FloatArray:
-            weights = _relative(weights)
-            squared = (pairs.quadratic_forms(weights) + diagonal @ weights**2) / weights.sum(axis=0) ** 2
-            return np.sqrt(np.maximum(squared, 0.0))  # Not negative but for rounding.
-
-        return evaluate
-
-
-@dataclass(frozen=True)
 class Affordable:
     """A block size for `SKCE`: all rows while that takes seconds, and above that blocks that cost as much.
 
@@ -318,21 +269,11 @@ def monte_carlo_error(estimates: FloatArray | None) -> dict[str, float]:
     return {"monte_carlo_error": float(np.std(estimates, ddof=1) / np.sqrt(len(estimates)))}
 
 
-def in_blocks(evaluate: Evaluator, width: int) -> Evaluator:
-    """Return the evaluator that takes its columns a block at a time, so that memory stays bounded."""
-
-    def blocked(columns: Any) -> FloatArray:
-        blocks = [evaluate(columns[:, b : b + width]) for b in range(0, columns.shape[1], width)]
-        return np.concatenate(blocks)
-
-    return blocked
-
-
 def _signed_root(values: FloatArray) -> FloatArray:
     return np.sign(values) * np.sqrt(np.abs(values))
 
 
-def _relative(weights: FloatArray) -> FloatArray:
+def relative(weights: FloatArray) -> FloatArray:
     """Divide by the largest weight, so that products of huge ones do not overflow."""
     return weights / weights.max(axis=0)
 
