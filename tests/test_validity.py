@@ -1,0 +1,270 @@
+"""The simulations behind the validity tables: limits against SciPy, worlds, and runs that stop and continue."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from calibrant.validity import cells, workers
+from calibrant.validity.battery import BATTERY
+from calibrant.validity.cells import HARMS, SHAPES, Cell
+from calibrant.validity.command import main
+from calibrant.validity.limits import band_width, clopper_pearson, departure
+from calibrant.validity.summaries import summarise
+from calibrant.validity.units import Unit, load, plan, pvalues_of
+
+TINY = r"^(flat K=2 n=20|normal K=- n=20|bad-class K=10 n=100) (cox|spiegelhalter|skce-block-20?|skce-bootstrap)$"
+PAGES = ("null.csv", "null.md", "ecdf.csv", "power.csv", "power.md")
+
+
+@pytest.mark.parametrize(("hits", "total"), [(0, 50), (1, 50), (7, 200), (199, 200), (200, 200)])
+@pytest.mark.parametrize("level", [0.95, 0.999])
+def test_the_interval_is_that_of_scipy(hits, total, level):
+    expected = stats.binomtest(hits, total).proportion_ci(level, method="exact")
+    assert clopper_pearson(hits, total, level) == pytest.approx((expected.low, expected.high), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_departures_are_the_one_sided_kolmogorov_statistics_of_scipy(seed):
+    pvalues = np.random.default_rng(seed).beta(1.0, 0.7 + 0.3 * seed, 300).round(2)
+    found = departure(pvalues)
+    assert found.excess == pytest.approx(stats.kstest(pvalues, "uniform", alternative="greater").statistic)
+    assert found.deficit == pytest.approx(stats.kstest(pvalues, "uniform", alternative="less").statistic)
+
+
+@pytest.mark.parametrize("total", [50, 300, 2000])
+def test_the_band_covers_the_exact_one_and_is_hardly_wider(total):
+    exact = stats.ksone.isf(0.001, total)
+    assert exact <= band_width(total, 0.999) <= 1.02 * exact
+
+
+def verdicts(pvalues):
+    summary = summarise(Unit(Cell("flat", 20, 2, len(pvalues)), "cox"), pvalues)
+    return summary.level_verdict, summary.whole_verdict
+
+
+def test_wrong_levels_and_wrong_distributions_are_found():
+    uniform = np.random.default_rng(0).random(2000)
+    assert verdicts(uniform) == ("as stated", "as stated")
+    assert verdicts(uniform**1.3) == ("too often", "too often")
+    assert verdicts(uniform**0.7) == ("too seldom", "too seldom")
+    assert verdicts(np.where(uniform < 0.03, uniform / 3, uniform)) == ("too often", "as stated")
+    assert verdicts(np.where(uniform > 0.5, 0.5, uniform)) == ("as stated", "too often")
+    assert verdicts(np.clip(uniform, 0.005, 1.0) ** np.where(uniform < 0.5, 0.7, 1.5))[1] == "too often and too seldom"
+
+
+def test_refused_sets_are_counted_and_not_rejected():
+    pvalues = np.array([0.001, np.nan, np.nan, 0.5])
+    summary = summarise(Unit(Cell("flat", 20, 2, 4), "cox"), pvalues)
+    assert summary.refused == 2
+    assert [rate.value for rate in summary.rates] == [0.25, 0.25, 0.25]
+    everything = summarise(Unit(Cell("flat", 20, 2, 4), "skce-block-20"), np.full(4, np.nan))
+    assert (everything.level_verdict, everything.whole_verdict) == ("refuses", "refuses")
+
+
+def test_every_unit_has_a_file_of_its_own(tmp_path):
+    units = plan()
+    assert len({unit.path(tmp_path) for unit in units}) == len(units)
+    assert len({unit.settings for unit in units}) == len(units)
+    assert {unit.cell.sets for unit in units if unit.cell.is_null and unit.cell.n <= 300} == {2000}
+    assert {unit.test for unit in units} == set(BATTERY)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+def test_simulated_labels_follow_the_predictions(shape, k):
+    """Sums of residuals within 4.4 standard errors of 0 for every class, with every weight (1, p)."""
+    p = cells.simulate(Cell(shape, 20_000, k, 1), np.random.default_rng(5))
+    for weight in (np.ones_like(p.probs), p.probs):
+        error = np.sqrt((weight**2 * p.probs * (1 - p.probs)).sum(axis=0))
+        assert np.all(np.abs((weight * p.residuals).sum(axis=0)) < 4.4 * error)
+    assert np.all(p.probs[np.arange(p.n_samples), p.labels] > 0)
+
+
+def test_shapes_are_what_their_names_say():
+    rng = np.random.default_rng(0)
+    for k in (2, 3, 10):
+        assert len(np.unique(SHAPES["two-point"](rng, 200, k), axis=0)) == 2
+        extreme = SHAPES["zero-one"](rng, 2000, k)
+        certain = (extreme == 1.0).any(axis=1)
+        assert 0.2 < certain.mean() < 0.7
+        assert k == 2 or np.any((extreme == 0.0).any(axis=1) & ~certain)
+        assert SHAPES["peaked"](rng, 2000, k).max(axis=1).mean() > SHAPES["flat"](rng, 2000, k).max(axis=1).mean()
+
+
+def test_normal_forecasts_have_uniform_probability_integral_transforms():
+    f = cells.simulate(Cell("normal", 5000, 0, 1), np.random.default_rng(1))
+    assert stats.kstest(f.distribution.cdf(f.targets), "uniform").pvalue > 1e-3
+
+
+def test_rotation_keeps_the_top_label_and_moves_all_others():
+    truth = np.array([[0.1, 0.6, 0.05, 0.25], [0.4, 0.3, 0.2, 0.1]])
+    assert HARMS["rotation"](truth).tolist() == [[0.25, 0.6, 0.1, 0.05], [0.4, 0.1, 0.3, 0.2]]
+
+
+def test_harms_by_hand():
+    truth = np.array([[0.2, 0.8]])
+    assert HARMS["temperature-0.5"](truth) == pytest.approx(np.array([[0.04, 0.64]]) / 0.68)
+    assert HARMS["bad-class"](truth) == pytest.approx(np.array([[0.4, 0.8]]) / 1.2)
+    for harm in HARMS.values():
+        assert harm(truth).sum() == pytest.approx(1.0)
+    assert truth.tolist() == [[0.2, 0.8]]
+
+
+def test_more_sets_only_add_to_the_first():
+    few, many = (pvalues_of(Unit(Cell("flat", 20, 3, sets), "skce-bootstrap")) for sets in (3, 6))
+    assert many[:3] == few
+    assert len(set(many)) > 1
+
+
+REDUCED = [
+    Unit(cell, name)
+    for cell in (*(Cell(shape, 20, 3, 120) for shape in SHAPES), Cell("normal", 20, 0, 10))
+    for name, entry in BATTERY.items()
+    if entry.promise != "asymptotic" and entry.takes(cell)
+]
+
+
+@pytest.mark.parametrize("unit", REDUCED, ids=[unit.name for unit in REDUCED])
+def test_exact_tests_hold_their_level(unit):
+    """The reduced grid: 120 sets of 20 rows of three classes, or 10 of forecasts; the committed table has 2000."""
+    summary = summarise(unit, np.array(pvalues_of(unit), dtype=float))
+    assert not summary.rejects_too_often
+    assert not summary.rises_above
+    assert summary.refused == 0
+
+
+def run(folder, *options, sets=8, jobs=1):
+    arguments = ["--out", folder / "out", "--cache", folder / "cache", "--sets", sets, "--jobs", jobs, "--only", TINY]
+    assert main([str(argument) for argument in (*arguments, *options)]) == 0
+    return {page: (folder / "out" / page).read_bytes() for page in PAGES}
+
+
+def stamps(folder):
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in (folder / "cache").iterdir()}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    return folder, run(folder)
+
+
+def test_the_tables_do_not_depend_on_the_number_of_workers(finished, tmp_path, capsys):
+    _, pages = finished
+    assert run(tmp_path, jobs=2) == pages
+    assert "[13/13]" in capsys.readouterr().err
+
+
+def test_tables_name_what_is_complete_and_what_is_missing(finished):
+    _, pages = finished
+    null = pages["null.csv"].decode().splitlines()
+    assert len(null) == 1 + 8
+    assert any(line.startswith("flat,2,20,skce-block-20,asymptotic,8,8,0.0000") for line in null)
+    assert "- flat K=2 n=100 cox\n" in pages["null.md"].decode()
+    assert "- flat K=2 n=20 cox\n" not in pages["null.md"].decode()
+    assert "| cox | " in pages["power.md"].decode()
+    assert "| cme | not computed |" in pages["power.md"].decode()
+
+
+def test_a_second_run_computes_nothing(finished):
+    folder, pages = finished
+    before = stamps(folder)
+    assert run(folder) == pages
+    assert stamps(folder) == before
+
+
+def test_other_settings_are_computed_anew_and_tables_alone_run_nothing(finished):
+    folder, pages = finished
+    before = stamps(folder)
+    assert run(folder, "--tables", sets=9) != pages
+    assert stamps(folder) == before
+    assert run(folder, "--tables") == pages
+
+
+DAMAGES = {
+    "truncated": lambda text: text[: len(text) // 2],
+    "empty": lambda _: "",
+    "not an object": lambda _: "[1, 2]",
+    "other settings": lambda text: json.dumps(json.loads(text) | {"settings": "0"}),
+    "a value short": lambda text: json.dumps(json.loads(text) | {"pvalues": json.loads(text)["pvalues"][1:]}),
+    "impossible": lambda text: json.dumps(json.loads(text) | {"pvalues": [0.0] * 8}),
+    "words": lambda text: json.dumps(json.loads(text) | {"pvalues": ["a"] * 8}),
+}
+
+
+def test_damaged_files_are_done_again(finished):
+    folder, pages = finished
+    files = sorted((folder / "cache").iterdir())
+    contents = {path: path.read_text() for path in files}
+    for path, damage in zip(files, DAMAGES.values(), strict=False):
+        path.write_text(damage(contents[path]))
+    before = stamps(folder)
+    assert run(folder) == pages
+    assert {path: path.read_text() for path in files} == contents
+    redone = {name for name, stamp in stamps(folder).items() if before[name] != stamp}
+    assert redone == {path.name for path in files[: len(DAMAGES)]}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_not_read(finished, tmp_path, damage):
+    folder, _ = finished
+    unit = Unit(Cell("flat", 20, 2, 8), "spiegelhalter")
+    text = unit.path(folder / "cache").read_text()
+    assert load(unit, folder / "cache") is not None
+    unit.path(tmp_path).write_text(DAMAGES[damage](text))
+    assert load(unit, tmp_path) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a process group")
+def test_an_interrupted_run_continues_to_the_same_tables(finished, tmp_path):
+    arguments = ["--out", tmp_path / "out", "--cache", tmp_path / "cache", "--sets", "8", "--jobs", "1"]
+    slow = [*map(str, arguments), "--only", f"{TINY}|n=1000 consistency-skce$"]
+    command = [sys.executable, "-m", "calibrant.validity", *slow]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True, text=True) as process:
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.glob("cache/*.json"))) < 3:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "call again to continue" in errors
+    assert not (tmp_path / "out").exists()
+    kept = stamps(tmp_path)
+    for path in tmp_path.glob("cache/*consistency-skce*"):
+        path.unlink()
+    assert run(tmp_path) == finished[1]
+    after = stamps(tmp_path)
+    assert all(after[name] == stamp for name, stamp in kept.items() if name in after)
+
+
+def test_workers_have_one_thread_and_the_parent_keeps_its_own():
+    before = dict(os.environ)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=workers.start_worker) as pool:
+        assert [pool.submit(os.getenv, name).result() for name in workers.THREAD_VARIABLES] == ["1"] * 4
+    assert dict(os.environ) == before
+
+
+def test_nothing_loads_numpy_before_the_threads_are_set():
+    code = "import sys, calibrant.validity.workers, calibrant.validity.__main__; print('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [(["--sets", "0"], "at least 1"), (["--only", "("], "regular expression")]
+)
+def test_bad_options_are_refused(options, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(options)
+    assert message in capsys.readouterr().err
