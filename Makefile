@@ -1,6 +1,7 @@
 # make demo   the whole thing on a bundled data set: verdicts, a table, an HTML page
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
 # make dist   a wheel, installed and run in an empty environment
+# make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
 # make benchmarks   speed and memory against named peers, in one run each; results in docs/benchmarks
 # make clean  remove what the above made
 
@@ -8,7 +9,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test dist benchmarks clean
+.PHONY: demo test dist validity benchmarks clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo/report.html
@@ -28,6 +29,9 @@ dist: .venv/bin/python
 	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli]"
 	cd dist && venv/bin/calibrant --version && venv/bin/calibrant demo --quiet --out page/report.html >/dev/null
 	rm -rf dist/venv dist/page
+
+validity: .venv/test-installed
+	$(BIN)/python -m calibrant.validity --jobs 2
 
 benchmarks: .venv/test-installed
 	for name in pair_sums skce skce_test; do \

@@ -1,5 +1,6 @@
 """The simulations behind the validity tables: limits against SciPy, worlds, and runs that stop and continue."""
 
+import csv
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -268,3 +270,26 @@ def test_bad_options_are_refused(options, message, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(options)
     assert message in capsys.readouterr().err
+
+
+def committed(page):
+    with Path(__file__).parent.parent.joinpath("docs", "validity", page).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_committed_table_shows_every_test_and_no_guarantee_broken():
+    rows = committed("null.csv")
+    assert {row["test"] for row in rows} == set(BATTERY)
+    broken = [row for row in rows if row["promise"] != "asymptotic" and "too often" in (row["levels"] + row["whole"])]
+    assert broken == []
+    assert len({(row["predictions"], row["classes"], row["n"]) for row in rows}) == len(cells.null_cells())
+
+
+def test_the_committed_table_shows_that_only_full_tests_see_a_rotation():
+    rates = {
+        row["test"]: float(row["rate_0.05"])
+        for row in committed("power.csv")
+        if row["n"] == "300" and row["harm"] == "rotation"
+    }
+    assert rates["consistency-skce"] > 0.5
+    assert max(rates["consistency-top-label"], rates["consistency-ece"], rates["spiegelhalter"]) < 0.1

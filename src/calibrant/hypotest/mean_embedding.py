@@ -30,7 +30,9 @@ class CMETest(CalibrationTest):
     -----
     With the mean :math:`\bar z` and the covariance S of the deviations at J locations (J counts only directions that
     vary), :math:`Q = n \bar z^\top S^{-1} \bar z` and :math:`\frac{n - J}{J (n - 1)} Q` is compared with the F law of J
-    and n - J degrees of freedom. The usual chi-square law rejects far too often at small n.
+    and n - J degrees of freedom. The usual chi-square law rejects far too often at small n. Even so, with the default
+    locations the level is far off where deviations are rare and large, above all for peaked predictions of many
+    classes: see the validity table. `ConsistencyTest(UCME())` is exact.
 
     References
     ----------
