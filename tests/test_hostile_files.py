@@ -250,3 +250,10 @@ def test_flipped_bytes_give_one_clear_line_or_a_valid_result(tmp_path, name):
                 refused.append(str(error))
     assert len(refused) > 20
     assert all(message.isprintable() for message in refused)
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"p": NaN, "p": Infinity}', '[{"proba_0": 0.2, "label": 1}]', "{}"]
+)
+def test_105_json_is_named_and_never_parsed(tmp_path, content):
+    assert "its content is JSON" in failure(tmp_path / "a.json", content)

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions
-from calibrant.forecasts import Forecasts, Normal
-from calibrant.kernels import ExponentialKernel, GaussianKernel, GramKernel, TotalVariation, Wasserstein, WhiteKernel
+from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
+from calibrant.kernels import (
+    ExponentialKernel,
+    GaussianKernel,
+    GramKernel,
+    MixtureWasserstein,
+    TotalVariation,
+    Wasserstein,
+    WhiteKernel,
+)
 from calibrant.metrics import UCME
 from kernel_oracles import total_variation
 from simulate import calibrated, sharpened
@@ -104,3 +112,37 @@ def test_grows_with_overconfidence():
 def test_bad_settings_are_refused(build, error, words):
     with pytest.raises(error, match=words):
         build(calibrated(n=30, k=2))
+
+
+N = 6
+LOC, SCALE = np.random.default_rng(0).normal(size=N), np.random.default_rng(1).uniform(0.5, 2, N)
+LAWS = {
+    "normal": (Normal(LOC, SCALE), Wasserstein()),
+    "laplace": (Laplace(LOC, SCALE), Wasserstein()),
+    "mixture": (Mixture([0.3, 0.7], [Normal(LOC, SCALE), Normal(LOC + 1, SCALE)]), MixtureWasserstein()),
+    "mvnormal": (MvNormal(np.column_stack([LOC, -LOC]), [[[2.0, 0.5], [0.5, 1.0]]]), Wasserstein()),
+    "samples": (Samples(np.random.default_rng(2).normal(size=(N, 30))), Wasserstein()),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_every_distribution_agrees_with_expectations_over_draws(name):
+    """Expectations over 200 000 draws, each mean good to 4 standard errors of at most 0.5 / sqrt(200 000)."""
+    law, distance = LAWS[name]
+    targets = np.random.default_rng(3).normal(size=(N, *law.event_shape))
+    places, place_targets = law.take([0, 3]), targets[[1, 2]]
+
+    def k(a, b):
+        squares = (a - b) ** 2
+        return np.exp(-(squares.sum(axis=-1) if law.event_shape else squares) / 2)
+
+    draws = law.sample(np.random.default_rng(4), 200_000)
+    deviations = [
+        [k(targets[i], t) - k(draws[i], t).mean() for t in place_targets] * np.exp(-distance.pairwise(law, places)[i])
+        for i in range(N)
+    ]
+    kernel = ExponentialKernel(distance, 1.0) @ GaussianKernel()
+    metric = UCME(kernel, places, place_targets)
+    error = 4 * 0.5 / math.sqrt(200_000)
+    np.testing.assert_allclose(metric.deviations(Forecasts(law, targets)), deviations, rtol=0, atol=error)
+    assert metric(Forecasts(law, targets)) == pytest.approx(np.mean(np.mean(deviations, axis=0) ** 2), rel=0, abs=error)
