@@ -163,6 +163,9 @@ LABELS = {
 
 MANY = np.full(60, 0.7)
 SIXTY = np.arange(60) % 2
+TENS = np.random.default_rng(0).integers(0, 10, 1000)
+DISTINCT = [np.linspace(0.1, 0.9, 40), np.arange(40) % 21 > 10]
+COPIED_AND_SHUFFLED = np.random.default_rng(0).permutation(np.tile(DISTINCT, 2).T).T
 WARNINGS = {
     "11-probabilities-as-logits": (lambda: L(THREE, [2, 0, 1]), "look like probabilities"),
     "11-probabilities-as-log-odds": (lambda: L(MANY, SIXTY), "look like probabilities"),
@@ -175,6 +178,12 @@ WARNINGS = {
     "41-two-rare-classes": (lambda: P(np.full((60, 4), 0.25), [2, *SIXTY[1:]]), "class 2 occurs once, 2 of 4 classes"),
     "43-leak": (lambda: P(np.where(SIXTY, 0.9, 0.2), SIXTY), "every row is predicted correctly, leak"),
     "42-uint8-of-300-classes": (lambda: P(np.full((300, 300), 1 / 300), np.uint8([255] * 300)), "class 0 never occurs"),
+    "78-rows-copied": (
+        lambda: P(np.tile(np.linspace(0.1, 0.9, 40), 3), np.tile(SIXTY[:40], 3)),
+        "every row occurs 3 times",
+    ),
+    "78-rows-copied-and-shuffled": (lambda: P(*COPIED_AND_SHUFFLED), "every row occurs 2 times"),
+    "108-labels-in-other-order": (lambda: P(np.eye(10)[TENS] * 0.9 + 0.01, TENS[::-1]), "shuffled labels, same order"),
     "47-fewer-rows-than-classes": (lambda: P(np.full((2, 5), 0.2), [0, 1]), "fewer rows (2) than classes (5)"),
 }
 
@@ -217,4 +226,4 @@ def test_no_case_of_the_list_is_missing():
         for name in ("bad_input", "bad_containers", "containers", "odd_data")
     ]
     found = re.findall(r'\n    "(\d+)-|def test_(\d+)_', "".join(file.read_text() for file in files))
-    assert {int(row or function) for row, function in found} == set(range(1, 79))
+    assert {int(row or function) for row, function in found} == {*range(1, 79), 108}
