@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from calibrant._native import engine, pairs, twin
+from calibrant._native.forms import STRIP
 from calibrant._native.kernel import Kernel
 from pair_definition import RADIAL, matrix, simulate
 
@@ -57,6 +58,20 @@ def test_quadratic_forms_agree_with_the_definition(module, n):
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("width", [0, 1, 2, STRIP - 1, STRIP, STRIP + 1, 3 * STRIP + 5])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_quadratic_forms_take_any_number_of_columns_in_any_order(module, width, order):
+    P, A, _ = simulate(130, 3, seed=17)
+    G = np.array([[1.0, 0.5, 0.1], [0.5, 1.0, 0.5], [0.1, 0.5, 1.0]])
+    H = matrix(EXPONENTIAL, P, P, A, A @ G)
+    np.fill_diagonal(H, 0.0)
+    columns = np.asarray(np.random.default_rng(18).normal(size=(130, width)), order=order)
+    found = module.quadratic_forms(P, A, columns, A @ G, kernel=EXPONENTIAL)
+    assert found.shape == (width,)
+    np.testing.assert_allclose(found, np.einsum("ib,ij,jb->b", columns, H, columns), rtol=0, atol=tolerance(H))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 @pytest.mark.parametrize("blocksize", [2, 3, 5, 6, 16, 17, 50, 101])
 def test_block_sums_agree_with_the_definition(module, blocksize):
     P, A, B = simulate(101, 4, seed=4)
@@ -86,6 +101,8 @@ def reductions(module, P, A, B, n_threads):
         np.array(module.pair_sum(P, A, B, weights=weights, **options)),
         module.row_sums(P, A, B, weights=weights, **options),
         *module.matmul(P, A, columns, B, **options),
+        module.matmul(P, A, columns[:, :1], B, **options)[0],
+        module.quadratic_forms(P, A, columns, B, **options),
         module.cross_sums(P, A, P[:77], A[:77], **options),
         module.cross_sums(P[:5], A[:5], P, A, **options),
         module.block_sums(P, A, B, blocksize=20, **options),
@@ -146,6 +163,7 @@ def test_no_rows_or_one_row_have_no_pairs(module):
         assert module.pair_sum(P, A, kernel=EXPONENTIAL).total == 0.0
         assert not module.row_sums(P, A, kernel=EXPONENTIAL).any()
         assert module.matmul(P, A, np.ones((n, 3)), kernel=EXPONENTIAL)[0].shape == (n, 3)
+        assert np.array_equal(module.quadratic_forms(P, A, np.ones((n, 3)), kernel=EXPONENTIAL), np.zeros(3))
         assert len(module.block_sums(P, A, kernel=EXPONENTIAL, blocksize=10)) == 0
 
 

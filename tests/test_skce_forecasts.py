@@ -17,7 +17,7 @@ from calibrant.kernels import (
     Wasserstein,
     WhiteKernel,
 )
-from calibrant.metrics import ECE, METRICS, SKCE, UCME
+from calibrant.metrics import ECE, KCE, METRICS, SKCE, UCME
 
 W2 = ExponentialKernel(Wasserstein()) @ GaussianKernel()
 LAPLACE = ExponentialKernel(Wasserstein()) @ ExponentialKernel(Euclidean())
@@ -170,6 +170,65 @@ def test_a_function_of_two_pairs_serves_forecasts_by_draws():
         return math.exp(-w2 - (a[1] - b[1]) ** 2 / 2)
 
     assert SKCE(kernel)(f) == pytest.approx(SKCE(W2)(f), abs=0.06)
+
+
+def redrawn_case(name, n=23):
+    rng = np.random.default_rng(1)
+    loc, scale = rng.normal(size=n), rng.uniform(0.5, 2.0, n)
+    law = {
+        "normal": lambda: Normal(loc, scale),
+        "laplace": lambda: Laplace(loc, scale),
+        "mvnormal": lambda: MvNormal(np.column_stack([loc, -loc]), [[[2.0, 0.5], [0.5, 1.0]]]),
+        "independent": lambda: MvNormal(np.column_stack([loc, -loc]), np.column_stack([scale, scale])),
+        "mixture": lambda: Mixture([0.3, 0.7], [Normal(loc, scale), Laplace(loc + 1, scale)]),
+        "samples": lambda: Samples(rng.normal(size=(n, 9))),
+        "montecarlo": lambda: MonteCarlo(stats.norm(loc, scale), n_draws=32),
+    }[name]()
+    return Forecasts(law, law.sample(rng, 1)[:, 0], rng.uniform(0.0, 2.0, n))
+
+
+REDRAWN_KERNELS = {
+    "default": lambda distance: None,
+    "sum": lambda distance: (
+        3.0 * (ExponentialKernel(distance, 0.7) @ GaussianKernel(lengthscale=2.0))
+        + GaussianKernel(distance) @ (0.5 * ExponentialKernel(Euclidean()))
+    ),
+}
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("kernel", REDRAWN_KERNELS)
+@pytest.mark.parametrize("name", ["normal", "laplace", "mvnormal", "independent", "mixture", "samples", "montecarlo"])
+def test_redrawn_targets_give_what_they_give_one_by_one(name, kernel, unbiased, monkeypatch):
+    f = redrawn_case(name)
+    distance = MixtureWasserstein() if name == "mixture" else Wasserstein()
+    targets = f.distribution.sample(np.random.default_rng(2), 7)
+    for metric in (SKCE(REDRAWN_KERNELS[kernel](distance), unbiased), KCE(REDRAWN_KERNELS[kernel](distance), unbiased)):
+        expected = [metric(f.with_targets(targets[:, b])) for b in range(7)]
+        assert metric.prepare_labels(f)(targets) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    with monkeypatch.context() as small:
+        for setting in ("TILE", "CHUNK_CELLS", "STORED_ROWS"):
+            small.setattr(f"calibrant.metrics.redrawn.{setting}", 10)
+        assert metric.prepare_labels(f)(targets) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_what_redraws_share_is_computed_once(monkeypatch):
+    f = redrawn_case("normal")
+    calls = []
+    original = Normal.expectations_with
+    monkeypatch.setattr(Normal, "expectations_with", lambda *a: calls.append("pairs") or original(*a))
+    distances = Normal.distances_to
+    monkeypatch.setattr(Normal, "distances_to", lambda *a: calls.append("distances") or distances(*a))
+    evaluate = SKCE(W2).prepare_labels(f)
+    for seed in range(3):
+        evaluate(f.distribution.sample(np.random.default_rng(seed), 5))
+    assert sorted(calls) == ["distances", "pairs"]
+
+
+def test_redraws_of_a_single_weighted_row_are_refused():
+    f = Forecasts(Normal([0.0, 1.0], 1.0), [0.0, 1.0], [1.0, 0.0])
+    with pytest.raises(InputError, match="at least two rows with a weight"):
+        SKCE(W2).prepare_labels(f)(np.zeros((2, 3)))
 
 
 @pytest.mark.parametrize(

@@ -103,22 +103,39 @@ def test_published_block_test(published):
     assert result.estimate == pytest.approx(-0.01786496888521873, rel=1e-11)
     assert result.details["standard_error"] == pytest.approx(0.010453549063542341, rel=1e-11)
     assert result.statistic == pytest.approx(-1.7089859890287749, rel=1e-11)
-    assert result.pvalue == pytest.approx(0.9562732275861167, rel=1e-11)
+    assert stats.norm.sf(result.statistic) == pytest.approx(0.9562732275861167, rel=1e-11)  # As published.
+    assert result.pvalue == pytest.approx(stats.t.sf(-1.7089859890287749, 249), rel=1e-11)
     assert result.details["lower_bound"] == 0.0
     result = BlockSKCETest(NORM3, 2)(bad)
-    assert result.pvalue == pytest.approx(1.118e-26, rel=1e-3)
-    expected = result.estimate - stats.norm.ppf(0.95) * result.details["standard_error"]
+    assert stats.norm.sf(result.statistic) == pytest.approx(1.118e-26, rel=1e-3)
+    assert result.pvalue == pytest.approx(stats.t.sf(result.statistic, 249), rel=1e-9, abs=0)
+    expected = result.estimate - stats.t.ppf(0.95, 249) * result.details["standard_error"]
     assert result.details["lower_bound"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("blocksize", [2, 10, 40])
+def test_the_block_test_is_the_t_test_of_the_estimates_of_blocks(blocksize):
+    p = sharpened(calibrated(n=203, seed=7), 0.9)
+    starts = range(0, 203 - blocksize + 1, blocksize)
+    estimates = [SKCE(TV)(p.take(range(start, start + blocksize))) for start in starts]
+    expected = stats.ttest_1samp(estimates, 0.0, alternative="greater")
+    result = BlockSKCETest(TV, blocksize, level=0.9)(p)
+    assert result.statistic == pytest.approx(expected.statistic, rel=1e-10)
+    assert result.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+    assert result.details["lower_bound"] == pytest.approx(max(0.0, expected.confidence_interval(0.9).low), rel=1e-9)
+    just_found = result.details["detectable"] / result.details["standard_error"]
+    assert stats.t.sf(just_found, len(starts) - 1) == pytest.approx(0.05, rel=1e-9)
 
 
 def test_published_mean_embedding(published):
     good, bad, places, targets = published
-    result = CMETest(UCME(NORM3, places, targets))(good)
+    test = CMETest(UCME(NORM3, places, targets), covariance="sample")
+    result = test(good)
     assert result.estimate == pytest.approx(1.7633993805461795e-5, rel=1e-9)
     assert result.details["hotelling"] == pytest.approx(1.098636019228748, rel=1e-8)
     expected = stats.f.sf((500 - 5) / (5 * 499) * 1.098636019228748, 5, 495)
     assert result.pvalue == pytest.approx(expected, rel=1e-8)
-    assert CMETest(UCME(NORM3, places, targets))(bad).details["hotelling"] == pytest.approx(8854.364201572589, rel=1e-7)
+    assert test(bad).details["hotelling"] == pytest.approx(8854.364201572589, rel=1e-7)
 
 
 @pytest.mark.parametrize("data", [calibrated(n=400, seed=3), sharpened(calibrated(n=400, seed=3), 0.8)])
@@ -202,6 +219,7 @@ def test_consistency_of_forecasts_holds_its_level():
         AsymptoticSKCETest(n_resamples=199, method="spectral"),
         BlockSKCETest(blocksize=10),
         CMETest(),
+        CMETest(covariance="sample"),
         ConsistencyTest(SKCE(), 99),
     ],
     ids=repr,
@@ -257,7 +275,14 @@ def test_smallest_pvalue_and_detectable_error_are_told():
         (lambda p: DistributionFreeSKCETest(bound=0), InputError, "bound must be positive"),
         (lambda p: CMETest(SKCE()), TypeError, "estimator must be a UCME"),
         (lambda p: CMETest(ridge=-1), InputError, "ridge must not be negative"),
-        (lambda p: CMETest()(p.take([0, 1, 2])), InputError, "more rows than directions of deviation"),
+        (lambda p: CMETest(covariance="rows"), InputError, 'covariance must be "predictions" or "sample"'),
+        (
+            lambda p: CMETest(covariance="sample")(p.take([0, 1, 2])),
+            InputError,
+            "more rows than directions of deviation",
+        ),
+        (lambda p: CMETest()(p.take([0])), InputError, "the test needs at least 2 rows"),
+        (lambda p: CMETest()(Predictions(np.eye(3)[p.labels], p.labels)), InputError, "the predictions are certain"),
         (lambda p: ConsistencyTest(null="half"), InputError, 'null must be "full" or "top-label"'),
     ],
 )

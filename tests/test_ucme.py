@@ -1,5 +1,6 @@
 """Calibration mean embeddings."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from calibrant import InputError, Predictions
 from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
+from calibrant.hypotest import CMETest, deviation_law
 from calibrant.kernels import (
     ExponentialKernel,
     GaussianKernel,
@@ -146,3 +148,114 @@ def test_every_distribution_agrees_with_expectations_over_draws(name):
     error = 4 * 0.5 / math.sqrt(200_000)
     np.testing.assert_allclose(metric.deviations(Forecasts(law, targets)), deviations, rtol=0, atol=error)
     assert metric(Forecasts(law, targets)) == pytest.approx(np.mean(np.mean(deviations, axis=0) ** 2), rel=0, abs=error)
+
+
+SUM = ExponentialKernel(TotalVariation(), 0.5) @ GramKernel([[2.0, 0.5], [0.5, 1.0]]) + GaussianKernel() @ WhiteKernel()
+ENUMERATED = {
+    "K=2, default": (UCME(), [[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]]),
+    "K=2, two terms": (UCME(SUM, PLACES, TARGETS), [[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]),
+    "K=3, default": (UCME(), [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.3, 0.3, 0.4], [0.6, 0.0, 0.4]]),
+}
+
+
+def every_outcome(name):
+    """Yield the data for all vectors of labels, with their probabilities under the predictions."""
+    probs = np.array(ENUMERATED[name][1])
+    rows = np.arange(len(probs))
+    for labels in itertools.product(range(probs.shape[1]), repeat=len(probs)):
+        yield float(probs[rows, list(labels)].prod()), Predictions(probs, np.array(labels))
+
+
+@pytest.mark.parametrize("name", ENUMERATED)
+def test_the_covariance_of_the_mean_deviation_is_that_over_all_labels(name):
+    metric, probs = ENUMERATED[name]
+    expected = 0.0
+    for probability, p in every_outcome(name):
+        mean = metric.deviations(p).mean(axis=0)
+        expected = expected + probability * len(probs) * np.outer(mean, mean)
+    found = deviation_law.deviation_law(metric, p).covariance()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("name", ENUMERATED)
+def test_the_law_of_the_statistic_has_its_mean_and_variance_over_all_labels(name, ridge, monkeypatch):
+    monkeypatch.setattr("calibrant.hypotest.mean_embedding.LEAST_EVENTS", 0.0)
+    results = [(q, CMETest(ENUMERATED[name][0], ridge)(p)) for q, p in every_outcome(name)]
+    probabilities, statistics = np.array([(q, result.statistic) for q, result in results]).T
+    details = results[0][1].details
+    mean = probabilities @ statistics
+    assert details["directions"] > 1
+    assert details["degrees_of_freedom"] * details["scale"] == pytest.approx(mean, rel=1e-10)
+    if ridge == 0:
+        assert mean == pytest.approx(details["directions"], rel=1e-10)
+    variance = probabilities @ (statistics - mean) ** 2
+    assert 2 * details["degrees_of_freedom"] * details["scale"] ** 2 == pytest.approx(variance, rel=1e-10)
+
+
+def test_blocks_of_rows_do_not_matter(monkeypatch):
+    p = calibrated(n=50)
+    whole = CMETest()(p)
+    monkeypatch.setattr(deviation_law, "BLOCK_CELLS", 100)
+    assert CMETest()(p).pvalue == pytest.approx(whole.pvalue, rel=1e-10)
+
+
+def test_directions_of_rare_events_are_left_out():
+    """Indicators of probability q have n q (1 - q) / (1 - 3 q (1 - q)) events, by the moments of the Bernoulli law."""
+    q, n = 0.02, 500
+    p = Predictions(np.tile([1 - q, q], (n, 1)), np.zeros(n, int))
+    details = CMETest(UCME(GAUSS, [[1.0, 0.0]], [0]))(p).details
+    assert details["fewest_events"] == pytest.approx(n * q * (1 - q) / (1 - 3 * q * (1 - q)), rel=1e-12)
+    peaked = np.random.default_rng(0).dirichlet(np.full(10, 0.1), 100)
+    details = CMETest()(Predictions(peaked, peaked.argmax(axis=1))).details
+    assert details["fewest_events"] >= 5
+    assert 1 < details["directions"] < 90
+    few = CMETest()(Predictions(peaked[:4], peaked[:4].argmax(axis=1))).details
+    assert (few["directions"], few["fewest_events"] < 5) == (1, True)
+
+
+def peaked_sets(n_sets, n):
+    for seed in range(n_sets):
+        rng = np.random.default_rng(seed)
+        probs = rng.dirichlet(np.full(10, 0.1), n)
+        yield Predictions(probs, (probs.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1))
+
+
+def test_the_level_holds_where_the_covariance_of_the_sample_does_not():
+    """400 sets of 100 peaked predictions: rejections at 0.1 within 3.9 binomial standard errors of 40."""
+    rejected = sum(CMETest()(p).pvalue <= 0.1 for p in peaked_sets(400, 100))
+    assert abs(rejected - 40) < 3.9 * math.sqrt(400 * 0.1 * 0.9)
+    assert all(CMETest(covariance="sample")(p).pvalue < 0.1 for p in peaked_sets(10, 300))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_covariance_for_forecasts_agrees_with_other_draws(name, monkeypatch):
+    """Both are means over 120 000 products of at most 1, each good to 4 standard errors of 0.5 / sqrt(120 000)."""
+    law, distance = LAWS[name]
+    metric = UCME(ExponentialKernel(distance, 1.0) @ GaussianKernel(), law.take([0, 3]), law.mean()[[1, 2]])
+    for limit in ("MOST_DRAWS", "LEAST_DRAWS"):
+        monkeypatch.setattr(deviation_law, limit, 20_000)
+    data = Forecasts(law, law.mean())
+    found = deviation_law.deviation_law(metric, data).covariance()
+    draws = law.sample(np.random.default_rng(4), 20_000)
+    rows = [metric.deviations(Forecasts(law.take(np.full(20_000, i)), draws[i])) for i in range(N)]
+    expected = np.mean([d.T @ d / 20_000 for d in rows], axis=0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=4 * 0.5 * math.sqrt(2 / 120_000))
+    assert found.diagonal().min() > 5 * 4 * 0.5 * math.sqrt(2 / 120_000)
+
+
+def test_the_covariance_for_normal_forecasts_agrees_with_its_closed_form(monkeypatch):
+    """The product of two Gaussian kernels is one of lengthscale 1 / sqrt(2) at their middle."""
+    loc, scale = np.linspace(-1, 1, 40), np.linspace(0.5, 2, 40)
+    y, z = 0.3, 1.1
+
+    def bell(x, square):
+        return np.exp(-((loc - x) ** 2) / (2 * (square + scale**2))) * np.sqrt(square / (square + scale**2))
+
+    both = np.exp(-((y - z) ** 2) / 4) * bell((y + z) / 2, 0.5) - bell(y, 1.0) * bell(z, 1.0)
+    kernel = ExponentialKernel(Wasserstein(), 1e9) @ GaussianKernel()
+    metric = UCME(kernel, Normal([0.0, 0.0], 1.0), [y, z])
+    for limit in ("MOST_DRAWS", "LEAST_DRAWS"):
+        monkeypatch.setattr(deviation_law, limit, 10_000)
+    found = deviation_law.deviation_law(metric, Forecasts(Normal(loc, scale), loc)).covariance()
+    assert found[0, 1] == pytest.approx(both.mean(), abs=4 * 0.25 / math.sqrt(400_000))

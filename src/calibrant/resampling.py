@@ -12,16 +12,24 @@ from calibrant.predictions import Predictions
 BLOCK_CELLS = 4_000_000
 """Replicates are drawn in blocks of at most this many labels, so memory does not grow with their number."""
 
+CACHED_CELLS = 2**16
+"""So many drawn row numbers stay in the cache until they are counted."""
+
 
 def draw_counts(n: int, n_resamples: int, rng: np.random.Generator) -> FloatArray:
     """Draw multinomial counts, (n, B): how often each of n rows occurs in each bootstrap sample.
 
-    Counting drawn row numbers is several times faster than drawing the counts themselves.
+    Counting drawn row numbers is several times faster than drawing the counts themselves. The draws depend on the seed
+    alone, and not on how many samples are drawn together.
     """
-    rows = rng.integers(0, n, size=(n_resamples, n))
-    rows += n * np.arange(n_resamples)[:, None]
-    counts = np.bincount(rows.ravel(), minlength=n * n_resamples)
-    return np.ascontiguousarray(counts.reshape(n_resamples, n).T, dtype=float)
+    counts = np.empty((n_resamples, n))
+    together = max(1, CACHED_CELLS // n)
+    for start in range(0, n_resamples, together):
+        part = counts[start : start + together]
+        rows = rng.integers(0, n, size=part.shape)
+        rows += n * np.arange(len(part))[:, None]
+        part[:] = np.bincount(rows.ravel(), minlength=part.size).reshape(part.shape)
+    return counts.T
 
 
 def in_blocks(evaluate: Evaluator, width: int) -> Evaluator:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from calibrant._native.compile import entry, glue, piece
+from calibrant._native.forms import add_forms
 from calibrant._native.lanes import LANES, absolute, broadcast, load, multiply_add, repeat, store, total
 from calibrant._native.tiles import PANEL, TILE, Points, Problem, Tile, add_products, fill
 
@@ -148,3 +149,12 @@ def product_job(problem: Problem, job: Job, scratch: Scratch, blocks: Any, outs:
             if job.part == UPPER:
                 factors = Points(blocks[1][row * width :], H, H, H, n, 1, m)
                 _add_product(factors, width, m, outs[1][(column - job.column) * width :])
+
+
+@entry
+def form_job(problem: Problem, job: Job, scratch: Scratch, strips: Any, out: Any) -> None:
+    """Add the sum of c_i H_ij c_j over a part of H that is above the diagonal to out, for every column c."""
+    n_rows = len(problem.points.row_sums)
+    for column in range(job.column, job.column_end, TILE):
+        for row in range(job.row, _last_row(job, min(column + TILE, job.column_end)), TILE):
+            add_forms(scratch.values, _make(problem, job, scratch, row, column), strips, n_rows, out)

@@ -4,7 +4,8 @@ LLVM vectorises an innermost loop. Here the innermost loop runs over classes and
 the lanes run over columns, which it does not find by itself (a plain loop was three times slower). So compiled code of
 this package handles `LANES` columns as one value: ``load`` and ``store`` move them, ``+ - *`` and the functions below
 act on every lane, a float beside lanes is repeated. Nothing is reassociated, hence results do not depend on the
-compiler's mood. Any width is correct on any processor; `LANES` is the width of its registers.
+compiler's mood. Any width is correct on any processor; `LANES` is the width of its registers. Code that is generated
+as instructions uses the functions whose names begin with ``emit``.
 """
 
 import operator
@@ -63,39 +64,53 @@ def _define(result: Any, arguments: tuple[Any, ...], emit: Callable[..., Any]) -
     return intrinsic(forms[len(arguments)])
 
 
-def _repeat(builder: Any, value: Any) -> Any:
+def emit_repeat(builder: Any, value: Any) -> Any:
+    """Return the instruction that puts a number into every lane."""
     undefined = ir.Constant(_LANES, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(_INDEX, 0))
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
 
 
-def _address(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, values[0])
-    return builder.gep(array.data, [values[1]], inbounds=True)
+def emit_load(builder: Any, address: Any) -> Any:
+    """Return the instruction that loads lanes from the address of a number."""
+    loaded = builder.load(builder.bitcast(address, _LANES.as_pointer()))
+    loaded.align = 8
+    return loaded
+
+
+def emit_store(builder: Any, address: Any, value: Any) -> None:
+    """Store lanes at the address of a number."""
+    stored = builder.store(value, builder.bitcast(address, _LANES.as_pointer()))
+    stored.align = 8
+
+
+def emit_zeros() -> Any:
+    """Return lanes of zeros."""
+    return _constant(_LANES, 0.0)
+
+
+def emit_address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    """Return the address of a number in a flat array of this numba type."""
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [index], inbounds=True)
 
 
 def _load(_: Any, array: Any, _index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        address = _address(context, builder, signature, values)
-        loaded = builder.load(builder.bitcast(address, _LANES.as_pointer()))
-        loaded.align = 8
-        return loaded
+        return emit_load(builder, emit_address(context, builder, signature.args[0], *values))
 
     return lanes(array, intp), generate
 
 
 def _broadcast(_: Any, array: Any, _index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return _repeat(builder, builder.load(_address(context, builder, signature, values)))
+        return emit_repeat(builder, builder.load(emit_address(context, builder, signature.args[0], *values)))
 
     return lanes(array, intp), generate
 
 
 def _store(_: Any, array: Any, _index: Any, _value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        address = _address(context, builder, signature, values)
-        stored = builder.store(values[2], builder.bitcast(address, _LANES.as_pointer()))
-        stored.align = 8
+        emit_store(builder, emit_address(context, builder, signature.args[0], *values[:2]), values[2])
         return context.get_dummy_value()
 
     return void(array, intp, lanes), generate
@@ -110,10 +125,14 @@ _declare: Any = cgutils.get_or_insert_function
 
 def _library(name: str) -> Callable[..., Any]:
     def emit(builder: Any, *values: Any) -> Any:
+        """Call the instruction of LLVM on lanes."""
         signature = ir.FunctionType(_LANES, [_LANES] * len(values))
         return builder.call(_declare(builder.module, signature, f"llvm.{name}.v{LANES}f64"), values)
 
     return emit
+
+
+emit_multiply_add = _library("fmuladd")
 
 
 def _constant(kind: Any, value: float) -> Any:
@@ -162,10 +181,10 @@ def _mantissa(builder: Any, value: Any) -> Any:
     return builder.bitcast(builder.sub(builder.bitcast(value, _BITS), exponent), _LANES)
 
 
-repeat = _define(lanes, (float64,), _repeat)
+repeat = _define(lanes, (float64,), emit_repeat)
 absolute = _define(lanes, (lanes,), _library("fabs"))
 root = _define(lanes, (lanes,), _library("sqrt"))
-multiply_add = _define(lanes, (lanes, lanes, lanes), _library("fmuladd"))  # x * y + z, rounded once where it is free
+multiply_add = _define(lanes, (lanes, lanes, lanes), emit_multiply_add)  # x * y + z, rounded once where it is free
 smaller = _define(lanes, (lanes, lanes), _smaller)
 larger = _define(lanes, (lanes, lanes), _larger)
 if_less = _define(lanes, (lanes, lanes, lanes, lanes), _choice)  # low where x < y, otherwise high
@@ -185,7 +204,7 @@ def _teach(symbol: Any, instruction: str) -> None:
 
     def generate(_: Any, builder: Any, signature: Any, values: Any) -> Any:
         both = (
-            value if kind == lanes else _repeat(builder, value)
+            value if kind == lanes else emit_repeat(builder, value)
             for kind, value in zip(signature.args, values, strict=True)
         )
         return getattr(builder, instruction)(*both)

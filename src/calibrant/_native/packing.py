@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._native.forms import STRIP
 from calibrant._native.jobs import Scratch
 from calibrant._native.kernel import Kernel
 from calibrant._native.radial import AS_IT_IS, EXPONENTIAL, GAMMA, MATERN32, MATERN52, RATIONAL, ROOT, SQUARE
@@ -37,6 +38,14 @@ def zeros(size: int) -> Floats:
 def padded(n: int) -> int:
     """Return the number of rows or columns that n of them take up."""
     return -(-n // PANEL) * PANEL
+
+
+def spaced(values: Floats, blocksize: int) -> Floats:
+    """Pad every block of rows with zeros to whole panels."""
+    depth = values.shape[1]
+    blocks = np.zeros((len(values) // blocksize, padded(blocksize), depth))
+    blocks[:, :blocksize] = values.reshape(-1, blocksize, depth)
+    return blocks.reshape(-1, depth)
 
 
 def pack(rows: Floats, columns: Floats | None = None) -> Points:
@@ -92,6 +101,19 @@ def unpack_block(parts: tuple[Floats, Floats | None], shape: tuple[int, ...]) ->
             direct += parts[1][here].reshape(depth // PANEL, -1, PANEL).transpose(0, 2, 1).reshape(depth, -1)
         block[rows] = direct[: shape[0] - rows.start, : shape[1]]
     return block
+
+
+def pack_strips(block: Floats) -> tuple[Floats, int]:
+    """Return a block of columns (n, width) as `add_forms` reads it; and the padded width."""
+    n, width = block.shape
+    n_strips = -(-width // STRIP)
+    n_full, rest = divmod(width, STRIP)
+    strips = zeros(n_strips * padded(n) * STRIP)
+    by_strip = strips.reshape(n_strips, padded(n), STRIP)
+    by_strip[:n_full, :n] = block[:, : n_full * STRIP].reshape(n, n_full, STRIP).transpose(1, 0, 2)
+    if rest:
+        by_strip[n_full, :n, :rest] = block[:, n_full * STRIP :]
+    return strips, n_strips * STRIP
 
 
 def _tiles_of(n: int, width: int) -> Iterator[tuple[slice, int, slice]]:

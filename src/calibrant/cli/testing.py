@@ -16,7 +16,7 @@ LIMITS = {
     "skce": "asymptotic: off with few rows or very peaked predictions",
     "skce-block": "asymptotic in the number of blocks; rows should be in random order",
     "skce-distribution-free": "always valid, seldom sharp: a large p-value says little",
-    "cme": "its level is far off for peaked predictions or many classes; looks at test locations only",
+    "cme": "its law is approximate; looks at test locations only",
     "spiegelhalter": "sees over- and under-confidence only",
     "hosmer-lemeshow": "depends on the groups; sees the frequency of each group only",
     "cox": "sees a wrong slope or intercept of the log-odds only",

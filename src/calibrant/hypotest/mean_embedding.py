@@ -1,38 +1,64 @@
 """Test of the calibration mean embedding at a few locations."""
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._typing import Progress, Rng
+from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.discrepancy import Data
-from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.base import CalibrationTest, check_rows
+from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.results import TestResult
 
 SMALLEST_SHARE = 1e-8
 """Directions of the deviations with less than this share of the largest variance are rounding and left out."""
 
+MOST_DIRECTIONS = 100
+"""So many directions of largest variance are considered at most."""
+
+LEAST_EVENTS = 5.0
+"""Directions along which a sum of deviations is made of fewer events are left out, as far as others remain."""
+
 
 @dataclass(frozen=True, eq=False)
 class CMETest(CalibrationTest):
-    r"""Hotelling's test that the mean deviation is 0 at every test location, in time O(n J).
+    r"""Test that the mean deviation is 0 at every test location.
 
     Parameters
     ----------
     estimator : UCME, default=UCME()
         Kernel and test locations.
     ridge : float, default=0.0
-        Added to the covariance, as a share of its mean variance. A ridge makes the test conservative.
+        Added to the covariance, as a share of its mean variance: directions of small variance then count less. With
+        `covariance="sample"` a ridge makes the test conservative.
+    covariance : {"predictions", "sample"}, default="predictions"
+        Covariance of the deviations: the one that follows from the predictions, or that of the sample, which is
+        Hotelling's test.
 
     Notes
     -----
-    With the mean :math:`\bar z` and the covariance S of the deviations at J locations (J counts only directions that
-    vary), :math:`Q = n \bar z^\top S^{-1} \bar z` and :math:`\frac{n - J}{J (n - 1)} Q` is compared with the F law of J
-    and n - J degrees of freedom. The usual chi-square law rejects far too often at small n. Even so, with the default
-    locations the level is far off where deviations are rare and large, above all for peaked predictions of many
-    classes: see the validity table. `ConsistencyTest(UCME())` is exact.
+    If the predictions are right, they tell the law of the deviations :math:`d_i` of each row at J locations. So
+    :math:`\Sigma = \frac1n \sum_i E[d_i d_i^\top]` is known, by a sum over labels for classes and by draws with a fixed
+    seed for forecasts (see `calibrant.hypotest.deviation_law`), and with the mean :math:`\bar z` of the deviations
+    :math:`Q = n \bar z^\top \Sigma^+ \bar z` has as its mean the number of directions. Its variance follows from the
+    fourth moments. p-values are those of the scaled chi-square law with this mean and this variance, which tends to the
+    usual chi-square law. Of the eigenvectors u of :math:`\Sigma`, the 100 of largest variance are considered, and used
+    are those with :math:`(\sum_i E[(u^\top d_i)^2])^2 / \sum_i E[(u^\top d_i)^4] \ge 5`, or else the one where this is
+    largest: for indicators of rare events it is their expected number. All this sees predictions only.
+
+    The law is approximate. In at least 750 simulated sets a cell of flat, peaked, two-point and zero-one predictions
+    (20 to 300 rows of 2, 3 and 10 classes) and of normal forecasts (20 and 100 rows) rejection rates were from 0.037 to
+    0.067 at level 0.05, and from 0.005 to 0.019 at 0.01. `ConsistencyTest(UCME())` is exact.
+
+    With `covariance="sample"`, the covariance S of the deviations in the sample takes the place of :math:`\Sigma`,
+    without choice of directions: :math:`\frac{n - J}{J (n - 1)} n \bar z^\top S^+ \bar z`, where J counts directions
+    that vary, is compared with the F law of J and n - J degrees of freedom. This is the published test with its
+    chi-square law replaced, which rejects still more often. It is liberal where deviations are rare and large, since
+    the sample does not show them: with the default locations it rejects nearly all calibrated sets of 300 peaked
+    predictions of ten classes.
 
     References
     ----------
@@ -41,36 +67,103 @@ class CMETest(CalibrationTest):
 
     estimator: UCME = UCME()
     ridge: float = 0.0
+    covariance: Literal["predictions", "sample"] = "predictions"
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, UCME):
             raise TypeError(f"estimator must be a UCME, but is {self.estimator!r}.")
         if not 0 <= self.ridge < np.inf:
             raise InputError(f"ridge must not be negative, but is {self.ridge!r}.")
+        if self.covariance not in ("predictions", "sample"):
+            raise InputError(f'covariance must be "predictions" or "sample", but is {self.covariance!r}.')
 
     def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
+        check_rows(data, 2)
+        deviations = self.estimator.deviations(data)
+        if self.covariance == "sample":
+            statistic, pvalue, details = self._hotelling(deviations)
+        else:
+            statistic, pvalue, details = self._against_predictions(deviations, deviation_law(self.estimator, data))
+        return TestResult(
+            name=repr(self),
+            statistic=statistic,
+            pvalue=max(pvalue, np.finfo(float).tiny),
+            estimate=float(np.mean(deviations.mean(axis=0) ** 2)),
+            details=details | {"locations": deviations.shape[1]},
+        )
+
+    def _against_predictions(self, deviations: FloatArray, law: DeviationLaw) -> tuple[float, float, dict[str, Any]]:
+        from scipy.special import gammaincc
+
+        n = len(deviations)
+        variances, vectors = _directions(law.covariance())
+        variances, vectors = variances[-MOST_DIRECTIONS:], vectors[:, -MOST_DIRECTIONS:]
+        if not len(variances):
+            raise InputError("the predictions are certain, so deviations have no spread, and nothing can be tested.")
+        events = _events(law, vectors)
+        used = (events >= LEAST_EVENTS) | (events == events.max())
+        ridged = variances[used] + self.ridge * variances[used].mean()
+        directions = vectors[:, used] / np.sqrt(ridged)
+        statistic = n * float(np.sum((deviations.mean(axis=0) @ directions) ** 2))
+        mean = float(np.sum(variances[used] / ridged))
+        variance = 2 * float(np.sum((variances[used] / ridged) ** 2)) + _excess_variance(law, directions, n)
+        variance = max(variance, 1e-6 * mean**2)  # A single uncertain row may have a constant square.
+        details = {
+            "directions": int(used.sum()),
+            "degrees_of_freedom": 2 * mean**2 / variance,
+            "scale": variance / (2 * mean),
+            "fewest_events": float(events[used].min()),
+        }
+        return statistic, float(gammaincc(mean**2 / variance, statistic * mean / variance)), details
+
+    def _hotelling(self, deviations: FloatArray) -> tuple[float, float, dict[str, Any]]:
         from scipy.special import fdtrc
 
-        deviations = self.estimator.deviations(data)
         n = len(deviations)
         mean = deviations.mean(axis=0)
         centred = deviations - mean
-        values, vectors = np.linalg.eigh(centred.T @ centred / max(n - 1, 1))
-        used = values > SMALLEST_SHARE * max(values.max(), 0.0)
-        rank = int(used.sum())
+        variances, vectors = _directions(centred.T @ centred / (n - 1))
+        rank = len(variances)
         if rank >= n - 1 or rank == 0:  # As many directions as the rows allow: the covariance is singular.
             raise InputError(
                 f"the test needs more rows than directions of deviation, but there are {n} rows and {rank} directions. "
                 "Pass fewer test locations."
             )
-        projected = mean @ vectors[:, used]
-        hotelling = n * float(np.sum(projected**2 / (values[used] + self.ridge * values[used].mean())))
+        hotelling = n * float(np.sum((mean @ vectors) ** 2 / (variances + self.ridge * variances.mean())))
         statistic = (n - rank) / (rank * (n - 1)) * hotelling
-        return TestResult(
-            name=repr(self),
-            statistic=statistic,
-            pvalue=max(float(fdtrc(rank, n - rank, statistic)), np.finfo(float).tiny),
-            estimate=float(np.mean(mean**2)),
-            details={"hotelling": hotelling, "directions": rank, "locations": deviations.shape[1]},
-        )
+        return statistic, float(fdtrc(rank, n - rank, statistic)), {"hotelling": hotelling, "directions": rank}
+
+
+def _directions(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the variances along the directions that vary, in ascending order, and the directions, (J, R)."""
+    values, vectors = np.linalg.eigh(covariance)
+    used = values > SMALLEST_SHARE * max(values.max(), np.finfo(float).tiny)
+    return values[used], vectors[:, used]
+
+
+def _events(law: DeviationLaw, directions: FloatArray) -> FloatArray:
+    """Return the number of events that make the sum of deviations along each direction."""
+    second, fourth = np.zeros((2, directions.shape[1]))
+    for probs, values in law.projections(directions):
+        squares = values**2
+        second += np.einsum("bl,blr->r", probs, squares)
+        fourth += np.einsum("bl,blr->r", probs, squares**2)
+    return second**2 / fourth
+
+
+def _excess_variance(law: DeviationLaw, directions: FloatArray, n: int) -> float:
+    r"""Return by how much the variance of the squared length of a mean of n vectors exceeds that of a normal vector.
+
+    With vectors x and :math:`q = x^\top x` it is the sum over rows of
+    :math:`\mathrm{Var}(q) - 2 \, \|E[x x^\top]\|_F^2`, over :math:`n^2`.
+    """
+    total = 0.0
+    for probs, values in law.projections(directions):
+        lengths = np.einsum("blr,blr->bl", values, values)
+        means = np.einsum("bl,bl->b", probs, lengths)
+        roots = values * np.sqrt(probs)[:, :, None]
+        turned = roots.swapaxes(1, 2)
+        squares = roots @ turned if values.shape[1] < values.shape[2] else turned @ roots  # Both have the same norm.
+        total += float(np.sum(probs * lengths**2) - np.sum(means**2) - 2 * np.sum(squares**2))
+    return total / n**2

@@ -10,9 +10,11 @@ from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, prediction_pairs, tune
+from calibrant.forecasts import Forecasts
 from calibrant.kernels.joint import JointKernel, class_gram, gram_factor
 from calibrant.kernels.radial import RadialKernel
 from calibrant.metrics.base import Metric
+from calibrant.metrics.redrawn import RedrawnPairs
 from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
 from calibrant.random_features import feature_pairs
@@ -129,13 +131,12 @@ class SKCE(KernelMetric):
         return self._block_evaluator(pairs, size)
 
     def prepare_labels(self, data: Data) -> Evaluator:
-        """Return the map from labels or targets, (n, B), to B estimates; for classes the kernel is computed once."""
-        tuned = replace(self, kernel=tune(self.kernel, data))
+        """Return the map from labels or targets, (n, B), to B estimates; what they share is computed once."""
+        kernel = tune(self.kernel, data)
         size = self.rows_per_block(data.n_samples)
-        whole = size == data.n_samples and self.features is None
-        if isinstance(data, Predictions) and isinstance(tuned.kernel, JointKernel) and whole:
-            return tuned._relabelled(data, tuned.kernel)  # noqa: SLF001 (its own class)
-        return Metric.prepare_labels(tuned, data)
+        if size < data.n_samples or self.features is not None or not isinstance(kernel, JointKernel):
+            return Metric.prepare_labels(replace(self, kernel=kernel), data)
+        return self._relabelled(data, kernel) if isinstance(data, Predictions) else self._redrawn(data, kernel)
 
     def details(self, data: Data) -> Mapping[str, Any]:
         """Give what was chosen: lengthscale and block size, and the Monte Carlo error if there is one."""
@@ -181,6 +182,18 @@ class SKCE(KernelMetric):
             return sums / (total - square if self.unbiased else total)
 
         return in_blocks(evaluate, max(1, CELLS // (data.n_samples * data.n_classes)))
+
+    def _redrawn(self, data: Forecasts, kernel: JointKernel) -> Evaluator:
+        """Return the estimates for other targets."""
+        weights = relative(data.weights)
+        total, square = float(weights.sum()) ** 2, float((weights**2).sum())
+        parts = [RedrawnPairs.of(data, weights, term, diagonal=not self.unbiased) for term in kernel.terms]
+
+        def evaluate(targets: Any) -> FloatArray:
+            sums = np.sum([part.sums(targets) for part in parts], axis=0)
+            return _ratio(sums, np.array(total - square)) if self.unbiased else sums / total
+
+        return evaluate
 
     def _check_blocksize(self, size: object) -> None:
         check_count(size, "blocksize")

@@ -1,0 +1,115 @@
+"""Squared kernel calibration errors of forecasts for many redrawn targets at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.discrepancy import target_profile
+from calibrant.forecasts import Distribution, Forecasts, Profile
+from calibrant.forecasts.convolution import kernel_value
+from calibrant.kernels.base import Kernel, unscaled
+from calibrant.kernels.joint import TensorProduct
+
+TILE = 128
+"""Rows and columns of a tile of pairs."""
+
+CHUNK_CELLS = 2**16
+"""Pairs times redraws whose kernel values are held at a time: few enough to stay in the cache."""
+
+STORED_ROWS = 2000
+"""Up to so many rows the kernel of the predictions is stored, in 20 MB; above, every block of redraws computes it."""
+
+
+@dataclass(frozen=True, eq=False)
+class RedrawnPairs:
+    r"""The sum of w_i w_j H_ij, for a tensor product of kernels, as a function of the targets.
+
+    Of the four parts of H (see `calibrant.pairs`), the kernel of the predictions and :math:`E k_Y(Z_i, Z_j)` do not
+    depend on targets. The two mixed expectations have the same sum, as the kernel is symmetric. So with
+    :math:`A_{ij} = w_i w_j k_P(p_i, p_j)` each redraw costs
+
+    .. math:: \sum_{i, j} A_{ij} k_Y(y_i, y_j) - 2 \sum_{i, j} A_{ij} E k_Y(Z_i, y_j)
+
+    and the rest is one number for all redraws.
+    """
+
+    law: Distribution
+    weights: FloatArray
+    predictions: Kernel
+    scale: float
+    profile: Profile
+    lengthscale: float
+    diagonal: bool
+    """Whether rows are paired with themselves."""
+
+    @classmethod
+    def of(cls, data: Forecasts, weights: FloatArray, term: TensorProduct, *, diagonal: bool) -> "RedrawnPairs":
+        """Return the sum over the pairs of these forecasts, for a tuned kernel."""
+        scale, targets = unscaled(term.targets)
+        return cls(data.distribution, weights, term.predictions, scale, *target_profile(targets), diagonal)
+
+    def sums(self, targets: FloatArray) -> FloatArray:
+        """Return the sums for targets of shape (n, B) or (n, B, d)."""
+        total = np.full(targets.shape[1], self._constant)
+        for rows, cols, values in self._tiles():
+            width = max(1, CHUNK_CELLS // values.size)
+            for start in range(0, targets.shape[1], width):
+                chunk = slice(start, start + width)
+                total[chunk] += self._tile_sums(rows, cols, values, targets[:, chunk])
+        return total
+
+    def _tile_sums(self, rows: slice, cols: slice, values: FloatArray, targets: FloatArray) -> FloatArray:
+        """Sum what depends on targets over one tile and, off the diagonal, its mirror image."""
+        kernel = kernel_value(self.profile, self.lengthscale, _distances(targets[rows], targets[cols]))
+        same, mixed = _weighted_sums(values, kernel), self._mixed_sums(rows, values, targets[cols])
+        if rows == cols:
+            return same - 2 * mixed
+        return 2 * (same - mixed - self._mixed_sums(cols, np.ascontiguousarray(values.T), targets[rows]))
+
+    def _mixed_sums(self, rows: slice, values: FloatArray, targets: FloatArray) -> FloatArray:
+        """Sum A_ij E k(Z_i, y_j) over the rows i and all targets, for each redraw."""
+        points = targets.swapaxes(0, 1).reshape(-1, *targets.shape[2:])
+        expected = self.law.take(rows).expect(self.profile, self.lengthscale, points)
+        return _weighted_sums(values, expected.reshape(len(values), targets.shape[1], -1))
+
+    @cached_property
+    def _constant(self) -> float:
+        total = 0.0
+        for rows, cols, values in self._tiles():
+            first, second = self.law.take(rows), self.law.take(cols)
+            expected = first.expect_pair(self.profile, self.lengthscale, second)
+            total += (1 if rows == cols else 2) * float(np.vdot(values, expected))
+        return total
+
+    def _tiles(self) -> Iterator[tuple[slice, slice, FloatArray]]:
+        """Yield the tiles of A on and above the diagonal."""
+        return iter(self._stored) if self.law.n <= STORED_ROWS else self._computed()
+
+    @cached_property
+    def _stored(self) -> list[tuple[slice, slice, FloatArray]]:
+        return list(self._computed())
+
+    def _computed(self) -> Iterator[tuple[slice, slice, FloatArray]]:
+        n = self.law.n
+        parts = [slice(start, min(start + TILE, n)) for start in range(0, n, TILE)]
+        for a, rows in enumerate(parts):
+            for cols in parts[a:]:
+                values = self.scale * self.predictions.matrix(self.law.take(rows), self.law.take(cols))
+                values *= self.weights[rows, None] * self.weights[None, cols]
+                if rows == cols and not self.diagonal:
+                    np.fill_diagonal(values, 0.0)
+                yield rows, cols, values
+
+
+def _distances(y: FloatArray, z: FloatArray) -> FloatArray:
+    """Return the distances of all rows to all rows, redraw by redraw: (n, B, m)."""
+    differences = y[:, :, None] - z.swapaxes(0, 1)[None]
+    return np.abs(differences) if differences.ndim == 3 else np.linalg.norm(differences, axis=-1)
+
+
+def _weighted_sums(values: FloatArray, kernel: FloatArray) -> FloatArray:
+    """Sum kernel values of shape (n, B, m) with weights (n, m)."""
+    return np.einsum("rc,rbc->b", values, kernel)
