@@ -40,5 +40,5 @@ def is_cached(function: Any) -> bool:
 
 @cache
 def _version_of_sources() -> str:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]

@@ -10,6 +10,7 @@ from calibrant.forecasts.normal import Normal
 from calibrant.forecasts.sampled import MonteCarlo
 from calibrant.forecasts.samples import Samples
 from calibrant.forecasts.targets import default_lengthscale, target_deviation, target_discrepancy, target_kernel
+from calibrant.forecasts.transform import pit
 
 __all__ = [
     "Distribution",
@@ -22,6 +23,7 @@ __all__ = [
     "Profile",
     "Samples",
     "default_lengthscale",
+    "pit",
     "target_deviation",
     "target_discrepancy",
     "target_kernel",

@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._convert import InputError, Raw
 from calibrant._typing import FloatArray
+from calibrant.forecasts.checks import as_levels
 from calibrant.forecasts.convolution import Profile, check_kernel
 from calibrant.forecasts.transport import transport_cost
 
@@ -42,6 +43,16 @@ class Distribution(ABC):
         return True
 
     @property
+    def has_cdf(self) -> bool:
+        """Whether there is a distribution function, and so quantiles: for laws on the line."""
+        return not self.event_shape
+
+    @property
+    def has_density(self) -> bool:
+        """Whether there is a density."""
+        return False
+
+    @property
     def dim(self) -> int:
         """Number of coordinates of a target."""
         return self.event_shape[0] if self.event_shape else 1
@@ -71,6 +82,63 @@ class Distribution(ABC):
     def cdf_below(self, y: FloatArray) -> FloatArray:
         """Return P(Z < y), which differs from `cdf` where a law has atoms."""
         return self.cdf(y)
+
+    def quantile(self, level: Any) -> FloatArray:
+        """Return the least y with P(Z <= y) >= level, for laws on the line.
+
+        Parameters
+        ----------
+        level : float or array-like of shape (q,)
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, q)
+        """
+        levels = as_levels(level)
+        if not self.has_cdf:
+            raise InputError(f"quantiles need laws on the line, but this is {self}.")
+        values = self._quantiles(np.atleast_1d(levels))
+        return values if levels.ndim else values[:, 0]
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles at these levels, of shape (n, q)."""
+        raise NotImplementedError
+
+    def log_density(self, y: FloatArray) -> FloatArray:  # noqa: ARG002 (the signature of those that have one)
+        """Return the logarithm of the density; row i at y[i], which on the line may hold one value or several."""
+        raise InputError(
+            f"a log density needs laws with a density (in MonteCarlo, an object with logpdf), but this is {self}. For "
+            "ensembles use CRPS."
+        )
+
+    @abstractmethod
+    def mean_distance(self, y: FloatArray) -> FloatArray:
+        """Return E |Z_i - y_i|, the mean Euclidean distance of row i from y[i], of shape (n,)."""
+
+    def mean_difference(self, other: "Distribution") -> FloatArray:
+        """Return E |Z_i - Z'_i| for independent Z_i from row i and Z'_i from row i of `other`, of shape (n,)."""
+        self._check_partner(other)
+        if other.n != self.n:
+            raise InputError(f"both distributions must have as many rows, but have {self.n} and {other.n}.")
+        if other.precedence > self.precedence:
+            return other.differences_from(self)
+        return self.differences_from(other)
+
+    def differences_from(self, other: "Distribution") -> FloatArray:
+        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        raise self._no_pair(other, "mean difference")
+
+    def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
+        """Return E |Z_i - Z'_i| for two independent draws from row i, of shape (n,).
+
+        Parameters
+        ----------
+        fair : bool, default=False
+            Whether the members of an ensemble are draws of an unknown law, whose spread is then estimated without
+            bias, rather than the law itself.
+        """
+        return self.mean_difference(self)
 
     def embed(self) -> FloatArray | None:
         """Return points, of shape (n, e), whose Euclidean distances are the 2-Wasserstein distances, if there are."""

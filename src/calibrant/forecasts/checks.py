@@ -75,6 +75,14 @@ def _as_column(raw: Raw) -> FloatArray:
     return numbers[:, 0]
 
 
+def as_levels(level: Any) -> FloatArray:
+    """Return levels strictly between 0 and 1 as an array of shape () or (q,)."""
+    levels = np.asarray(level, dtype=np.float64)
+    if levels.ndim > 1 or levels.size == 0 or not np.all((levels > 0) & (levels < 1)):
+        raise InputError(f"level must be one or several numbers between 0 and 1, but is {level!r:.60}.")
+    return levels
+
+
 def check_positive(name: str, values: FloatArray, smallest: float = SMALLEST) -> None:
     """Refuse scales and variances that are not positive."""
     bad = values < smallest

@@ -28,6 +28,7 @@ class Laplace(LocationScale):
     """
 
     family: ClassVar[Family] = "laplace"
+    spread: ClassVar[float] = 1.5
 
     def sd(self) -> FloatArray:
         """Return the standard deviations, of shape (n,)."""
@@ -43,6 +44,14 @@ class Laplace(LocationScale):
         z = self._standardise(y)
         tail = np.exp(-np.abs(z)) / 2
         return np.where(z < 0, tail, 1 - tail)
+
+    def standard_quantiles(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles of the Laplace law with mean 0 and scale 1."""
+        return np.sign(levels - 0.5) * -np.log(2 * np.minimum(levels, 1 - levels))
+
+    def standard_log_density(self, z: FloatArray) -> FloatArray:
+        """Return the logarithm of the density of the Laplace law with mean 0 and scale 1."""
+        return -np.abs(z) - np.log(2)
 
     def embed(self) -> FloatArray:
         """Return (mean, standard deviation)."""

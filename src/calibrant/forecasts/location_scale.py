@@ -1,5 +1,6 @@
 """What normal and Laplace predictive distributions have in common."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
@@ -10,6 +11,7 @@ from calibrant._typing import FloatArray
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_columns, check_positive
 from calibrant.forecasts.convolution import Profile, expected_kernel
+from calibrant.forecasts.mean_distance import mean_absolute
 
 Family = Literal["normal", "laplace"]
 
@@ -26,6 +28,8 @@ class LocationScale(Distribution):
     scale: FloatArray
 
     family: ClassVar[Family]
+    spread: ClassVar[float]
+    """Mean difference of two draws at scale 1."""
 
     def __init__(self, loc: Any, scale: Any) -> None:
         (loc, scale), source = as_columns(loc=loc, scale=scale)
@@ -36,6 +40,11 @@ class LocationScale(Distribution):
     def n(self) -> int:
         """Number of rows."""
         return len(self.loc)
+
+    @property
+    def has_density(self) -> bool:
+        """True."""
+        return True
 
     def take(self, rows: Any) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
@@ -48,8 +57,37 @@ class LocationScale(Distribution):
     def _standardise(self, y: FloatArray) -> FloatArray:
         """Return (y - loc) / scale, row by row."""
         y = np.asarray(y, dtype=np.float64)
-        column = (slice(None), *(None,) * (y.ndim - 1))
-        return (y - self.loc[column]) / self.scale[column]
+        return (y - _as_column(self.loc, y.ndim)) / _as_column(self.scale, y.ndim)
+
+    @np.errstate(all="ignore")  # Far in the tails the square may overflow, and the density is 0.
+    def log_density(self, y: FloatArray) -> FloatArray:
+        """Return the logarithm of the density; row i at y[i], which may hold one value or several."""
+        return self.standard_log_density(self._standardise(y)) - np.log(_as_column(self.scale, np.ndim(y)))
+
+    @abstractmethod
+    def standard_log_density(self, z: FloatArray) -> FloatArray:
+        """Return the logarithm of the density of the law with loc 0 and scale 1."""
+
+    def mean_distance(self, y: FloatArray) -> FloatArray:
+        """Return E |Z_i - y_i|, of shape (n,)."""
+        return mean_absolute(self.loc - y, *self._by_family([(self, self.scale)]))
+
+    def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
+        """Return E |Z_i - Z'_i| for two independent draws from row i, of shape (n,)."""
+        return self.spread * self.scale
+
+    def differences_from(self, other: Distribution) -> FloatArray:
+        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        if not isinstance(other, LocationScale):
+            raise self._no_pair(other, "mean difference")
+        return mean_absolute(self.loc - other.loc, *self._by_family([(self, self.scale), (other, other.scale)]))
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        return self.loc[:, None] + self.scale[:, None] * self.standard_quantiles(levels)
+
+    @abstractmethod
+    def standard_quantiles(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles of the law with loc 0 and scale 1."""
 
     def _expect(self, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:
         scales = self._by_family([(self, self.scale[:, None])])
@@ -83,3 +121,8 @@ class LocationScale(Distribution):
         """Return the scales of the normals and those of the Laplace laws."""
         normals = [scale for law, scale in laws if law.family == "normal"]
         return normals, [scale for law, scale in laws if law.family == "laplace"]
+
+
+def _as_column(values: FloatArray, ndim: int) -> FloatArray:
+    """Return the values of the rows in an array of so many axes, the others of length 1."""
+    return values.reshape(-1, *(1,) * (ndim - 1))

@@ -11,6 +11,7 @@ from calibrant._typing import FloatArray
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_mixture_weights, source_of
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.inversion import invert
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -61,6 +62,16 @@ class Mixture(Distribution):
         return all(part.is_exact for part in self.parts)
 
     @property
+    def has_cdf(self) -> bool:
+        """Whether all components have a distribution function."""
+        return all(part.has_cdf for part in self.parts)
+
+    @property
+    def has_density(self) -> bool:
+        """Whether all components have a density."""
+        return all(part.has_density for part in self.parts)
+
+    @property
     def components(self) -> tuple[Distribution, ...]:
         """The laws that are mixed."""
         return self.parts
@@ -103,6 +114,41 @@ class Mixture(Distribution):
     def cdf_below(self, y: FloatArray) -> FloatArray:
         """Return P(Z < y)."""
         return self._average([part.cdf_below(y) for part in self.parts])
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        values = np.stack([part.quantile(levels) for part in self.parts])
+        return invert(self, levels, values.min(axis=0), values.max(axis=0))
+
+    @np.errstate(all="ignore")  # A component of weight 0 has the logarithm -inf.
+    def log_density(self, y: FloatArray) -> FloatArray:
+        """Return the logarithm of the density; row i at y[i], which on the line may hold one value or several."""
+        if not self.has_density:
+            return super().log_density(y)
+        densities = np.stack([part.log_density(y) for part in self.parts])
+        densities += np.log(self.weights.T).reshape(-1, self.n, *(1,) * (densities.ndim - 2))
+        return np.logaddexp.reduce(densities, axis=0)
+
+    def mean_distance(self, y: FloatArray) -> FloatArray:
+        """Return E |Z_i - y_i|, of shape (n,)."""
+        return self._average([part.mean_distance(y) for part in self.parts])
+
+    def differences_from(self, other: Distribution) -> FloatArray:
+        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        partners = list(zip(other.components, other.component_weights.T, strict=True))
+        total = np.zeros(self.n)
+        for part, weight in zip(self.parts, self.weights.T, strict=True):
+            for partner, partner_weight in partners:
+                total += weight * partner_weight * part.mean_difference(partner)
+        return total
+
+    def mean_spread(self, *, fair: bool = False) -> FloatArray:
+        """Return E |Z_i - Z'_i| for two independent draws from row i, of shape (n,)."""
+        total = np.zeros(self.n)
+        for a, part in enumerate(self.parts):
+            total += self.weights[:, a] ** 2 * part.mean_spread(fair=fair)
+            for b in range(a):
+                total += 2 * self.weights[:, a] * self.weights[:, b] * part.mean_difference(self.parts[b])
+        return total
 
     def _average(self, values: Sequence[FloatArray]) -> FloatArray:
         """Average arrays whose first axis runs over rows, one array a component."""

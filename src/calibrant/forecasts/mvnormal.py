@@ -12,6 +12,7 @@ from calibrant._typing import FloatArray
 from calibrant.forecasts import checks
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.mean_distance import mean_norm
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -70,6 +71,11 @@ class MvNormal(Distribution):
         """Whether the coordinates are independent and `cov` holds their variances."""
         return self.cov.ndim == 2
 
+    @property
+    def has_density(self) -> bool:
+        """True."""
+        return True
+
     def take(self, rows: Any) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(loc=self.loc[rows], cov=self.cov[rows])
@@ -96,6 +102,28 @@ class MvNormal(Distribution):
     def factors(self) -> FloatArray:
         """Lower triangular roots of the covariances."""
         return _as_matrices(self.sd()) if self.is_diagonal else checks.cholesky(self.cov)
+
+    def log_density(self, y: FloatArray) -> FloatArray:
+        """Return the logarithm of the density; row i at y[i], of shape (n, d)."""
+        gaps = y - self.loc
+        if self.is_diagonal:
+            squares, log_sds = np.square(gaps) / self.cov, 0.5 * np.log(self.cov)
+        else:
+            squares = np.square(np.linalg.solve(self.factors, gaps[..., None])[..., 0])
+            log_sds = np.log(np.diagonal(self.factors, axis1=1, axis2=2))
+        return -(0.5 * squares + log_sds + 0.5 * np.log(2 * np.pi)).sum(axis=1)
+
+    def mean_distance(self, y: FloatArray) -> FloatArray:
+        """Return E |Z_i - y_i|, of shape (n,)."""
+        return _mean_norm(self.cov, self.loc - y)
+
+    def differences_from(self, other: Distribution) -> FloatArray:
+        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        if not isinstance(other, MvNormal):
+            raise self._no_pair(other, "mean difference")
+        if self.is_diagonal and other.is_diagonal:
+            return _mean_norm(self.cov + other.cov, self.loc - other.loc)
+        return _mean_norm(_as_matrices(self.cov) + _as_matrices(other.cov), self.loc - other.loc)
 
     def distances_to(self, other: Distribution) -> FloatArray:
         """Return the 2-Wasserstein distances to a partner that does not take precedence."""
@@ -141,6 +169,14 @@ def _as_covariances(raw: Raw, n: int, d: int) -> FloatArray:
         return np.array(np.broadcast_to(checks.check_covariances(cov), (n, d, d)))
     checks.check_positive("cov", cov, smallest=checks.SMALLEST**2)
     return np.array(np.broadcast_to(cov, (n, d)))
+
+
+def _mean_norm(cov: FloatArray, offsets: FloatArray) -> FloatArray:
+    """Return the mean length of normal vectors with these covariances, (n, d, d) or (n, d), and means."""
+    if cov.ndim == 2:
+        return mean_norm(cov, np.square(offsets))
+    variances, axes = np.linalg.eigh(cov)
+    return mean_norm(np.maximum(variances, 0.0), np.square((offsets[:, None] @ axes)[:, 0]))
 
 
 def _as_matrices(cov: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Normal predictive distributions."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,6 +31,7 @@ class Normal(LocationScale):
     """
 
     family: ClassVar[Family] = "normal"
+    spread: ClassVar[float] = 2 / math.sqrt(math.pi)
 
     def sd(self) -> FloatArray:
         """Return the standard deviations, of shape (n,)."""
@@ -44,6 +46,16 @@ class Normal(LocationScale):
         from scipy.special import ndtr
 
         return ndtr(self._standardise(y))
+
+    def standard_quantiles(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles of the standard normal law."""
+        from scipy.special import ndtri
+
+        return ndtri(levels)
+
+    def standard_log_density(self, z: FloatArray) -> FloatArray:
+        """Return the logarithm of the standard normal density."""
+        return -0.5 * (z * z + np.log(2 * np.pi))
 
     def embed(self) -> FloatArray:
         """Return (mean, standard deviation)."""

@@ -11,6 +11,7 @@ from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import LARGEST, fail_at
 from calibrant.forecasts.convolution import Profile, kernel_value
+from calibrant.forecasts.mean_distance import mean_gap_between
 from calibrant.forecasts.samples import Drawn, distances
 
 STREAM = 0x466F7265
@@ -114,6 +115,35 @@ class MonteCarlo(Drawn):
         """Return P(Z < y), which differs from `cdf` for discrete laws."""
         return self.cdf(np.nextafter(y, -np.inf))
 
+    @property
+    def has_cdf(self) -> bool:
+        """Whether the laws are on the line and `dist` has `cdf`."""
+        return not self.event_shape and hasattr(self.dist, "cdf")
+
+    @property
+    def has_density(self) -> bool:
+        """Whether the laws are on the line and `dist` has `logpdf`."""
+        return not self.event_shape and hasattr(self.dist, "logpdf")
+
+    def log_density(self, y: FloatArray) -> FloatArray:
+        """Return the logarithm of the density by `dist.logpdf`; row i at y[i], which may hold one value or several."""
+        if not self.has_density:
+            return super().log_density(y)
+        y = np.asarray(y, dtype=np.float64)
+        return self._by_row(self.dist.logpdf, y.reshape(self.n, -1)).reshape(y.shape)
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        if not hasattr(self.dist, "ppf"):
+            return super()._quantiles(levels)
+        return self._by_row(self.dist.ppf, np.broadcast_to(levels, (self.n, len(levels))))
+
+    def differences_from(self, other: Distribution) -> FloatArray:
+        """Return E |Z_i - Z'_i| for a partner that does not take precedence: without bias, from independent draws."""
+        if not isinstance(other, MonteCarlo):
+            return super().differences_from(other)
+        (first, second), (third, fourth) = (np.split(law.draws, 2, axis=1) for law in (self, other))
+        return (_mean_distances(first, fourth) + _mean_distances(second, third)) / 2
+
     def quantiles(self) -> FloatArray:
         """Return the middles of n_draws equally likely parts by `dist.ppf`, or else the sorted draws."""
         if not hasattr(self.dist, "ppf"):
@@ -155,6 +185,14 @@ class MonteCarlo(Drawn):
         copy[order] = np.arange(self.n) - np.searchsorted(ascending, ascending)
         for c in range(copy.max() + 1):
             yield copy == c, self.rows[copy == c]
+
+
+def _mean_distances(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the mean distance of all pairs of draws, row by row."""
+    if left.ndim == 2:
+        return mean_gap_between(left, right)
+    norms = [np.sqrt(np.square(left - right[:, [s]]).sum(axis=-1)).mean(axis=1) for s in range(right.shape[1])]
+    return np.mean(norms, axis=0)
 
 
 def _count_rows(dist: Any) -> int:

@@ -5,15 +5,34 @@ import math
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import ECE, ChanceECE, DebiasedECE
+from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
+from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
+from calibrant.metrics.cumulative import ECCE
+from calibrant.metrics.decomposition import segment_decomposition
+from calibrant.metrics.dirichlet import DirichletECE
+from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
+from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth, Sharpness
+from calibrant.metrics.forecast_scores import CRPS, IntervalScore, LogScore, PinballLoss
+from calibrant.metrics.kde import KdeECE
 from calibrant.metrics.kernel import KCE, SKCE, Affordable
 from calibrant.metrics.lift import Classwise, PerPredictedClass, TopLabel
+from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.metrics.mmce import MMCE
+from calibrant.metrics.murphy import Reliability, Resolution, decompose
 from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError
 from calibrant.metrics.simplex import SimplexECE
+from calibrant.metrics.smooth import SmoothECE
+from calibrant.metrics.smoothers import IsotonicCurve, Loess
+from calibrant.metrics.sweep import SweepECE
 
 __all__ = [
+    "CRPS",
+    "ECCE",
     "ECE",
+    "ENCE",
+    "FORECAST_METRICS",
+    "ICI",
     "KCE",
     "METRICS",
     "MMCE",
@@ -25,13 +44,38 @@ __all__ = [
     "Brier",
     "ChanceECE",
     "Classwise",
+    "CoxIntercept",
+    "CoxSlope",
     "DebiasedECE",
+    "DirichletECE",
+    "Discrimination",
+    "GapQuantile",
+    "InTheLarge",
+    "IntervalCoverage",
+    "IntervalScore",
+    "IntervalWidth",
+    "IsotonicCurve",
+    "KdeECE",
+    "Loess",
+    "LogScore",
     "Metric",
+    "Miscalibration",
+    "ObservedExpectedRatio",
     "PerPredictedClass",
+    "PinballLoss",
+    "QuantileCalibration",
+    "Refinement",
+    "Reliability",
+    "Resolution",
     "Score",
+    "Sharpness",
     "SimplexECE",
+    "SmoothECE",
     "SquaredError",
+    "SweepECE",
     "TopLabel",
+    "decompose",
+    "segment_decomposition",
 ]
 
 METRICS: dict[str, Metric] = {
@@ -49,9 +93,50 @@ METRICS: dict[str, Metric] = {
     "ece-chance": ChanceECE(),
     "ece-simplex": SimplexECE(EqualWidth(10)),
     "ece-simplex-median": SimplexECE(MedianVariance(10)),
+    "ece-sweep": SweepECE(),
+    "smooth-ece": SmoothECE(),
+    "ecce": ECCE(),
+    "ecce-range": ECCE("range"),
+    "miscalibration": Miscalibration(),
+    "discrimination": Discrimination(),
+    "refinement": Refinement(),
+    "miscalibration-log": Miscalibration("log"),
+    "discrimination-log": Discrimination("log"),
+    "reliability": Reliability(),
+    "resolution": Resolution(),
+    "ici": ICI(),
+    "e50": GapQuantile(0.5),
+    "e90": GapQuantile(0.9),
+    "emax": GapQuantile(1),
+    "cox-slope": CoxSlope(),
+    "cox-intercept": CoxIntercept(),
+    "in-the-large": InTheLarge(),
+    "oe-ratio": ObservedExpectedRatio(),
+    "kde-ece": KdeECE(),
+    "kde-ece-classwise": PerPredictedClass(KdeECE()),
+    "kde-ece-multiclass": Classwise(KdeECE()),
+    "dirichlet-ece": DirichletECE(),
     "skce": SKCE(blocksize=Affordable()),
     "kce": KCE(blocksize=Affordable()),
     "mmce": MMCE(),
     "ucme": UCME(),
 }
 """Every metric by its name on the command line and in reports."""
+
+FORECAST_METRICS: dict[str, Metric] = {
+    "crps": CRPS(),
+    "log-score": LogScore(),
+    "pinball": PinballLoss(),
+    "interval-score": IntervalScore(),
+    "mace": QuantileCalibration(),
+    "rmsce": QuantileCalibration(norm=2),
+    "mace-interval": QuantileCalibration(form="interval"),
+    "ence": ENCE(),
+    "interval-coverage": IntervalCoverage(),
+    "interval-width": IntervalWidth(),
+    "sharpness": Sharpness(),
+    "skce": METRICS["skce"],
+    "kce": METRICS["kce"],
+    "ucme": METRICS["ucme"],
+}
+"""Every metric of predictive distributions by its name on the command line; those in both tables take either."""

@@ -30,10 +30,10 @@ class Metric(ABC):
     weights : {"frequency", "pairs"}
         "frequency": an integer weight equals as many copies of the row. "pairs": a pair of different rows weighs
         the product of their weights, and a row is never paired with its own copies.
-    measures : {"calibration", "accuracy", "both", "chance"}
+    measures : {"calibration", "accuracy", "both", "chance", "sharpness"}
         What moves it.
-    forecasts : bool
-        Whether it is also computed from predictive distributions, `Forecasts`.
+    predictions, forecasts : bool
+        Whether it is computed from class `Predictions`, and from predictive distributions, `Forecasts`.
     least_rows : int
         Number of rows that it needs at least.
     """
@@ -42,7 +42,8 @@ class Metric(ABC):
     accepts: ClassVar[Literal["any", "binary"]] = "any"
     better: ClassVar[Literal["lower", "higher", "none"]] = "lower"
     weights: ClassVar[Literal["frequency", "pairs"]] = "frequency"
-    measures: ClassVar[Literal["calibration", "accuracy", "both", "chance"]]
+    measures: ClassVar[Literal["calibration", "accuracy", "both", "chance", "sharpness"]]
+    predictions: ClassVar[bool] = True
     forecasts: ClassVar[bool] = False
     least_rows: ClassVar[int] = 1
 
@@ -79,8 +80,15 @@ class Metric(ABC):
         value = self(data)
         return Estimate(name=repr(self), value=value, details=self.details(data))
 
+    def suits(self, data: object) -> bool:
+        """Tell whether the metric can be computed from this data."""
+        return isinstance(data, self._kinds())
+
+    def _kinds(self) -> tuple[type, ...]:
+        accepted = {Predictions: self.predictions, Forecasts: self.forecasts}
+        return tuple(kind for kind, is_accepted in accepted.items() if is_accepted)
+
     def _check(self, data: object) -> None:
-        if isinstance(data, Predictions) or (self.forecasts and isinstance(data, Forecasts)):
-            return
-        kinds = "Predictions or Forecasts" if self.forecasts else "Predictions"
-        raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {type(data).__name__}.")
+        if not isinstance(data, self._kinds()):
+            kinds = " or ".join(kind.__name__ for kind in self._kinds())
+            raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {type(data).__name__}.")

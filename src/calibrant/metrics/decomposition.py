@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._checks import check_length
 from calibrant._convert import InputError, convert, is_missing
 from calibrant._typing import FloatArray, IntArray
-from calibrant.metrics import SquaredError
+from calibrant.metrics.scores import SquaredError
 from calibrant.predictions import Predictions
 from calibrant.results import SegmentDecomposition, SquaredErrorParts
 

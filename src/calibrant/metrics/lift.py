@@ -9,6 +9,7 @@ import numpy as np
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
+from calibrant.results import Estimate
 
 
 class Lift(Metric):
@@ -17,8 +18,8 @@ class Lift(Metric):
     metric: Metric
 
     def __post_init__(self) -> None:
-        if not isinstance(self.metric, Metric):
-            raise TypeError(f"metric must be a Metric such as ECE(), but is {self.metric!r}.")
+        if not isinstance(self.metric, Metric) or not self.metric.predictions:
+            raise TypeError(f"metric must be a Metric of class predictions such as ECE(), but is {self.metric!r}.")
         for name in ("family", "better", "weights", "measures"):
             object.__setattr__(self, name, getattr(self.metric, name))
 
@@ -88,6 +89,12 @@ class Classwise(Lift):
         values = [self.metric(view) for view in _one_vs_rest(predictions)]
         return {"classes": dict(zip(predictions.classes, values, strict=True))}
 
+    def estimate(self, data: Any) -> Estimate:
+        """Return the value with its details, of which it is the mean: nothing is computed twice."""
+        self._check(data)
+        details = self.details(data)
+        return Estimate(name=repr(self), value=float(np.mean([*details["classes"].values()])), details=details)
+
     @staticmethod
     def _mean(parts: list[Evaluator]) -> Evaluator:
         return lambda columns: sum((part(columns) for part in parts), start=np.zeros(1)) / len(parts)
@@ -147,8 +154,19 @@ class PerPredictedClass(Lift):
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the value of every class that is predicted at all."""
+        return {"classes": {predictions.classes[c]: value for c, _, value in self._values(predictions)}}
+
+    def estimate(self, data: Any) -> Estimate:
+        """Return the value with its details, of which it is the weighted mean: nothing is computed twice."""
+        self._check(data)
+        found = self._values(data)
+        value = float(sum(mass * value for _, mass, value in found) / data.weights.sum())
+        return Estimate(name=repr(self), value=value, details={"classes": {data.classes[c]: v for c, _, v in found}})
+
+    def _values(self, predictions: Predictions) -> list[tuple[int, float, float]]:
+        """Return index, weight and value of every class that is predicted at all."""
         groups = _by_prediction(predictions)
-        return {"classes": {predictions.classes[c]: self.metric(view) for _, c, view in groups if view.weights.any()}}
+        return [(c, float(view.weights.sum()), self.metric(view)) for _, c, view in groups if view.weights.any()]
 
 
 def _one_vs_rest(predictions: Predictions) -> list[Predictions]:

@@ -27,16 +27,20 @@ class Score(Metric):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B weighted means."""
-        rows = self.per_row(predictions)
-        infinite = np.isinf(rows)
-        finite = np.where(infinite, 0.0, rows)
+        return weighted_means(self.per_row(predictions))
 
-        def evaluate(weights: Any) -> FloatArray:
-            means = finite @ weights / weights.sum(axis=0)
-            # An infinite row counts only where it has weight: 0 times infinity would be NaN.
-            return np.where(infinite @ weights > 0, np.inf, means) if infinite.any() else means
 
-        return evaluate
+def weighted_means(rows: FloatArray) -> Evaluator:
+    """Return the map from weights, (n, B), to the weighted means of these scores, some of which may be infinite."""
+    infinite = np.isinf(rows)
+    finite = np.where(infinite, 0.0, rows)
+
+    def evaluate(weights: Any) -> FloatArray:
+        means = finite @ weights / weights.sum(axis=0)
+        # An infinite row counts only where it has weight: 0 times infinity would be NaN.
+        return np.where(infinite @ weights > 0, np.inf, means) if infinite.any() else means
+
+    return evaluate
 
 
 @dataclass(frozen=True)

@@ -56,15 +56,66 @@ GLOSSARY: dict[str, Entry] = {
     "ece-simplex-median": Entry(
         "ECE, all classes, adaptive", "lower", "As ECE for whole probability vectors, in cells of at least ten rows."
     ),
-    "kde-ece": Entry("KDE-ECE", "lower", "As ECE, with a smooth density estimate in place of bins."),
+    "kde-ece": Entry(
+        "KDE-ECE", "lower", "As ECE, with the frequency among rows of similar prediction in place of bins."
+    ),
     "kde-ece-classwise": Entry(
         "KDE-ECE, class-wise", "lower", "The KDE-ECE within the rows predicted as each class, weighted by their share."
     ),
     "kde-ece-multiclass": Entry(
         "KDE-ECE, multi-class", "lower", "The KDE-ECE of every class against the rest, averaged over classes."
     ),
+    "dirichlet-ece": Entry(
+        "Dirichlet ECE",
+        "lower",
+        "The KDE-ECE of whole probability vectors, summed over classes; mostly chance with many classes.",
+    ),
     "smooth-ece": Entry(
         "Smooth ECE", "lower", "As ECE, with a kernel smoother whose width fits the size of the error."
+    ),
+    "ece-sweep": Entry(
+        "ECE, sweep", "lower", "As ECE, equal mass, with as many bins as leave the frequencies in ascending order."
+    ),
+    "ecce": Entry(
+        "ECCE", "lower", "The furthest that the running sum of outcomes minus predictions goes from 0; needs no bins."
+    ),
+    "ecce-range": Entry(
+        "ECCE, range", "lower", "The largest net error of the predictions in any interval of them; needs no bins."
+    ),
+    "miscalibration": Entry(
+        "Miscalibration", "lower", "What isotonic recalibration would take off the squared error (CORP)."
+    ),
+    "discrimination": Entry(
+        "Discrimination", "higher", "What the order of the predictions takes off the squared error (CORP)."
+    ),
+    "refinement": Entry("Refinement loss", "lower", "The squared error that isotonic recalibration would leave."),
+    "miscalibration-log": Entry(
+        "Miscalibration, log", "lower", "What isotonic recalibration would take off the log loss (CORP)."
+    ),
+    "discrimination-log": Entry(
+        "Discrimination, log", "higher", "What the order of the predictions takes off the log loss (CORP)."
+    ),
+    "reliability": Entry(
+        "Reliability", "lower", "Murphy's calibration loss: the squared gap of prediction and frequency over bins."
+    ),
+    "resolution": Entry("Resolution", "higher", "The variance of the frequencies over bins (Murphy)."),
+    "ici": Entry("ICI", "lower", "Integrated calibration index: the mean distance from a smooth calibration curve."),
+    "e50": Entry("E50", "lower", "The median distance from a smooth calibration curve."),
+    "e90": Entry("E90", "lower", "The distance from a smooth calibration curve that 90 % of the rows do not exceed."),
+    "emax": Entry("Emax", "lower", "The largest distance of a prediction from a smooth calibration curve."),
+    "cox-slope": Entry(
+        "Calibration slope", "none", "Slope of recalibrated log-odds: 1 is right, below 1 is over-confident."
+    ),
+    "cox-intercept": Entry(
+        "Calibration intercept", "none", "Intercept of recalibrated log-odds, fitted with the slope: 0 is right."
+    ),
+    "in-the-large": Entry(
+        "Calibration in the large",
+        "none",
+        "Shift of log-odds that makes the mean right: 0 is right, positive if too low.",
+    ),
+    "oe-ratio": Entry(
+        "O/E ratio", "none", "Observed over expected events: 1 is right, above 1 the predictions are too low."
     ),
     "skce": Entry(
         "SKCE", "lower", "Squared kernel calibration error over all classes at once; chance may take it below 0."

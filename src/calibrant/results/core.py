@@ -9,24 +9,9 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Estimate:
-    """Value of a metric.
-
-    Attributes
-    ----------
-    name : str
-        The metric with its settings.
-    value : float
-    details : mapping
-        What else the metric has to say, such as the number of bins that hold data.
-    """
-
-    name: str
-    value: float
-    details: Mapping[str, Any] = field(default_factory=dict)
+from calibrant.results.advice import LearningCurve, Recommendation
+from calibrant.results.curves import ClasswiseCurves, ReliabilityCurve
+from calibrant.results.estimate import Estimate
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,40 +43,6 @@ class TestResult:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReliabilityCurve:
-    """Observed frequency against predicted probability.
-
-    Attributes
-    ----------
-    predicted, observed : ndarray of shape (m,)
-        Mean prediction and frequency of the event at each point of the curve.
-    low, high : ndarray of shape (m,)
-        Confidence limits of the frequency.
-    lower, upper : ndarray of shape (m,)
-        Ends of the interval of predictions that each point summarises.
-    count : ndarray of shape (m,)
-        Number of rows behind each point.
-    weight : ndarray of shape (m,)
-        Sum of their weights.
-    level : float
-        Confidence level of the limits.
-    kind : str
-        How the curve was made.
-    """
-
-    predicted: FloatArray
-    observed: FloatArray
-    low: FloatArray
-    high: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    count: FloatArray
-    weight: FloatArray
-    level: float
-    kind: str
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Verdict:
     """What a person reads first.
 
@@ -103,7 +54,7 @@ class Verdict:
     explanation : str
         The numbers behind it, in words.
     error : float
-        The calibration error.
+        The calibration error, KDE-ECE.
     expected : float
         Its mean if the model were perfectly calibrated.
     detectable : float
@@ -212,7 +163,8 @@ def to_frame(result: Any, *, backend: str | None = None) -> Any:
     Parameters
     ----------
     result : result, sequence of results, or mapping of names to results
-        A curve gives a row a point; a sequence or mapping gives a row a result, with its scalar fields.
+        A curve gives a row a point, and the curves of all classes are one long frame; a recommendation gives a row a
+        candidate; a sequence or mapping gives a row a result, with its scalar fields.
     backend : {"polars", "pandas", "pyarrow"}, optional
         The first of these that is installed, if not given.
 
@@ -230,8 +182,11 @@ def to_frame(result: Any, *, backend: str | None = None) -> Any:
 
 def _columns(result: Any) -> dict[str, list[Any]]:
     if isinstance(result, ReliabilityCurve):
-        arrays = {f.name: getattr(result, f.name) for f in fields(result)}
-        return {name: array.tolist() for name, array in arrays.items() if isinstance(array, np.ndarray)}
+        return _points(result)
+    if isinstance(result, ClasswiseCurves):
+        return _long(result)
+    if isinstance(result, (LearningCurve, Recommendation)):
+        return _columns(result.points if isinstance(result, LearningCurve) else result.candidates)
     if isinstance(result, Mapping):
         rows = [{"key": str(key)} | _scalars(value) for key, value in result.items()]
     elif isinstance(result, Sequence):
@@ -240,6 +195,17 @@ def _columns(result: Any) -> dict[str, list[Any]]:
         rows = [_scalars(result)]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _long(result: ClasswiseCurves) -> dict[str, list[Any]]:
+    tables = [_points(curve) for curve in result.curves]
+    classes = [name for name, table in zip(result.names, tables, strict=True) for _ in table["predicted"]]
+    return {"class": classes} | {key: [value for table in tables for value in table[key]] for key in tables[0]}
+
+
+def _points(curve: ReliabilityCurve) -> dict[str, list[Any]]:
+    arrays = {f.name: getattr(curve, f.name) for f in fields(curve)}
+    return {name: array.tolist() for name, array in arrays.items() if isinstance(array, np.ndarray)}
 
 
 def _scalars(result: Any) -> dict[str, Any]:

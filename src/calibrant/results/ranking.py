@@ -80,6 +80,62 @@ class ConvexHull:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class CalibrationMap:
+    """A non-decreasing map from scores to probabilities: constant on segments, and halfway between two of them.
+
+    Attributes
+    ----------
+    name : str
+        How the probabilities were estimated.
+    lower, upper : ndarray of shape (s,)
+        Lowest and highest score of each segment, ascending.
+    probability : ndarray of shape (s,)
+        Of the positive class.
+    count : ndarray of shape (s,)
+        Number of rows behind each segment.
+    positives, negatives : ndarray of shape (s,)
+        Their weight, by class.
+    """
+
+    name: str
+    lower: FloatArray
+    upper: FloatArray
+    probability: FloatArray
+    count: IntArray
+    positives: FloatArray
+    negatives: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TreeDiagram:
+    """A probability tree, ready to be drawn.
+
+    Attributes
+    ----------
+    questions : tuple of length n_nodes
+        What is asked at each node; empty at leaves. Node 0 is the root.
+    left, right : ndarray of shape (n_nodes,)
+        The node that the answers yes and no lead to; -1 at leaves.
+    leaf : ndarray of shape (n_nodes,)
+        Number of each leaf, from left to right; -1 at other nodes.
+    classes : tuple of length K
+    counts, probs : ndarray of shape (n_leaves, K)
+        Weight of the training rows of each class, and its probability.
+    decisions : tuple of length n_leaves
+        The class that is predicted.
+    """
+
+    questions: tuple[str, ...]
+    left: IntArray
+    right: IntArray
+    leaf: IntArray
+    classes: tuple[str, ...]
+    counts: FloatArray
+    probs: FloatArray
+    decisions: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SquaredErrorParts:
     """A squared error and the parts that sum to it.
 

@@ -1,6 +1,15 @@
 """ROC curves of rankers, their convex hulls, and the probabilities that follow from them."""
 
 from calibrant.roc.curve import auc, convex_hull, hull_probabilities, roc_curve, segment_probabilities
+from calibrant.roc.maps import calibration_map
 from calibrant.roc.merging import merging_steps
 
-__all__ = ["auc", "convex_hull", "hull_probabilities", "merging_steps", "roc_curve", "segment_probabilities"]
+__all__ = [
+    "auc",
+    "calibration_map",
+    "convex_hull",
+    "hull_probabilities",
+    "merging_steps",
+    "roc_curve",
+    "segment_probabilities",
+]

@@ -47,7 +47,7 @@ def draw_tree(tree: Any, feature_names: Sequence[str] | None = None, *, digits: 
     └─ no: leaf 1, ham 0 (0.000), spam 2 (1.000): spam
     """
     check_is_fitted(tree)
-    names = _feature_names(tree, feature_names)
+    names = feature_names_of(tree, feature_names)
     numbers = leaf_numbers(tree.tree_)
     splits = tree.tree_.tree_
     decisions = tree.classes_[tree.leaf_decisions_]
@@ -76,7 +76,8 @@ def _walk(tree: Any) -> Iterator[tuple[int, str, str]]:
             stack.append((left[node], below, "├─ yes: ", below + "│  "))
 
 
-def _feature_names(tree: Any, names: Sequence[str] | None) -> list[str]:
+def feature_names_of(tree: Any, names: Sequence[str] | None) -> list[str]:
+    """Return the names given, or those seen in fitting, or numbered ones."""
     if names is None:
         return [str(name) for name in getattr(tree, "feature_names_in_", _numbered(tree.n_features_in_))]
     if len(names) != tree.n_features_in_:

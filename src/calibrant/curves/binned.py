@@ -1,15 +1,16 @@
-"""Reliability curves: how often the event happens, against how often it was predicted."""
+"""Reliability curves over bins."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.binning import Binning, Cells, EqualWidth
+from calibrant.curves.bands import check_level, wilson
+from calibrant.curves.view import binary_view, outcome_histogram
 from calibrant.predictions import Predictions
-from calibrant.results import ReliabilityCurve
+from calibrant.results import Estimate, ReliabilityCurve
 
 
 def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
@@ -39,7 +40,7 @@ def reliability_curve(
     Returns
     -------
     ReliabilityCurve
-        One point for each bin that holds weight.
+        One point for each bin that holds weight. Its error is the weighted mean of :math:`|\bar p - \bar y|`, the ECE.
 
     Notes
     -----
@@ -57,11 +58,8 @@ def reliability_curve(
     >>> curve.predicted.round(2).tolist(), curve.observed.tolist()
     ([0.3, 0.9], [0.5, 1.0])
     """
-    from scipy.special import ndtri
-
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
-    view = predictions if predictions.n_classes == 2 else predictions.top_label()
+    check_level(level)
+    view, name = binary_view(predictions)
     cut = (bins or EqualWidth()).cut(view.positive, view.weights)
     weights = view.weights[:, None]
     ones = np.ones(view.n_samples)
@@ -72,7 +70,8 @@ def reliability_curve(
     trials = (bin_totals(cut, ones)(relative) ** 2)[used, 0] / bin_totals(cut, ones)(relative**2)[used, 0]
     predicted = bin_totals(cut, view.positive)(weights)[used, 0] / mass
     observed = bin_totals(cut, view.labels.astype(float))(weights)[used, 0] / mass
-    low, high = _wilson(observed, trials, float(ndtri((1 + level) / 2)))
+    low, high = wilson(observed, trials, level)
+    error = float(mass / weights.max() @ np.abs(predicted - observed) / relative.sum())
     return ReliabilityCurve(
         predicted=predicted,
         observed=observed,
@@ -84,12 +83,7 @@ def reliability_curve(
         weight=mass,
         level=level,
         kind=repr(bins or EqualWidth()),
+        view=name,
+        error=Estimate(name="ECE", value=error),
+        histogram=outcome_histogram(view),
     )
-
-
-def _wilson(frequency: FloatArray, trials: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
-    centre = (frequency + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    half = z * np.sqrt(frequency * (1 - frequency) / trials + (z / (2 * trials)) ** 2) / (1 + z**2 / trials)
-    # At frequency 0 the limit is 0 exactly, whatever rounding says; likewise at 1.
-    low = np.where(frequency <= 0, 0.0, np.maximum(centre - half, 0.0))
-    return low, np.where(frequency >= 1, 1.0, np.minimum(centre + half, 1.0))

@@ -1,0 +1,68 @@
+r"""The kernels of one variable that sums are made of, with what the fast summation needs to know of each.
+
+All are 1 at distance 0, so that a sum of weights times kernel counts neighbours. u is the distance in bandwidths.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# The numbers by which compiled code tells the kernels apart.
+GAUSSIAN, TRIWEIGHT, EPANECHNIKOV = range(3)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A symmetric function of the distance in bandwidths.
+
+    Parameters
+    ----------
+    code : int
+        The number by which compiled code knows it.
+    profile : callable
+        The function itself; of a compact kernel the polynomial alone, valid for |u| <= 1.
+    terms : int
+        Chebyshev polynomials that describe it between two boxes half a bandwidth wide; even.
+    reach : float
+        The kernel is zero, or negligible, beyond this many bandwidths.
+    degree : int
+        Degree of the polynomial of a compact kernel; 0 if the kernel is not compact.
+    """
+
+    code: int
+    profile: Callable[[Floats], Floats]
+    terms: int
+    reach: float
+    degree: int = 0
+
+    def at(self, u: Floats) -> Floats:
+        """Return the kernel at any distance."""
+        return self.profile(np.minimum(np.abs(u), 1.0) if self.is_compact else u)
+
+    @property
+    def is_compact(self) -> bool:
+        """Return whether the kernel is exactly zero beyond its reach."""
+        return self.degree > 0
+
+
+def _gaussian(u: Floats) -> Floats:
+    return np.exp(-0.5 * u * u)
+
+
+def _triweight(u: Floats) -> Floats:
+    return (1 - u * u) ** 3
+
+
+def _epanechnikov(u: Floats) -> Floats:
+    return 1 - u * u
+
+
+KERNELS: dict[str, Kernel] = {
+    "gaussian": Kernel(GAUSSIAN, _gaussian, terms=14, reach=9.0),
+    "triweight": Kernel(TRIWEIGHT, _triweight, terms=8, reach=1.0, degree=6),
+    "epanechnikov": Kernel(EPANECHNIKOV, _epanechnikov, terms=4, reach=1.0, degree=2),
+}

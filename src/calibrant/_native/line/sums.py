@@ -1,0 +1,158 @@
+r"""Kernel sums in one dimension: :math:`\sum_j q_j K_h(x_i, c_j)` for all x_i, in O(n log n).
+
+With reflection :math:`K_h(a, b) = k(\frac{a-b}{h}) + k(\frac{a+b}{h}) + k(\frac{a-(2-b)}{h})`: the samples, one mirror
+image of all of them at 0, and one at 1. Images of the images are not added: they are at least one unit away, and at a
+bandwidth that reaches so far the regression is flat anyway.
+
+Importing this module imports numba: import it inside the function that needs it.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._native.lanes import LANES
+from calibrant._native.line.boxes import Boxes, Line, count_boxes, fill_boxes, first_from, first_row, rows_in_same
+from calibrant._native.line.evaluate import BY_BOXES, BY_OTHER_BOXES, DIRECTLY, Plan, Scratch, Sources, Tile, evaluate
+from calibrant._native.line.expansion import collect, translations
+from calibrant._native.line.kernels import KERNELS, Kernel
+from calibrant._native.line.strips import Fill, for_ranges, for_tiles
+from calibrant._native.line.window import edge_polynomials
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Fewer pairs than this between a target box and its reach are summed one by one: translating costs as much.
+_FEW_PAIRS = 2500
+# A box with so few sources may leave a row with next to no neighbours, where subtracting the row itself would cancel.
+_FEW_SOURCES = 4
+# So many targets at most are compared with all sources in reach for that reason.
+_FEW_TARGETS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSums:
+    """Sums over the rows of a line with one kernel and bandwidth, for any charges.
+
+    Parameters
+    ----------
+    line : Line
+        The positions of the rows.
+    bandwidth : float
+        Above 0.
+    kernel : {"gaussian", "triweight", "epanechnikov"}
+        See `kernels`.
+    reflect : bool
+        Whether the mirror images of the rows at 0 and at 1 count as well.
+    """
+
+    line: Line
+    bandwidth: float
+    kernel: str = "gaussian"
+    reflect: bool = True
+
+    def leave_one_out(self, charges: Floats, *, n_threads: int | None = None) -> Floats:
+        """Return, for every row, the sums over all other rows; a row's own images are left out too.
+
+        Parameters
+        ----------
+        charges : array of shape (n, m)
+            One row for each position, in the order in which the line was given.
+        n_threads : int, optional
+            All processors unless given. The result does not depend on it.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
+        return for_tiles(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
+
+    def fill_rows(self) -> Fill:
+        """Return what makes the leave-one-out sums of some columns."""
+        return self._fill(self._plan(self.line, leave_out=True))
+
+    def at(self, points: Floats, charges: Floats, *, n_threads: int | None = None) -> Floats:
+        """Return the sums over all rows, at points (g,) in [0, 1]: an array of shape (g, m)."""
+        targets = Line.of(points)
+        fill = self._fill(self._plan(targets, leave_out=False))
+        return for_tiles(fill, charges, self.line.order, targets.order, n_threads)
+
+    def peak(self, points: Floats) -> Floats:
+        """Return the kernel at distance 0 from the points: 1."""
+        return np.ones(len(points))
+
+    @cached_property
+    def _sources(self) -> Sources:
+        kernel = self._kernel
+        boxes = fill_boxes(self.line.x, count_boxes(self.bandwidth))
+        width = 1 / (boxes.n_boxes * self.bandwidth)
+        # Two boxes are at most a bandwidth wide: a compact kernel is one polynomial on neighbours.
+        reach = 1 if kernel.is_compact else min(math.ceil(kernel.reach / width), 2 * boxes.n_boxes)
+        return Sources(
+            n=len(self.line),
+            x=np.append(self.line.x, np.zeros(LANES)),
+            boxes=boxes,
+            reflect=self.reflect,
+            code=kernel.code,
+            per_bandwidth=1 / self.bandwidth,
+            terms=kernel.terms,
+            degree=kernel.degree,
+            reach=reach,
+            translations=translations(kernel, width, reach).ravel(),
+            edge=edge_polynomials(kernel),
+        )
+
+    @property
+    def _kernel(self) -> Kernel:
+        return KERNELS[self.kernel]
+
+    def _plan(self, targets: Line, *, leave_out: bool) -> Plan:
+        sources = self._sources
+        boxes = sources.boxes if leave_out else fill_boxes(targets.x, sources.boxes.n_boxes)
+        whole = self._within(boxes.ids, sources.reach)
+        whole_rows = first_row(sources.boxes, whole)
+        rows = whole_rows
+        if self._kernel.is_compact:
+            rows = first_row(sources.boxes, self._within(boxes.ids, math.ceil(self.bandwidth * boxes.n_boxes)))
+        way = self._ways(boxes, rows[:, 1] - rows[:, 0], leave_out=leave_out)
+        own = self._own(targets.x) if leave_out else np.empty(0)
+        return Plan(targets.x, boxes, leave_out, own, whole, whole_rows, rows, way)
+
+    def _own(self, x: Floats) -> Floats:
+        """Return the kernel between a row and itself and its images."""
+        if not self.reflect:
+            return np.ones(len(x))
+        return 1 + self._kernel.at(2 * x / self.bandwidth) + self._kernel.at(2 * (1 - x) / self.bandwidth)
+
+    def _ways(self, targets: Boxes, n_in_reach: Integers, *, leave_out: bool) -> Integers:
+        n_targets = np.diff(targets.starts)
+        sparse = rows_in_same(self._sources.boxes, targets.ids) <= _FEW_SOURCES
+        directly = n_targets * n_in_reach <= _FEW_PAIRS
+        if self._kernel.is_compact:
+            directly |= sparse & (n_targets <= _FEW_TARGETS)
+        return np.where(directly, DIRECTLY, np.where(sparse & leave_out, BY_OTHER_BOXES, BY_BOXES))
+
+    def _within(self, ids: Integers, reach: int) -> Integers:
+        boxes = self._sources.boxes
+        low = first_from(boxes, ids - reach, reflect=self.reflect)
+        high = first_from(boxes, ids + reach + 1, reflect=self.reflect)
+        return np.column_stack([low, high])
+
+    def _fill(self, plan: Plan) -> Fill:
+        sources = self._sources
+        n_boxes, size = len(sources.boxes.ids), sources.terms * LANES
+
+        def fill(charges: Floats, sums: Floats, width: int, n_threads: int | None) -> None:
+            tile = Tile(width, charges, np.empty(n_boxes * size), sums)
+            if np.any(plan.way != DIRECTLY):
+                collect(sources.x, sources.boxes, charges, width, tile.moments)
+
+            def task(targets: tuple[int, int]) -> None:
+                evaluate(sources, tile, plan, Scratch(np.empty(size), np.empty(size), np.empty(LANES)), targets)
+
+            for_ranges(task, len(plan.x), n_threads)
+
+        return fill

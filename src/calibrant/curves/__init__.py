@@ -1,0 +1,19 @@
+"""Reliability curves: how often the event happens, against how often it was predicted."""
+
+from calibrant.curves.binned import bin_totals, reliability_curve
+from calibrant.curves.classwise import classwise_curves
+from calibrant.curves.forecasts import pit_histogram, quantile_curve
+from calibrant.curves.isotonic import isotonic_curve
+from calibrant.curves.kernel import kernel_curve
+from calibrant.curves.spread import spread_curve
+
+__all__ = [
+    "bin_totals",
+    "classwise_curves",
+    "isotonic_curve",
+    "kernel_curve",
+    "pit_histogram",
+    "quantile_curve",
+    "reliability_curve",
+    "spread_curve",
+]

@@ -1,0 +1,98 @@
+"""Limits around curves: of a frequency, at every point of a curve, and for all points of a curve at once."""
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+
+SHAPE_LEVEL = 0.95
+"""A simultaneous band is this pointwise one, blown up."""
+
+ROUNDING = 1e-9
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence level outside (0, 1)."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
+
+
+def wilson(frequency: FloatArray, trials: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return Wilson's confidence limits of frequencies in so many trials."""
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    centre = (frequency + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    half = z * np.sqrt(frequency * (1 - frequency) / trials + (z / (2 * trials)) ** 2) / (1 + z**2 / trials)
+    # At frequency 0 the limit is 0 exactly, whatever rounding says; likewise at 1.
+    low = np.where(frequency <= 0, 0.0, np.maximum(centre - half, 0.0))
+    return low, np.where(frequency >= 1, 1.0, np.minimum(centre + half, 1.0))
+
+
+def least_resamples(level: float, *, simultaneous: bool) -> int:
+    """Return the smallest number of redraws whose extremes are far enough out for the level."""
+    if simultaneous:
+        return 2 * int(np.ceil(level / (1 - level) - ROUNDING))
+    return int(np.ceil(2 / (1 - level) - ROUNDING)) - 1
+
+
+def pointwise_limits(curves: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    r"""Return limits that hold one more curve of the same law with this probability, at each point alone.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (B, m)
+        Independent curves, at least `least_resamples`.
+    level : float
+
+    Notes
+    -----
+    The limits are the k-th smallest and k-th largest value, :math:`k = \lfloor (B + 1) (1 - level) / 2 \rfloor`. The
+    rank of another value among these is uniform, so no interpolation between them is needed and the level is exact
+    for any B; ties make it larger.
+    """
+    k = int((1 - level) / 2 * (len(curves) + 1) + ROUNDING)
+    ordered = np.partition(curves, [k - 1, len(curves) - k], axis=0)
+    return ordered[k - 1], ordered[len(curves) - k]
+
+
+def simultaneous_limits(curves: FloatArray, centre: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    r"""Return limits that hold one more curve of the same law with this probability, at all points together.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (B, m)
+        Independent curves with values from 0 to 1, non-decreasing along each; at least `least_resamples`.
+    centre : ndarray of shape (m,)
+        Non-decreasing. What the band is laid around. Where it is 0 or 1, all curves are.
+    level : float
+
+    Notes
+    -----
+    The first half of the curves gives the shape of the band: widths :math:`a_j` below and :math:`b_j` above the centre,
+    from pointwise limits. The second half gives its size: the smallest t such that :math:`[c - t a, c + t b]` holds a
+    share of :math:`\lceil level (B_2 + 1) \rceil / B_2` of them entirely. Given the shape, the size that a further
+    curve needs is exchangeable with those of the second half, so the level is exact for any B and any shape.
+    """
+    half = len(curves) // 2
+    below, above = _widths(curves[:half], centre)
+    sizes = np.sort([max(_size(centre - one, below), _size(one - centre, above)) for one in curves[half:]])
+    size = sizes[int(np.ceil(level * (len(sizes) + 1) - ROUNDING)) - 1]
+    return np.maximum(centre - size * below, 0.0), np.minimum(centre + size * above, 1.0)
+
+
+def _widths(curves: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return widths below and above the centre: 0 on both sides where it is 0 or 1, positive elsewhere."""
+    level = min(SHAPE_LEVEL, 1 - 2 / (len(curves) + 1))
+    low, high = pointwise_limits(curves, level)
+    # Where nearly all curves are on one side of the centre, as at its ends, the other side has the limit of the next
+    # point that is not so: curves are monotone, so this is on the safe side.
+    low = np.maximum.accumulate(np.where(low < centre, low, 0.0))
+    high = np.minimum.accumulate(np.where(high > centre, high, 1.0)[::-1])[::-1]
+    return np.where(centre < 1, centre - low, 0.0), np.where(centre > 0, high - centre, 0.0)
+
+
+def _size(deviation: FloatArray, width: FloatArray) -> float:
+    """Return the factor by which the width must grow to hold the deviation everywhere."""
+    out = deviation > 0
+    return float(np.max(deviation[out] / width[out], initial=0.0))

@@ -1,0 +1,73 @@
+"""The reliability curve of every class, and their average."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant.curves.kernel import kernel_curve
+from calibrant.curves.view import cells_around
+from calibrant.predictions import Predictions
+from calibrant.results import ClasswiseCurves, Estimate, ReliabilityCurve
+
+
+def classwise_curves(
+    predictions: Predictions, curve: Callable[[Predictions], ReliabilityCurve] = kernel_curve, *, grid: int = 101
+) -> ClasswiseCurves:
+    r"""Reliability curve of every class against the rest, and the average over classes.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    curve : callable, default=kernel_curve
+        Draws the curve of binary predictions. For other settings, pass
+        `functools.partial(kernel_curve, bandwidth=0.05)`; `reliability_curve` and `isotonic_curve` will do as well.
+    grid : int, default=101
+        The average is taken at so many equal steps from 0 to 1.
+
+    Returns
+    -------
+    ClasswiseCurves
+
+    Notes
+    -----
+    The average at g is :math:`|C_g|^{-1} \sum_{k \in C_g} \hat\pi_k(g)` over the classes :math:`C_g` whose curve
+    begins at or below g and ends at or above; between its points a curve is interpolated linearly. Its error is the
+    mean over classes, and its counts are of the predictions of all classes.
+
+    Examples
+    --------
+    >>> p = Predictions([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6], [0.6, 0.3, 0.1]], labels=[0, 1, 2, 1])
+    >>> from functools import partial
+    >>> curves = classwise_curves(p, partial(kernel_curve, bandwidth=0.1))
+    >>> curves.names, len(curves.curves)
+    (('0', '1', '2'), 3)
+    """
+    check_count(grid, "grid")
+    curves = tuple(curve(predictions.one_vs_rest(c)) for c in range(predictions.n_classes))
+    return ClasswiseCurves(
+        names=tuple(map(str, predictions.classes)), curves=curves, average=_average(predictions, curves, grid)
+    )
+
+
+def _average(predictions: Predictions, curves: Sequence[ReliabilityCurve], n_grid: int) -> ReliabilityCurve:
+    grid = np.linspace(0.0, 1.0, n_grid)
+    reached = np.array([(c.predicted[0] <= grid) & (grid <= c.predicted[-1]) for c in curves])
+    values = np.array([np.interp(grid, c.predicted, c.observed) for c in curves])
+    used = reached.any(axis=0)
+    observed = np.average(values[:, used], axis=0, weights=reached[:, used])
+    weights = np.repeat(predictions.weights, predictions.n_classes)
+    lower, upper, count, weight = cells_around(grid[used], predictions.probs.ravel(), weights)
+    errors = [c.error for c in curves if c.error is not None]
+    mean = float(np.mean([error.value for error in errors])) if errors else 0.0
+    return ReliabilityCurve(
+        predicted=grid[used],
+        observed=observed,
+        lower=lower,
+        upper=upper,
+        count=count,
+        weight=weight,
+        level=curves[0].level,
+        kind=f"average of {len(curves)} classes",
+        error=Estimate(name=errors[0].name, value=mean) if errors else None,
+    )

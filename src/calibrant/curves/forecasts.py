@@ -1,0 +1,160 @@
+"""Where targets fall in their predicted distributions, and what predicted quantiles cover."""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.forecasts import Forecasts
+from calibrant.forecasts.transform import Ensemble, level_shares, pit_limits
+from calibrant.results.forecasts import PITHistogram, QuantileCurve
+
+Form = Literal["quantile", "interval"]
+"""Whether a level speaks of the part of a law below its quantile, or of its central interval."""
+
+
+def pit_histogram(
+    forecasts: Forecasts, bins: int = 10, *, level: float = 0.95, ensemble: Ensemble = "fair"
+) -> PITHistogram:
+    """Histogram of the probability integral transforms, flat if the forecasts are calibrated.
+
+    A U shape means that the laws are too narrow, a hump that they are too wide, a slope that they are shifted.
+
+    Parameters
+    ----------
+    forecasts : Forecasts
+        On the line.
+    bins : int, default=10
+        Number of bins of equal width.
+    level : float, default=0.95
+        Of the limits, which are quantiles of the binomial law with n trials and probability 1 / bins; n is Kish's
+        effective number if there are weights.
+    ensemble : {"fair", "empirical"}, default="fair"
+        See `calibrant.forecasts.pit`.
+
+    Returns
+    -------
+    PITHistogram
+
+    Notes
+    -----
+    Nothing is drawn: a transform of a law with atoms is spread evenly over its interval, as its randomised version is
+    on average (C. Czado, T. Gneiting, L. Held, "Predictive model assessment for count data", Biometrics 65, 2009).
+    The counts then vary less than binomial ones, and the limits are too wide rather than too narrow.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> pit_histogram(Forecasts(Normal([0.0] * 4, 1.0), [-1.0, -0.1, 0.1, 3.0]), bins=2).count.tolist()
+    [2.0, 2.0]
+    """
+    check_count(bins, "bins")
+    check_level(level)
+    edges = np.arange(1, bins) / bins
+    shares = level_shares(*pit_limits(forecasts, ensemble), edges)(forecasts.weights[:, None])[:, 0]
+    total = float(forecasts.weights.sum())
+    low, high = binomial_limits(np.full(bins, 1 / bins), effective_rows(forecasts.weights), level)
+    return PITHistogram(
+        lower=np.append(0.0, edges),
+        upper=np.append(edges, 1.0),
+        count=total * np.diff(np.concatenate([[0.0], shares, [1.0]])),
+        expected=total / bins,
+        low=total * low,
+        high=total * high,
+        n_samples=int((forecasts.weights > 0).sum()),
+        level=level,
+    )
+
+
+def quantile_curve(
+    forecasts: Forecasts,
+    levels: Any = None,
+    *,
+    form: Form = "quantile",
+    level: float = 0.95,
+    ensemble: Ensemble = "fair",
+) -> QuantileCurve:
+    """Return how often targets fall below each predicted quantile, or into each central interval.
+
+    Parameters
+    ----------
+    forecasts : Forecasts
+        On the line.
+    levels : array-like of shape (m,), optional
+        Ascending, from 0 to 1. Default: 0.01, 0.02, ..., 0.99.
+    form : {"quantile", "interval"}, default="quantile"
+    level : float, default=0.95
+        Of the limits around the diagonal, which are binomial quantiles; see `pit_histogram`.
+    ensemble : {"fair", "empirical"}, default="fair"
+        See `calibrant.forecasts.pit`.
+
+    Returns
+    -------
+    QuantileCurve
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> f = Forecasts(Normal([0.0] * 4, 1.0), [-1.0, -0.1, 0.1, 3.0])
+    >>> quantile_curve(f, [0.25, 0.5, 0.75]).observed.tolist()
+    [0.25, 0.5, 0.75]
+    """
+    check_level(level)
+    nominal = np.arange(1, 100) / 100 if levels is None else np.asarray(levels, dtype=np.float64)
+    check_nominal(nominal)
+    low, high = binomial_limits(nominal, effective_rows(forecasts.weights), level)
+    return QuantileCurve(
+        nominal=nominal,
+        observed=coverage_shares(forecasts, nominal, form, ensemble)(forecasts.weights[:, None])[:, 0],
+        low=low,
+        high=high,
+        n_samples=int((forecasts.weights > 0).sum()),
+        level=level,
+        form=form,
+    )
+
+
+def coverage_shares(
+    forecasts: Forecasts, nominal: FloatArray, form: Form, ensemble: Ensemble
+) -> Callable[[Any], FloatArray]:
+    """Return the map from weights, (n, B), to the observed coverage at ascending levels, (q, B)."""
+    if form not in get_args(Form):
+        raise InputError(f'form must be "quantile" or "interval", but is {form!r}.')
+    limits = pit_limits(forecasts, ensemble)
+    if form == "quantile":
+        return level_shares(*limits, nominal)
+    # A transform at the lower end of an interval is inside.
+    below = level_shares(*limits, np.nextafter((1 - nominal[::-1]) / 2, -1.0))
+    up_to = level_shares(*limits, (1 + nominal) / 2)
+    return lambda weights: up_to(weights) - below(weights)[::-1]
+
+
+def binomial_limits(shares: FloatArray, n: float, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return limits, as shares, that a binomial count with these probabilities keeps with at least this probability."""
+    from scipy.stats import binom
+
+    trials = max(1, round(n))
+    tail = (1 - level) / 2
+    return binom.ppf(tail, trials, shares) / trials, binom.isf(tail, trials, shares) / trials
+
+
+def effective_rows(weights: FloatArray) -> float:
+    """Return Kish's effective number of rows."""
+    relative = weights / weights.max()
+    return float(relative.sum() ** 2 / np.square(relative).sum())
+
+
+def check_nominal(levels: FloatArray) -> None:
+    """Refuse levels that do not ascend from 0 to 1."""
+    inside = levels.ndim == 1 and levels.size > 0 and bool(np.all((levels >= 0) & (levels <= 1)))
+    if not inside or bool(np.any(np.diff(levels) <= 0)):
+        raise InputError(f"levels must be numbers from 0 to 1 in ascending order, but are {levels!r:.80}.")
+
+
+def check_level(level: Any) -> None:
+    """Refuse a level that is not strictly between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")

@@ -1,0 +1,157 @@
+"""Isotonic reliability curves: no bins, no bandwidth, only the assumption that higher predictions mean more events."""
+
+from typing import Literal
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant.curves.bands import check_level, least_resamples, pointwise_limits, simultaneous_limits
+from calibrant.curves.pooled import Pools
+from calibrant.curves.view import binary_view, outcome_histogram
+from calibrant.predictions import Predictions
+from calibrant.results import Estimate, ReliabilityCurve
+
+MAX_POINTS = 2000
+"""About so many points carry the curve and its band if there are more distinct predictions than this."""
+
+
+def isotonic_curve(
+    predictions: Predictions,
+    *,
+    level: float = 0.95,
+    n_resamples: int = 999,
+    band: Literal["consistency", "confidence"] = "consistency",
+    simultaneous: bool = False,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> ReliabilityCurve:
+    r"""Reliability curve by isotonic regression (CORP), with a band by redrawing the labels.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Two classes: the probability of class 1 against its frequency. More classes: confidence against correctness.
+    level : float, default=0.95
+    n_resamples : int, default=999
+        Number of redraws behind the band.
+    band : {"consistency", "confidence"}, default="consistency"
+        "consistency": where the curve of perfectly calibrated predictions would lie; labels are redrawn from the
+        predictions. "confidence": how far the curve itself is uncertain, approximately; labels are redrawn from it.
+    simultaneous : bool, default=False
+        Whether the level holds for the whole curve instead of for each of its points.
+    progress : callable, optional
+        Called with (redraws done, redraws in all).
+    rng : Generator, int or None
+
+    Returns
+    -------
+    ReliabilityCurve
+        A point for each distinct prediction, or, if there are more than 2000, about 2000 of them at equal steps of
+        weight and both ends of every pool: the curve is constant within pools, so nothing of it is lost. The error is
+        the miscalibration, with discrimination and uncertainty in its details.
+
+    Notes
+    -----
+    Rows with the same prediction are pooled; isotonic regression of the observed frequencies on the predictions gives
+    :math:`c`. With the mean squared error :math:`S`, and the frequency :math:`\bar y` of all rows,
+    :math:`S(p) = MCB - DSC + UNC`, where :math:`MCB = S(p) - S(c)`, :math:`DSC = S(\bar y) - S(c)` and
+    :math:`UNC = S(\bar y)`.
+
+    If the rows are independent and calibrated, the consistency band holds the curve with the probability `level`, at
+    each point or at all, exactly and for any number of rows and redraws: see `pointwise_limits` and
+    `simultaneous_limits`. Each row is one draw, whatever its weight. Between two points a simultaneous band is given
+    by the lower limit of the left and the upper limit of the right one, because curves are monotone.
+
+    References
+    ----------
+    T. Dimitriadis, T. Gneiting, A. I. Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118
+    (2021).
+
+    Examples
+    --------
+    >>> p = Predictions([0.1, 0.2, 0.2, 0.7, 0.8], labels=[0, 1, 0, 1, 1])
+    >>> curve = isotonic_curve(p, n_resamples=99, rng=0)
+    >>> curve.predicted.tolist(), curve.observed.tolist(), curve.count.tolist()
+    ([0.1, 0.2, 0.7, 0.8], [0.0, 0.5, 1.0, 1.0], [1, 2, 1, 1])
+    >>> round(curve.error.value, 3)
+    0.064
+    """
+    _check_settings(level, n_resamples, band, simultaneous)
+    view, name = binary_view(predictions)
+    pools = Pools.of(view)
+    fitted, blocks = _fit(pools.frequency, pools.mass)
+    anchors = _choose_anchors(pools.mass)
+    # Between anchors lie ends of pools only. Curves are monotone, so the limits of the neighbours hold there.
+    points = np.union1d(anchors, np.concatenate([blocks[:-1], blocks[1:] - 1]))
+    truth = pools.predicted if band == "consistency" else fitted
+    curves = np.empty((n_resamples, len(anchors)))
+    for b, frequency in enumerate(pools.redraws(truth, n_resamples, np.random.default_rng(rng))):
+        curves[b] = _fit(frequency, pools.mass)[0][anchors]
+        if progress is not None:
+            progress(b + 1, n_resamples)
+    low, high = simultaneous_limits(curves, truth[anchors], level) if simultaneous else pointwise_limits(curves, level)
+    starts = _cell_starts(points)
+    return ReliabilityCurve(
+        predicted=pools.predicted[points],
+        observed=fitted[points],
+        low=low[np.searchsorted(anchors, points, side="right") - 1],
+        high=high[np.searchsorted(anchors, points, side="left")],
+        lower=pools.predicted[starts],
+        upper=pools.predicted[np.append(starts[1:], len(fitted)) - 1],
+        count=np.add.reduceat(pools.count, starts),
+        weight=np.add.reduceat(pools.mass, starts) * pools.unit,
+        level=level,
+        kind="isotonic",
+        band=band,
+        simultaneous=simultaneous,
+        view=name,
+        error=_miscalibration(pools, fitted),
+        histogram=outcome_histogram(view),
+    )
+
+
+def _check_settings(level: float, n_resamples: int, band: str, simultaneous: bool) -> None:
+    check_level(level)
+    check_count(n_resamples, "n_resamples")
+    if band not in ("consistency", "confidence"):
+        raise InputError(f'band must be "consistency" or "confidence", but is {band!r}.')
+    least = least_resamples(level, simultaneous=simultaneous)
+    if n_resamples < least:
+        raise InputError(f"n_resamples must be at least {least} for level={level:g}, but is {n_resamples}.")
+
+
+def _fit(frequency: FloatArray, mass: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the isotonic fit and the first entry of each of its pools, with the number of entries at the end."""
+    from scipy.optimize import isotonic_regression
+
+    fit = isotonic_regression(frequency, weights=mass)
+    return np.minimum(fit.x, 1.0), fit.blocks  # Weighted means of ones may exceed 1 by rounding.
+
+
+def _choose_anchors(mass: FloatArray) -> IntArray:
+    """Return the points that the band is computed at, chosen without looking at labels."""
+    if len(mass) <= MAX_POINTS:
+        return np.arange(len(mass))
+    steps = np.linspace(0.0, 1.0, MAX_POINTS) * mass.sum()
+    return np.unique(np.searchsorted(np.cumsum(mass), steps).clip(0, len(mass) - 1))
+
+
+def _cell_starts(points: IntArray) -> IntArray:
+    """Return the first entry of each point's cell; cells meet halfway between points."""
+    return np.concatenate([[0], (points[:-1] + points[1:]) // 2 + 1])
+
+
+def _miscalibration(pools: Pools, fitted: FloatArray) -> Estimate:
+    mean = float(np.average(pools.frequency, weights=pools.mass))
+
+    def score(forecast: FloatArray | float) -> float:
+        """Return the mean squared error less what no function of the prediction can change."""
+        return float(np.average((forecast - pools.frequency) ** 2, weights=pools.mass))
+
+    return Estimate(
+        name="MCB",
+        value=score(pools.predicted) - score(fitted),
+        details={"discrimination": score(mean) - score(fitted), "uncertainty": mean * (1 - mean)},
+    )

@@ -1,0 +1,158 @@
+"""Reliability curves by kernel regression, on a grid."""
+
+from typing import Any
+
+import numpy as np
+
+from calibrant._checks import as_floats
+from calibrant._convert import InputError, convert
+from calibrant._typing import BoolArray, FloatArray, Rng
+from calibrant.bandwidth import Rule, Sample, choose_bandwidth
+from calibrant.curves.bands import check_level, least_resamples, pointwise_limits
+from calibrant.curves.view import binary_view, cells_around, outcome_histogram
+from calibrant.kernel_regression import KernelName, check_bandwidth, check_choice, nadaraya_watson
+from calibrant.predictions import Predictions
+from calibrant.resampling import redraw_labels
+from calibrant.results import Estimate, ReliabilityCurve
+
+LEAST_SUPPORT = 0.5
+"""Grid points whose neighbours count for fewer rows than this are left out."""
+
+
+def kernel_curve(
+    predictions: Predictions,
+    grid: Any = 101,
+    *,
+    kernel: KernelName = "gaussian",
+    bandwidth: float | Rule = "cv",
+    level: float = 0.95,
+    n_resamples: int = 0,
+    rng: Rng = None,
+) -> ReliabilityCurve:
+    r"""Reliability curve by kernel regression, on a grid, optionally with a pointwise consistency band.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Two classes: the probability of class 1 against its frequency. More classes: confidence against correctness.
+    grid : int or array-like of shape (g,), default=101
+        Where to estimate: so many equal steps from 0 to 1, or these points.
+    kernel : {"gaussian", "triweight", "epanechnikov", "beta"}, default="gaussian"
+    bandwidth : float or rule, default="cv"
+        As for `calibrant.metrics.KdeECE`.
+    level : float, default=0.95
+        Of the band.
+    n_resamples : int, default=0
+        Number of redraws of the labels from the predictions, behind the band; 0 for no band.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    ReliabilityCurve
+        One point for each grid point in the range of the predictions, and the next on both sides, that has support:
+        neighbours that count for at least half a row of mean weight, where a row at distance 0 counts in full. If there
+        is none, the one point of the mean prediction and the frequency of all rows. Counts are of the rows that are
+        nearest to each point. The error is the mean distance between the prediction and the curve, over the rows, with
+        the bandwidth in its details.
+
+    Notes
+    -----
+    The frequency at the grid point g is :math:`\sum_i w_i y_i K_h(g, p_i) / \sum_i w_i K_h(g, p_i)`, with the mirror
+    images of the rows at 0 and 1 among the rows (except for the Beta kernel, which needs none). The band keeps the
+    bandwidth. It is exact if that was not chosen by the labels: for a number, or one of Silverman's rules. It contains
+    the bias of smoothing, so the diagonal may lie outside.
+
+    Examples
+    --------
+    >>> p = Predictions([0.2, 0.45, 0.55, 0.8], labels=[0, 0, 1, 1])
+    >>> curve = kernel_curve(p, grid=[0.2, 0.5, 0.8], kernel="triweight", bandwidth=0.2)
+    >>> curve.observed.round(3).tolist(), curve.count.tolist()
+    ([0.0, 0.5, 1.0], [1, 2, 1])
+    """
+    check_level(level)
+    _check_resamples(n_resamples, level)
+    check_choice(kernel, "kernel", KernelName)
+    points = _as_grid(grid)
+    view, name = binary_view(predictions)
+    h = _as_bandwidth(bandwidth, view, kernel)
+    outcomes = view.labels.astype(float)
+    frequency, mass = nadaraya_watson(view.positive, outcomes, view.weights, points, kernel=kernel, bandwidth=h)
+    present = view.weights > 0
+    kept = _within(points, view.positive[present]) & (mass >= LEAST_SUPPORT * view.weights[present].mean())
+    predicted, observed, low, high = points[kept], frequency[kept], None, None
+    if not kept.any():
+        predicted, observed = (np.array([np.average(a, weights=view.weights)]) for a in (view.positive, outcomes))
+    elif n_resamples:
+        curves = _redrawn_curves(view, predicted, kernel, h, n_resamples, np.random.default_rng(rng))
+        low, high = pointwise_limits(curves, level)
+    lower, upper, count, weight = cells_around(predicted, view.positive, view.weights)
+    gap = np.abs(np.interp(view.positive, predicted, observed) - view.positive)
+    return ReliabilityCurve(
+        predicted=predicted,
+        observed=observed,
+        low=low,
+        high=high,
+        lower=lower,
+        upper=upper,
+        count=count,
+        weight=weight,
+        level=level,
+        kind=f"kernel({kernel}, bandwidth={h:.3g})",
+        band="consistency",
+        view=name,
+        error=Estimate(name="mean gap", value=float(np.average(gap, weights=view.weights)), details={"bandwidth": h}),
+        histogram=outcome_histogram(view),
+    )
+
+
+def _check_resamples(n_resamples: int, level: float) -> None:
+    least = least_resamples(level, simultaneous=False)
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, (int, np.integer)) or n_resamples < 0:
+        raise InputError(f"n_resamples must be a whole number, 0 for no band, but is {n_resamples!r}.")
+    if 0 < n_resamples < least:
+        raise InputError(f"n_resamples must be 0, or at least {least} for level={level:g}, but is {n_resamples}.")
+
+
+def _as_grid(grid: Any) -> FloatArray:
+    if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
+        if grid < 2:
+            raise InputError(f"grid must have at least 2 steps from 0 to 1, but is {grid}.")
+        return np.linspace(0.0, 1.0, int(grid))
+    points = np.unique(as_floats(convert(grid, "grid")))
+    if not (points[0] >= 0 and points[-1] <= 1):  # NaN is last, and fails.
+        raise InputError(f"grid must hold points from 0 to 1, but goes from {points[0]:g} to {points[-1]:g}.")
+    return points
+
+
+def _as_bandwidth(bandwidth: float | Rule, view: Predictions, kernel: KernelName) -> float:
+    if not isinstance(bandwidth, str):
+        return check_bandwidth(bandwidth)
+    check_choice(bandwidth, "bandwidth", Rule)
+    sample = Sample.of(view.positive, view.labels.astype(float), view.weights)
+    return choose_bandwidth(sample, bandwidth, kernel, "reflect")
+
+
+def _within(points: FloatArray, positions: FloatArray) -> BoolArray:
+    """Mark the points in the range of the positions, and the next on both sides: beyond, a curve would be made up."""
+    first = np.searchsorted(points, positions.min(), side="right") - 1
+    last = np.searchsorted(points, positions.max(), side="left")
+    order = np.arange(len(points))
+    return (order >= first) & (order <= last)
+
+
+def _redrawn_curves(
+    view: Predictions,
+    points: FloatArray,
+    kernel: KernelName,
+    bandwidth: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the curves, (B, g), of labels drawn from the predictions."""
+    blocks = [
+        nadaraya_watson(view.positive, labels.astype(float), view.weights, points, kernel=kernel, bandwidth=bandwidth)[
+            0
+        ].T
+        for labels in redraw_labels(view, n_resamples, rng)
+    ]
+    return np.concatenate(blocks)

@@ -1,0 +1,109 @@
+"""Probability integral transforms: where in its predicted law each target fell."""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, Rng
+from calibrant.forecasts.container import Forecasts
+from calibrant.forecasts.samples import Samples
+
+Ensemble = Literal["fair", "empirical"]
+"""What the members of an ensemble are: draws from an unseen law, as the target is, or all that is predicted."""
+
+
+def check_ensemble(ensemble: object) -> None:
+    """Refuse what is not an `Ensemble`."""
+    if ensemble not in get_args(Ensemble):
+        raise InputError(f'ensemble must be "fair" or "empirical", but is {ensemble!r}.')
+
+
+def pit(forecasts: Forecasts, rng: Rng = None, *, ensemble: Ensemble = "fair") -> FloatArray:
+    r"""Return the probability integral transform of every target, randomised where a law has atoms.
+
+    Parameters
+    ----------
+    forecasts : Forecasts
+        On the line.
+    rng : Generator, int or None
+        Used for laws with atoms only, such as `Samples`.
+    ensemble : {"fair", "empirical"}, default="fair"
+        How to read `Samples` of m members. "fair": the target is one more draw of whatever the members were drawn from;
+        the transform is its rank among all m + 1. "empirical": the members are the predicted law.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Uniform on [0, 1] and independent if the forecasts are calibrated.
+
+    Notes
+    -----
+    :math:`u_i = F_i(y_i-) + v_i (F_i(y_i) - F_i(y_i-))` with :math:`v_i` uniform on [0, 1]; a law without atoms needs
+    none. For a fair ensemble :math:`F_i(y-)` and :math:`F_i(y)` are the shares of the m + 1 draws, the target among
+    them, that are less than y and at most y.
+
+    References
+    ----------
+    A. P. Dawid, "The prequential approach", JRSS A 147 (1984); T. Gneiting, F. Balabdaoui, A. E. Raftery,
+    "Probabilistic forecasts, calibration and sharpness", JRSS B 69 (2007).
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> pit(Forecasts(Normal([0.0, 5.0], [1.0, 2.0]), [0.0, 5.0])).tolist()
+    [0.5, 0.5]
+    >>> ranks = pit(Forecasts(Samples([[1.0, 2.0, 3.0]] * 2), [0.0, 2.5]), rng=0)
+    >>> (ranks * 4).astype(int).tolist()
+    [0, 2]
+    """
+    lower, upper = pit_limits(forecasts, ensemble)
+    if np.array_equal(lower, upper):
+        return lower
+    return lower + np.random.default_rng(rng).random(forecasts.n_samples) * (upper - lower)
+
+
+def pit_limits(forecasts: Forecasts, ensemble: Ensemble = "fair") -> tuple[FloatArray, FloatArray]:
+    """Return P(Z < y) and P(Z <= y) at the targets, or for a fair ensemble the ends of the interval of the rank."""
+    check_ensemble(ensemble)
+    law = forecasts.distribution
+    if not law.has_cdf:
+        raise InputError(
+            f"the probability integral transform needs a distribution function of laws on the line, but this is {law}."
+        )
+    lower, upper = law.cdf_below(forecasts.targets), law.cdf(forecasts.targets)
+    if isinstance(law, Samples) and ensemble == "fair":
+        m = law.n_draws
+        return lower * m / (m + 1), (upper * m + 1) / (m + 1)
+    return lower, upper
+
+
+def level_shares(lower: FloatArray, upper: FloatArray, levels: FloatArray) -> Callable[[Any], FloatArray]:
+    """Return the map from weights, (n, B), to the share of transforms that are at most each level, (q, B).
+
+    A transform between `lower` and `upper` counts by the probability that its randomised value is at most the level.
+    Levels must ascend.
+    """
+    if np.array_equal(lower, upper):
+        return _point_shares(lower, levels)
+
+    def evaluate(weights: Any) -> FloatArray:
+        width = upper - lower
+        sums = np.empty((len(levels), weights.shape[1]))
+        for q, level in enumerate(levels):
+            part = np.divide(level - lower, width, out=(lower <= level).astype(float), where=width > 0)
+            sums[q] = part.clip(0.0, 1.0) @ weights
+        return sums / weights.sum(axis=0)
+
+    return evaluate
+
+
+def _point_shares(values: FloatArray, levels: FloatArray) -> Callable[[Any], FloatArray]:
+    """Count each value in the interval of levels that holds it, once for all levels above."""
+    from scipy.sparse import csr_array
+
+    place = np.searchsorted(levels, values, side="left")
+    n = len(values)
+    scatter = csr_array((np.ones(n), place, np.arange(n + 1)), shape=(n, len(levels) + 1)).T
+    return lambda weights: np.cumsum(scatter @ weights, axis=0)[:-1] / weights.sum(axis=0)

@@ -1,0 +1,135 @@
+"""Measures of clinical prediction models that compare predictions with a smooth calibration curve, and O/E."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.metrics.base import Metric
+from calibrant.metrics.pooled import PooledMetric, Pools
+from calibrant.metrics.smoothers import Loess, Smoother
+from calibrant.predictions import Predictions
+
+
+@dataclass(frozen=True)
+class ICI(PooledMetric):
+    r"""Integrated calibration index: the mean distance between the predictions and a smooth calibration curve.
+
+    Parameters
+    ----------
+    curve : Smoother, default=Loess()
+        `Loess` is the published form; `IsotonicCurve` needs no span.
+
+    Notes
+    -----
+    With the curve :math:`\hat c`, the value is :math:`\sum_i w_i |p_i - \hat c(p_i)| / \sum_i w_i`. `GapQuantile` gives
+    quantiles of the same distances in place of their mean. The curve is fitted again under new weights or labels.
+
+    References
+    ----------
+    P. C. Austin, E. W. Steyerberg, "The Integrated Calibration Index (ICI) and related metrics for quantifying the
+    calibration of logistic regression models", Statistics in Medicine 38 (2019).
+
+    Examples
+    --------
+    >>> round(ICI()(Predictions([0.3] * 10, labels=[1] * 4 + [0] * 6)), 6)
+    0.1
+    """
+
+    family = "smooth"
+    measures: ClassVar[Any] = "calibration"
+    curve: Smoother = Loess()
+
+    def __post_init__(self) -> None:
+        _check_curve(self.curve)
+
+    def combine(self, pools: Pools) -> float:
+        """Return the mean distance."""
+        return float(np.average(np.abs(pools.values - self.curve.fit(pools)), weights=pools.mass))
+
+
+@dataclass(frozen=True)
+class GapQuantile(PooledMetric):
+    r"""A quantile of the distances between the predictions and a smooth calibration curve: E50, E90, Emax.
+
+    Parameters
+    ----------
+    q : float, default=0.9
+        0.5 gives E50, the median; 0.9 gives E90; 1 gives Emax.
+    curve : Smoother, default=Loess()
+
+    Notes
+    -----
+    The smallest distance :math:`|p_i - \hat c(p_i)|` such that rows with at least the share :math:`q` of the weight
+    have no larger one. Emax rests on the ends of the curve, where few rows support it.
+
+    Examples
+    --------
+    >>> round(GapQuantile(1)(Predictions([0.3] * 10, labels=[1] * 4 + [0] * 6)), 6)
+    0.1
+    """
+
+    family = "smooth"
+    measures: ClassVar[Any] = "calibration"
+    q: float = 0.9
+    curve: Smoother = Loess()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.q, bool) or not isinstance(self.q, (int, float)) or not 0 <= self.q <= 1:
+            raise InputError(f"q must be a number from 0 to 1, but is {self.q!r}.")
+        _check_curve(self.curve)
+
+    def combine(self, pools: Pools) -> float:
+        """Return the quantile of the distances."""
+        gaps = np.abs(pools.values - self.curve.fit(pools))
+        order = np.argsort(gaps)
+        mass = np.cumsum(pools.mass[order])
+        at = np.searchsorted(mass, self.q * mass[-1] * (1 - 1e-12))
+        return float(gaps[order[at]])
+
+
+@dataclass(frozen=True)
+class ObservedExpectedRatio(Metric):
+    r"""Observed over expected events, O/E: :math:`\sum_i w_i y_i / \sum_i w_i p_i`.
+
+    1 is right; above 1 the event is predicted too rarely, below 1 too often. It sees the mean alone: errors that cancel
+    over the rows leave it at 1. If no event was expected, it is 1 if none was observed, else infinite.
+
+    For two classes the event is class 1, so that swapping the classes changes the value; for more, it is that the
+    predicted class is right.
+
+    Examples
+    --------
+    >>> ObservedExpectedRatio()(Predictions([0.25, 0.25, 0.75, 0.75], labels=[1, 0, 1, 1]))
+    1.5
+    """
+
+    family = "score"
+    accepts = "binary"
+    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
+    measures: ClassVar[Any] = "calibration"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B ratios."""
+        view = self.view(predictions)
+        return lambda weights: _ratio(view.labels @ weights, view.positive @ weights)
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from labels, (n, B), to B ratios."""
+        view = self.view(predictions)
+        target = 1 if view is predictions else predictions.predicted[:, None]
+        expected = view.positive @ view.weights
+        return lambda labels: _ratio(view.weights @ (labels == target), expected)
+
+
+def _ratio(observed: Any, expected: Any) -> FloatArray:
+    expected = np.broadcast_to(expected, observed.shape)
+    nothing = np.where(observed > 0, np.inf, 1.0)
+    return np.divide(observed, expected, out=nothing, where=expected > 0)
+
+
+def _check_curve(curve: object) -> None:
+    if not isinstance(curve, Smoother):
+        raise TypeError(f"curve must be a Smoother such as Loess() or IsotonicCurve(), but is {curve!r}.")

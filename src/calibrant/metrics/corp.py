@@ -1,0 +1,171 @@
+"""Parts of a score by isotonic recalibration (CORP): miscalibration, discrimination, refinement."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.metrics.pooled import PooledMetric, Pools
+from calibrant.metrics.scores import NLL, Score, SquaredError
+from calibrant.predictions import Predictions
+
+ScoreName = Literal["squared-error", "log"]
+
+SCORES: dict[str, Score] = {"squared-error": SquaredError(), "log": NLL()}
+"""The scores that can be decomposed."""
+
+
+def check_score(score: object) -> None:
+    """Refuse scores that have no decomposition here."""
+    if score not in SCORES:
+        raise InputError(f'score must be "squared-error" or "log", but is {score!r}.')
+
+
+def impurity(score: ScoreName, frequency: FloatArray) -> FloatArray:
+    """Return the mean score of predicting the frequency itself: f (1 - f), or the entropy with 0 log 0 = 0."""
+    from scipy.special import entr
+
+    return frequency * (1 - frequency) if score == "squared-error" else entr(frequency) + entr(1 - frequency)
+
+
+def refinement(pools: Pools, score: ScoreName) -> float:
+    """Return the mean score of the isotonic regression of the labels on the predictions."""
+    from scipy.optimize import isotonic_regression
+
+    share = pools.mass / pools.mass.sum()
+    fitted = isotonic_regression(pools.frequencies, weights=share).x
+    return float(share @ impurity(score, fitted.clip(0.0, 1.0)))
+
+
+def uncertainty(pools: Pools, score: ScoreName) -> float:
+    """Return the mean score of predicting the frequency of the event for all rows."""
+    frequency = min(1.0, float(pools.hits.sum() / pools.mass.sum()))
+    return float(impurity(score, np.array([frequency]))[0])
+
+
+@dataclass(frozen=True)
+class Refinement(PooledMetric):
+    r"""Refinement loss: the score that is left when the predictions are recalibrated isotonically.
+
+    Parameters
+    ----------
+    score : {"squared-error", "log"}, default="squared-error"
+
+    Notes
+    -----
+    With the isotonic regression :math:`c_i` of the labels on the predictions, equal predictions pooled, the value is
+    the weighted mean score :math:`\bar S(c)`. It is the uncertainty less the discrimination: see `decompose`.
+
+    Examples
+    --------
+    >>> p = Predictions([0.4, 0.3, 0.2, 0.1, 0.5, 0.9], labels=[0, 0, 0, 1, 1, 1])
+    >>> Refinement()(p)  # Of the four rows below 0.5, one is an event.
+    0.125
+    """
+
+    family = "binned"
+    measures: ClassVar[Any] = "accuracy"
+    score: ScoreName = "squared-error"
+
+    def __post_init__(self) -> None:
+        check_score(self.score)
+
+    def combine(self, pools: Pools) -> float:
+        """Return the mean score of the recalibrated predictions."""
+        return refinement(pools, self.score)
+
+
+@dataclass(frozen=True)
+class Discrimination(PooledMetric):
+    r"""Discrimination, DSC: what the order of the predictions saves, compared with the frequency of the event alone.
+
+    Parameters
+    ----------
+    score : {"squared-error", "log"}, default="squared-error"
+
+    Notes
+    -----
+    :math:`\mathrm{DSC} = \bar S(\bar y) - \bar S(c)`, where :math:`c` is the isotonic regression of the labels on the
+    predictions. It is never negative, and the same for any strictly increasing function of the predictions.
+
+    Examples
+    --------
+    >>> p = Predictions([0.4, 0.3, 0.2, 0.1, 0.5, 0.9], labels=[0, 0, 0, 1, 1, 1])
+    >>> Discrimination()(p)
+    0.125
+    """
+
+    family = "binned"
+    better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
+    measures: ClassVar[Any] = "accuracy"
+    score: ScoreName = "squared-error"
+
+    def __post_init__(self) -> None:
+        check_score(self.score)
+
+    def combine(self, pools: Pools) -> float:
+        """Return the uncertainty less the refinement loss."""
+        return max(0.0, uncertainty(pools, self.score) - refinement(pools, self.score))
+
+
+@dataclass(frozen=True)
+class Miscalibration(PooledMetric):
+    r"""Miscalibration, MCB: what isotonic recalibration would save.
+
+    Parameters
+    ----------
+    score : {"squared-error", "log"}, default="squared-error"
+
+    Notes
+    -----
+    :math:`\mathrm{MCB} = \bar S(p) - \bar S(c)`, where :math:`c` is the isotonic regression of the labels on the
+    predictions, equal predictions pooled. It is never negative, and infinite for the log score if an observed class was
+    given probability 0. It is not the mean of :math:`(p - c)^2`, unless predictions are constant on every block of
+    :math:`c`.
+
+    The regression is fitted to the same labels, so that even a calibrated model has a positive value by chance.
+
+    References
+    ----------
+    T. Dimitriadis, T. Gneiting, A. I. Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118
+    (2021).
+
+    Examples
+    --------
+    >>> p = Predictions([0.4, 0.3, 0.2, 0.1, 0.5, 0.9], labels=[0, 0, 0, 1, 1, 1])
+    >>> round(Miscalibration()(p), 6)
+    0.101667
+    """
+
+    family = "binned"
+    measures: ClassVar[Any] = "calibration"
+    score: ScoreName = "squared-error"
+
+    def __post_init__(self) -> None:
+        check_score(self.score)
+
+    def combine(self, pools: Pools) -> float:
+        """Return the refinement loss, which `prepare` takes off the score."""
+        return refinement(pools, self.score)
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values; predictions are sorted once."""
+        score, rest = SCORES[self.score].prepare(self.view(predictions)), super().prepare(predictions)
+        return lambda weights: np.maximum(0.0, score(weights) - rest(weights))
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from labels, (n, B), to B values; predictions are sorted once."""
+        view = self.view(predictions)
+        rest = super().prepare_labels(predictions)
+        target = 1 if view is predictions else predictions.predicted[:, None]
+        losses = [SCORES[self.score].per_row(view.with_labels(np.full(view.n_samples, y))) for y in (0, 1)]
+        share = view.weights / view.weights.sum()
+
+        def evaluate(labels: Any) -> FloatArray:
+            own = np.where(labels == target, losses[1][:, None], losses[0][:, None])
+            own[view.weights == 0] = 0.0  # An impossible label of a row without weight does not count.
+            return np.maximum(0.0, share @ own - rest(labels))
+
+        return evaluate

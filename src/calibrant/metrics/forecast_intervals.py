@@ -1,0 +1,136 @@
+"""Intervals and spreads of predictive distributions: what they cover, and how wide they are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.forecasts import Forecasts
+from calibrant.metrics.forecast_base import ForecastMetric, ForecastScore
+from calibrant.metrics.forecast_levels import central_levels, check_level
+
+ROUNDING = 1e-12
+"""Shares of an ensemble and levels that agree to this are equal."""
+
+
+@dataclass(frozen=True)
+class IntervalCoverage(ForecastScore):
+    """Share of targets in the central interval of the predicted law.
+
+    Parameters
+    ----------
+    level : float, default=0.9
+        Probability of the interval, which the coverage of calibrated forecasts approaches. The interval is closed and
+        reaches from ``quantile((1 - level) / 2)`` to ``quantile((1 + level) / 2)``.
+
+    Notes
+    -----
+    The details hold the nominal level, the gap (coverage minus level) and the shares below and above the interval.
+    An interval between members of a small ensemble need not have the probability of its level.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> IntervalCoverage(level=0.5)(Forecasts(Normal([0.0] * 4, 1.0), [-1.0, -0.6, 0.6, 3.0]))
+    0.5
+    """
+
+    better: ClassVar[Any] = "none"
+    measures: ClassVar[Any] = "calibration"
+    needs: ClassVar[Any] = "cdf"
+    level: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+
+    def per_row(self, forecasts: Forecasts) -> FloatArray:
+        """Return 1 where the target is in the interval, 0 elsewhere."""
+        below, above = self._outside(forecasts)
+        return 1.0 - below - above
+
+    def details(self, forecasts: Forecasts) -> Mapping[str, Any]:
+        """Give the nominal level, the gap, and the shares on either side."""
+        below, above = (float(np.average(side, weights=forecasts.weights)) for side in self._outside(forecasts))
+        return {"nominal": self.level, "gap": 1 - below - above - self.level, "below": below, "above": above}
+
+    def _outside(self, forecasts: Forecasts) -> tuple[FloatArray, FloatArray]:
+        """Return whether targets are below and above the interval, without finding its ends."""
+        low, high = central_levels(self.level)
+        law, y = forecasts.distribution, forecasts.targets
+        below = law.cdf(y) < low - ROUNDING
+        above = law.cdf_below(y) >= high - ROUNDING
+        return below.astype(float), above.astype(float)
+
+
+@dataclass(frozen=True)
+class IntervalWidth(ForecastScore):
+    """Mean width of the central interval of the predicted law.
+
+    Narrow is good only together with coverage: see `IntervalCoverage`, and `IntervalScore` for both in one number.
+
+    Parameters
+    ----------
+    level : float, default=0.9
+        Probability of the interval.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> round(IntervalWidth(level=0.95)(Forecasts(Normal([0.0], 1.0), [0.0])), 4)
+    3.9199
+    """
+
+    better: ClassVar[Any] = "none"
+    measures: ClassVar[Any] = "sharpness"
+    needs: ClassVar[Any] = "cdf"
+    level: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+
+    def per_row(self, forecasts: Forecasts) -> FloatArray:
+        """Return the width of the interval of every row."""
+        low, high = forecasts.distribution.quantile(central_levels(self.level)).T
+        return high - low
+
+
+@dataclass(frozen=True)
+class Sharpness(ForecastMetric):
+    """How concentrated the predicted laws are. The targets do not enter, so it says nothing alone.
+
+    Parameters
+    ----------
+    kind : {"rms", "mean", "variance"}, default="rms"
+        Root of the mean variance, mean standard deviation, or mean variance. For vectors the variance is the sum over
+        coordinates.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> Sharpness()(Forecasts(Normal([0.0, 0.0], [1.0, 7.0]), [0.0, 0.0]))
+    5.0
+    """
+
+    family: ClassVar[Any] = "score"
+    better: ClassVar[Any] = "none"
+    measures: ClassVar[Any] = "sharpness"
+    kind: Literal["rms", "mean", "variance"] = "rms"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("rms", "mean", "variance"):
+            raise InputError(f'kind must be "rms", "mean" or "variance", but is {self.kind!r}.')
+
+    def prepare(self, forecasts: Forecasts) -> Evaluator:
+        """Return the map from weights, (n, B), to B values."""
+        law = forecasts.distribution
+        variances = np.square(law.sd()).reshape(law.n, -1).sum(axis=1)
+        rows = np.sqrt(variances) if self.kind == "mean" else variances
+
+        def evaluate(weights: Any) -> FloatArray:
+            means = rows @ weights / weights.sum(axis=0)
+            return np.sqrt(means) if self.kind == "rms" else means
+
+        return evaluate

@@ -1,0 +1,110 @@
+"""Mean gaps between predictions and the frequencies that a kernel regression estimates."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from calibrant._native.line.twin import PlainSums
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.kernel_regression import NO_NEIGHBOUR, Sums
+from calibrant.resampling import BLOCK_CELLS, in_blocks
+
+if TYPE_CHECKING:
+    from calibrant._native.line.gaps import Rows
+
+
+class Gaps(Protocol):
+    """Mean gaps for columns of weights or of labels."""
+
+    def of_weights(self, outcomes: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return a value for each column of weights (n, B), given outcomes (n,)."""
+
+    def of_labels(self, hits: BoolArray, weights: FloatArray) -> FloatArray:
+        """Return a value for each column of events (n, B), given weights (n,)."""
+
+
+def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> Gaps:
+    """Compare every row with the frequency among all others; `drop` rows without neighbours, or take 0 for it."""
+    least = NO_NEIGHBOUR * sums.peak(positions)
+    combine = over_rows_with_neighbours if drop else over_all_rows
+    if isinstance(sums, PlainSums):
+        return PlainGaps(sums.leave_one_out, positions, norm, least, combine)
+    from calibrant._native.line.gaps import RowGaps
+
+    return RowGaps(cast("Rows", sums), norm, least, combine)
+
+
+def grid_gaps(sums: Sums, grid: FloatArray, norm: float) -> Gaps:
+    """Compare equidistant points with the frequency around them, in proportion to the density there."""
+    shares = np.ones((len(grid), 1))
+    shares[[0, -1]] = 0.5  # The trapezium rule; the distance of the points cancels.
+    least = NO_NEIGHBOUR * sums.peak(grid)
+    return PlainGaps(lambda charges: sums.at(grid, charges), grid, norm, least, over_rows_with_neighbours, shares)
+
+
+def over_rows_with_neighbours(gaps: FloatArray, weights: FloatArray, others: Any, other_weights: Any) -> FloatArray:
+    """Divide sums over rows with neighbours; if there are none, those over the other rows."""
+    some = weights > 0
+    return np.where(some, gaps, others) / np.where(some, weights, other_weights)
+
+
+def over_all_rows(gaps: FloatArray, weights: FloatArray, others: Any, other_weights: Any) -> FloatArray:
+    """Divide sums over all rows."""
+    return (gaps + others) / (weights + other_weights)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainGaps:
+    """Mean gaps in NumPy: for few rows, where it is the twin of `calibrant._native.line.gaps.RowGaps`, and for a grid.
+
+    Parameters
+    ----------
+    sum : callable
+        Maps charges (n, m) to kernel sums (targets, m).
+    targets : array of shape (targets,)
+    norm : float
+    least : array of shape (targets,)
+        Targets whose neighbours have at most this mass times the mean weight have none.
+    combine : callable
+        As for `RowGaps`.
+    shares : array of shape (targets, 1), optional
+        A target counts as much as this times the mass of its neighbours; if not given, as the row's own weight.
+    """
+
+    sum: Callable[[FloatArray], FloatArray]
+    targets: FloatArray
+    norm: float
+    least: FloatArray
+    combine: Callable[..., FloatArray]
+    shares: FloatArray | None = None
+
+    def of_weights(self, outcomes: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return a value for each column of weights (n, B), given outcomes (n,)."""
+
+        def values(weights: FloatArray) -> FloatArray:
+            hits, mass = np.split(self.sum(np.hstack([weights * outcomes[:, None], weights])), 2, axis=1)
+            return self._values(hits, mass, weights)
+
+        return in_blocks(values, self._block)(weights)
+
+    def of_labels(self, hits: BoolArray, weights: FloatArray) -> FloatArray:
+        """Return a value for each column of events (n, B), given weights (n,)."""
+        own = weights[:, None]
+        mass = self.sum(own)
+        return in_blocks(lambda some: self._values(self.sum(own * some), mass, own), self._block)(hits)
+
+    def _values(self, hits: FloatArray, mass: FloatArray, weights: FloatArray) -> FloatArray:
+        lonely = mass <= self.least[:, None] * weights.mean(axis=0)
+        frequency = np.clip(hits / np.where(lonely, 1.0, mass), 0.0, 1.0)
+        gaps = np.abs(np.where(lonely, 0.0, frequency) - self.targets[:, None]) ** self.norm
+        shares = weights if self.shares is None else mass * self.shares
+        counted, others = np.where(lonely, 0.0, shares), np.where(lonely, shares, 0.0)
+        sums = ((counted * gaps).sum(axis=0), counted.sum(axis=0), (others * gaps).sum(axis=0), others.sum(axis=0))
+        return self.combine(*sums)
+
+    @property
+    def _block(self) -> int:
+        """Columns to work on at a time, in bounded memory."""
+        return max(1, BLOCK_CELLS // len(self.targets))

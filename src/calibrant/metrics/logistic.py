@@ -1,0 +1,173 @@
+"""Slope and intercept of logistic recalibration, as measures."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from calibrant._typing import BoolArray, Evaluator, FloatArray
+from calibrant.metrics.base import Metric
+from calibrant.predictions import Predictions
+
+EPSILON = 1e-12
+"""Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
+
+PENALTY = 1e-12
+"""Factor of the squared distance from no recalibration that keeps the maximum finite and unique."""
+
+MAX_ITERATIONS = 500
+
+
+class LogisticMetric(Metric):
+    r"""A coefficient of the recalibration of log-odds.
+
+    The mean log-likelihood of a line is maximised, less :math:`10^{-12} / 2` times the squared distance from no change
+    in level, at the mean log-odds, and slope. Where the likelihood has a maximum, this moves it by less than its
+    rounding. Where it has none (one outcome only, or a threshold that separates the outcomes) the value is large but
+    finite; where it does not depend on the slope (all predictions equal) the slope is 1.
+    """
+
+    family = "score"
+    accepts = "binary"
+    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
+    measures: ClassVar[Any] = "calibration"
+
+    @abstractmethod
+    def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
+        """Return the value for rows of positive weight, whose shares sum to 1."""
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values."""
+        view = self.view(predictions)
+        log_odds, hits = _log_odds(view), view.labels == 1
+        return lambda weights: np.array([self._value(log_odds, hits, column) for column in weights.T])
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from labels, (n, B), to B values."""
+        view = self.view(predictions)
+        log_odds = _log_odds(view)
+        target = 1 if view is predictions else predictions.predicted
+        return lambda labels: np.array([self._value(log_odds, row == target, view.weights) for row in labels.T])
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Count the predictions whose log-odds had to be limited."""
+        view = self.view(predictions)
+        clipped = int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
+        return {"clipped": clipped} if clipped else {}
+
+    def _value(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> float:
+        share = weights / weights.max()  # So that huge weights do not overflow.
+        present = share > 0
+        if not present.all():
+            log_odds, hits, share = log_odds[present], hits[present], share[present]
+        return self.coefficient(log_odds, hits, share / share.sum())
+
+
+@dataclass(frozen=True)
+class CoxSlope(LogisticMetric):
+    r"""Slope of the recalibrated log-odds: 1 is right, below 1 the predictions are too extreme, above 1 too timid.
+
+    Notes
+    -----
+    With log-odds :math:`z_i` of the predictions, the outcomes are given log-odds :math:`a + b z_i` by maximum
+    likelihood; the value is :math:`b`. `CoxTest` tests :math:`(a, b) = (0, 1)`. Predictions below :math:`10^{-12}` or
+    above :math:`1 - 10^{-12}` are moved there, and counted as ``clipped`` in the details.
+
+    References
+    ----------
+    D. R. Cox, "Two further applications of a model for binary regression", Biometrika 45 (1958).
+
+    Examples
+    --------
+    >>> p = Predictions([0.1] * 10 + [0.9] * 10, labels=[1] * 3 + [0] * 7 + [1] * 7 + [0] * 3)
+    >>> round(CoxSlope()(p), 4)  # log(7 / 3) / log(9)
+    0.3856
+    """
+
+    def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
+        """Return b."""
+        return _line(log_odds, hits, share)[1]
+
+
+@dataclass(frozen=True)
+class CoxIntercept(LogisticMetric):
+    r"""Intercept of the recalibrated log-odds, fitted together with the slope: 0 is right.
+
+    It is the recalibrated log-odds of a prediction of 1/2. `InTheLarge` is the intercept if the slope is kept at 1;
+    both are called intercept in the literature. For two classes the event is class 1: swapping the classes changes the
+    sign.
+
+    Examples
+    --------
+    >>> p = Predictions([0.1] * 10 + [0.9] * 10, labels=[1] * 3 + [0] * 7 + [1] * 7 + [0] * 3)
+    >>> abs(round(CoxIntercept()(p), 9))
+    0.0
+    """
+
+    def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
+        """Return a."""
+        return _line(log_odds, hits, share)[0]
+
+
+@dataclass(frozen=True)
+class InTheLarge(LogisticMetric):
+    r"""Calibration in the large: the shift of all log-odds that makes the mean prediction right. 0 is right.
+
+    Positive if the event is predicted too rarely. Errors that cancel over the rows are not seen. For two classes the
+    event is class 1: swapping the classes changes the sign.
+
+    Examples
+    --------
+    >>> round(InTheLarge()(Predictions([0.5] * 10, labels=[1] * 8 + [0] * 2)), 4)  # log 4
+    1.3863
+    """
+
+    def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
+        """Return the intercept at slope 1."""
+        return float(_maximise(log_odds, np.ones((1, len(log_odds))), hits, share, np.zeros(1))[0])
+
+
+def _log_odds(view: Predictions) -> FloatArray:
+    bound = np.log1p(-EPSILON) - np.log(EPSILON)
+    return (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-bound, bound)
+
+
+def _line(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:
+    """Return intercept and slope."""
+    centre = float(share @ log_odds)
+    design = np.stack([np.ones(len(log_odds)), log_odds - centre])
+    # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum.
+    level, tilt = _maximise(log_odds, design, hits, share, np.array([-centre, -1.0]))
+    return float(level - tilt * centre), float(1 + tilt)
+
+
+def _maximise(
+    offset: FloatArray, design: FloatArray, hits: BoolArray, share: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Return the coefficients of the design's rows, added to the offset, by Newton's method with halved steps."""
+    sign = np.where(hits, -1.0, 1.0)
+    ridge = PENALTY * np.eye(len(start))
+
+    def cost(point: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return the penalised loss, the log-odds of the outcomes that did not happen, and exp of minus their size."""
+        odds = sign * (offset + point @ design)
+        tail = np.exp(-np.abs(odds))
+        loss = float(share @ (np.maximum(odds, 0.0) + np.log1p(tail)))
+        return loss + PENALTY / 2 * float(point @ point), odds, tail
+
+    point, (reached, odds, tail) = start, cost(start)
+    for _ in range(MAX_ITERATIONS):
+        scaled = share / (1 + tail)
+        pull = np.where(odds > 0, scaled, scaled * tail) * sign
+        gradient = design @ pull + PENALTY * point
+        curvature = (design * (scaled * tail / (1 + tail))) @ design.T + ridge
+        step = np.linalg.solve(curvature, gradient)
+        if np.abs(step).max() <= 1e-9 * (1 + np.abs(point).max()):
+            return point - step  # Quadratic convergence: the error is now that of rounding.
+        enough = reached * (1 + 1e-14)
+        while (new := cost(point - step))[0] > enough:
+            step = step / 2
+        point, (reached, odds, tail) = point - step, new
+    return point

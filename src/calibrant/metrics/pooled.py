@@ -1,0 +1,127 @@
+"""Measures that look at binary predictions in ascending order, with equal predictions pooled."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.binning.interval import DECIMALS
+from calibrant.metrics.base import Metric
+from calibrant.predictions import Predictions
+
+NEGLIGIBLE = 1e-100
+"""Predictions with less than this share of the largest weight count as absent: their share could underflow."""
+
+
+class Pools(NamedTuple):
+    """Sums over the rows of each distinct prediction, in ascending order; only those that hold weight.
+
+    Attributes
+    ----------
+    mass : ndarray of shape (m,)
+        Sum of the weights.
+    predicted : ndarray of shape (m,)
+        Sum of the weighted predictions.
+    hits : ndarray of shape (m,)
+        Sum of the weighted labels.
+    """
+
+    mass: FloatArray
+    predicted: FloatArray
+    hits: FloatArray
+
+    @property
+    def values(self) -> FloatArray:
+        """Return the distinct predictions."""
+        return self.predicted / self.mass
+
+    @property
+    def frequencies(self) -> FloatArray:
+        """Return the frequency of the event at each of them."""
+        return self.hits / self.mass
+
+    def merged(self, starts: Any) -> "Pools":
+        """Join neighbours: the pools that begin at these indices, the first of which is 0."""
+        return Pools(*(np.add.reduceat(sums, starts) for sums in self))
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The order of predictions: sorted once, used for many weights.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n,)
+        The rows in ascending order of the predictions.
+    starts : ndarray of shape (m,)
+        Where each distinct prediction begins in this order. Predictions that agree to 12 decimals are equal.
+    """
+
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Self:
+        """Sort the values."""
+        rounded = np.round(values, DECIMALS)
+        order = np.argsort(rounded)
+        ascending = rounded[order]
+        return cls(order, np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1]))
+
+    def sums(self, columns: FloatArray) -> FloatArray:
+        """Return the sums over each distinct value, (m,) or (m, B), of one column (n,) or several (n, B)."""
+        return np.add.reduceat(columns[self.order], self.starts, axis=0)
+
+
+def pool(view: Predictions) -> Pools:
+    """Pool binary predictions at their own weights."""
+    ties = Ties.of(view.positive)
+    columns = (view.weights, view.weights * view.positive, view.weights * view.labels)
+    return _present(*(ties.sums(column) for column in columns))
+
+
+class PooledMetric(Metric):
+    """A function of weight, prediction and frequency at every distinct prediction."""
+
+    accepts = "binary"
+
+    @abstractmethod
+    def combine(self, pools: Pools) -> float:
+        """Return the value for one column of weights."""
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values; predictions are sorted once."""
+        view = self.view(predictions)
+        ties = Ties.of(view.positive)
+        p, y = view.positive[:, None], view.labels[:, None]
+
+        def evaluate(weights: Any) -> FloatArray:
+            return self._each(ties.sums(weights), ties.sums(weights * p), ties.sums(weights * y))
+
+        return evaluate
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from labels, (n, B), to B values: only the frequencies change."""
+        view = self.view(predictions)
+        ties = Ties.of(view.positive)
+        weights = view.weights[:, None]
+        mass, predicted = ties.sums(weights), ties.sums(weights * view.positive[:, None])
+        target = 1 if view is predictions else predictions.predicted[:, None]
+        return lambda labels: self._each(mass, predicted, ties.sums(weights * (labels == target)))
+
+    def _each(self, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
+        values = np.empty(hits.shape[1])
+        for b in range(len(values)):
+            sums = (m[:, b if m.shape[1] > 1 else 0] for m in (mass, predicted, hits))
+            values[b] = self.combine(_present(*sums))
+        return values
+
+
+def _present(mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> Pools:
+    present = mass > NEGLIGIBLE * mass.max()
+    if present.all():
+        return Pools(mass, predicted, hits)
+    return Pools(mass[present], predicted[present], hits[present])

@@ -1,0 +1,75 @@
+"""The reliability curves of all classes in one diagram."""
+
+from typing import TYPE_CHECKING
+
+from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, significant, unit_square
+from calibrant.results import ClasswiseCurves, ReliabilityCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FEW_CLASSES = len(PALETTE)
+"""Up to here every class has a colour and a name."""
+
+NAMED = 5
+"""Of more classes, so many are named: those with the largest error."""
+
+NAME_LENGTH = 24
+
+
+def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
+    """Draw one reliability curve a class, with their average on top.
+
+    Parameters
+    ----------
+    curves : ClasswiseCurves
+        Up to ten classes have a colour each. Of more, the five with the largest error have, and the others are grey.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = axes_or_new(ax, 5.0, 5.0)
+    unit_square(ax, "Predicted probability of the class", "Observed frequency of the class")
+    diagonal(ax, "perfectly calibrated")
+    named = _named(curves)
+    _grey_lines(ax, [curve for k, curve in enumerate(curves.curves) if k not in named])
+    for colour, k in zip(PALETTE, named, strict=False):
+        curve = curves.curves[k]
+        label = _label(curves.names[k], curve)
+        ax.plot(curve.predicted, curve.observed, color=colour, linewidth=1.2, alpha=0.9, zorder=3, label=label)
+    average = curves.average
+    ax.plot(average.predicted, average.observed, color="white", linewidth=5, zorder=4)  # A halo.
+    label = _label(f"average of {len(curves.curves)} classes", average)
+    ax.plot(average.predicted, average.observed, color=INK, linewidth=2.6, zorder=5, label=label)
+    ax.legend(loc="upper left", framealpha=0.85, edgecolor="none", fontsize="small").set_zorder(6)
+    return ax
+
+
+def _named(curves: ClasswiseCurves) -> list[int]:
+    """Return the classes to name, in their own order if all are named, else by descending error."""
+    classes = list(range(len(curves.curves)))
+    if len(classes) <= FEW_CLASSES:
+        return classes
+    errors = [-1.0 if curve.error is None else curve.error.value for curve in curves.curves]
+    return sorted(classes, key=lambda k: -errors[k])[:NAMED]
+
+
+def _grey_lines(ax: "Axes", curves: list[ReliabilityCurve]) -> None:
+    if not curves:
+        return
+    from matplotlib.collections import LineCollection
+
+    lines = [list(zip(c.predicted.tolist(), c.observed.tolist(), strict=True)) for c in curves]
+    # The more lines there are, the fainter each is, so that where they run together shows.
+    ax.add_collection(LineCollection(lines, colors=GREY, linewidths=0.7, alpha=max(0.15, 6 / (6 + len(curves)))))
+
+
+def _label(name: str, curve: ReliabilityCurve) -> str:
+    short = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    # A name that begins with "_" would be left out of the legend, and "$" would begin a formula.
+    text = short.replace("$", r"\$")
+    text = f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+    return text if curve.error is None else f"{text}: {curve.error.name} {significant(curve.error.value)}"

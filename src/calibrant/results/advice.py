@@ -1,0 +1,159 @@
+"""Outcomes of asking which calibrator to use, and how many rows it needs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant.results.comparison import Difference
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Candidate:
+    """How one calibrator does on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    name : str
+        As in `CALIBRATORS`, or a composition such as "ts>irm".
+    loss : float
+        Mean score of the out-of-fold predictions; smaller is better. It may be infinite.
+    accuracy : float
+    ece, kde_ece : float
+        Calibration errors of the out-of-fold predictions, for information: nothing is ranked by them.
+    changed : float
+        Share of the rows whose predicted class is another one than before.
+    converged : bool
+        Whether the optimiser ended at its optimum in every fold.
+    over_nothing : Difference or None
+        Loss minus that of the predictions as they are; None for these, and where both are infinite.
+    behind_best : Difference or None
+        Loss minus that of the best candidate; None for that one, and where both are infinite.
+    """
+
+    name: str
+    loss: float
+    accuracy: float
+    ece: float
+    kde_ece: float
+    changed: float
+    converged: bool
+    over_nothing: Difference | None
+    behind_best: Difference | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Recommendation:
+    """Which calibrator to use, and why.
+
+    Attributes
+    ----------
+    name : str
+        The calibrator to use; "identity" if nothing beats doing nothing.
+    headline : str
+        One sentence.
+    reasons : tuple of str
+        The rule, the numbers and the reservations, in words.
+    calibrator : Calibrator
+        The calibrator of that name, fitted to all rows.
+    candidates : tuple of Candidate
+        From the simplest, doing nothing, to the most flexible.
+    best : str
+        The candidate with the smallest loss, of those that beat doing nothing; of all, if none does.
+    alternative : str or None
+        The best of the candidates that are simpler than the recommended one.
+    over_alternative : Difference or None
+        The recommended one's loss minus that of the alternative.
+    keep_argmax : bool
+        Whether the predicted classes had to stay.
+    score : {"nll", "brier"}
+        What was compared.
+    n_samples, n_classes, n_folds, n_resamples : int
+    level : float
+        Of the intervals.
+    settings : mapping
+        Seed, version.
+    """
+
+    name: str
+    headline: str
+    reasons: tuple[str, ...]
+    calibrator: Any
+    candidates: tuple[Candidate, ...]
+    best: str
+    alternative: str | None
+    over_alternative: Difference | None
+    keep_argmax: bool
+    score: str
+    n_samples: int
+    n_classes: int
+    n_folds: int
+    n_resamples: int
+    level: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def candidate(self, name: str) -> Candidate:
+        """Return the candidate of this name."""
+        return next(candidate for candidate in self.candidates if candidate.name == name)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LearningPoint:
+    """One metric of one calibrator that was fitted to so many rows.
+
+    Attributes
+    ----------
+    calibrator, metric : str
+    size : int
+        Rows that the calibrator was fitted to.
+    value : float
+        Mean over the repeats, on rows that were held out.
+    deviation : float
+        Standard deviation over the repeats.
+    change, change_deviation : float
+        The same for the value minus that of the predictions as they are, on the same rows.
+    n_infinite : int
+        Repeats whose value is infinite; all four numbers are infinite then.
+    """
+
+    calibrator: str
+    metric: str
+    size: int
+    value: float
+    deviation: float
+    change: float
+    change_deviation: float
+    n_infinite: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LearningCurve:
+    """Quality against the number of rows that calibrators are fitted to.
+
+    Attributes
+    ----------
+    calibrators, metrics : tuple of str
+    sizes : tuple of int
+    n_repeats : int
+    n_held_out : int
+        Rows that each repeat is judged by.
+    baseline : mapping of str to float
+        Every metric of the predictions as they are: its mean over the held-out rows of all repeats.
+    points : tuple of LearningPoint
+        Calibrator after calibrator, metric after metric, by size.
+    settings : mapping
+        Seed, version.
+    """
+
+    calibrators: tuple[str, ...]
+    metrics: tuple[str, ...]
+    sizes: tuple[int, ...]
+    n_repeats: int
+    n_held_out: int
+    baseline: Mapping[str, float]
+    points: tuple[LearningPoint, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, calibrator: str, metric: str) -> tuple[LearningPoint, ...]:
+        """Return the points of this calibrator and metric, by size."""
+        start = (self.calibrators.index(calibrator) * len(self.metrics) + self.metrics.index(metric)) * len(self.sizes)
+        return self.points[start : start + len(self.sizes)]

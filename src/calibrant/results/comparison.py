@@ -1,0 +1,140 @@
+"""Outcomes of intervals and of comparing models."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Interval:
+    """Confidence limits of a metric.
+
+    Attributes
+    ----------
+    name : str
+        The metric with its settings.
+    value : float
+    low, high : float
+        Confidence limits, of `quantity`.
+    level : float
+    method : str
+        How the limits were made.
+    quantity : str
+        What the limits are about: the metric itself, or the debiased root-mean-square error where the metric itself
+        is biased by chance and has no valid interval.
+    expected : float or None
+        Mean of the metric if the model were calibrated, for metrics of calibration.
+    null : tuple of two floats, or None
+        The metric of a calibrated model lies between these with probability `level`.
+    details : mapping
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    level: float
+    method: str
+    quantity: str
+    expected: float | None = None
+    null: tuple[float, float] | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Difference:
+    """A model minus the baseline, on the same rows.
+
+    Attributes
+    ----------
+    value : float
+        Infinite if one of the two is.
+    low, high : float
+        Confidence limits, of `quantity`.
+    same_sign : float
+        Share of the shared resamples of the rows whose difference has the sign of `value`.
+    pvalue : float
+        Two-sided, never 0.
+    adjusted : float
+        By Holm's method over all differences of the comparison.
+    is_significant : bool
+        Whether the limits exclude 0.
+    method : str
+        How limits and p-value were made.
+    quantity : str
+        What they are about, if not the difference of the metric itself: that of the debiased mean squared errors where
+        the metric is biased by chance.
+    resampled : tuple of two floats, or None
+        Percentiles of the difference of the metric over the resamples; equal to the limits if `method` is "percentile".
+    """
+
+    value: float
+    low: float
+    high: float
+    same_sign: float
+    pvalue: float
+    adjusted: float
+    is_significant: bool
+    method: str = "percentile"
+    quantity: str = ""
+    resampled: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compared:
+    """One metric of one model.
+
+    Attributes
+    ----------
+    model, metric : str
+        Names in the comparison.
+    better : {"lower", "higher", "none"}
+    value : float
+    interval : Interval or None
+        None if intervals were not asked for, or the value is infinite.
+    difference : Difference or None
+        None for the baseline, and where both values are infinite.
+    """
+
+    model: str
+    metric: str
+    better: str
+    value: float
+    interval: Interval | None = None
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison:
+    """Several models on the same rows.
+
+    Attributes
+    ----------
+    models, metrics : tuple of str
+    baseline : str
+    n_samples, n_resamples : int
+    level : float
+    entries : tuple of Compared
+        Model after model, each metric in the order of `metrics`.
+    groups : mapping of str to Comparison
+        The same for parts of the rows, if asked for.
+    settings : mapping
+    """
+
+    models: tuple[str, ...]
+    metrics: tuple[str, ...]
+    baseline: str
+    n_samples: int
+    n_resamples: int
+    level: float
+    entries: tuple[Compared, ...]
+    groups: Mapping[str, "Comparison"] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def entry(self, model: str, metric: str) -> Compared:
+        """Return the entry of this model and metric."""
+        return self.entries[self.models.index(model) * len(self.metrics) + self.metrics.index(metric)]
+
+    def of(self, model: str) -> dict[str, float]:
+        """Return the values of this model, by metric."""
+        return {metric: self.entry(model, metric).value for metric in self.metrics}

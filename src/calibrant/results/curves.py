@@ -1,0 +1,90 @@
+"""Outcomes that are reliability curves."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.results.estimate import Estimate
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OutcomeHistogram:
+    """How the predictions are spread, by outcome.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (m + 1,)
+    positives, negatives : ndarray of shape (m,)
+        Weight of the rows between the edges for which the event happened, and for which it did not.
+    """
+
+    edges: FloatArray
+    positives: FloatArray
+    negatives: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReliabilityCurve:
+    """Observed frequency against predicted probability.
+
+    Attributes
+    ----------
+    predicted, observed : ndarray of shape (m,)
+        Mean prediction and frequency of the event at each point of the curve.
+    low, high : ndarray of shape (m,) or None
+        Limits at each point; `band` says of what. None if the curve has none.
+    lower, upper : ndarray of shape (m,)
+        Ends of the interval of predictions that each point summarises.
+    count : ndarray of shape (m,)
+        Number of rows behind each point.
+    weight : ndarray of shape (m,)
+        Sum of their weights.
+    level : float
+        Confidence level of the limits.
+    kind : str
+        How the curve was made.
+    band : {"confidence", "consistency"}
+        What the limits are for: the frequency, or the curve that perfectly calibrated predictions would have.
+    simultaneous : bool
+        Whether the level holds for all points at once instead of for each alone.
+    view : {"class", "top-label"}
+        What is predicted: class 1, or that the most probable class is right.
+    error : Estimate or None
+        The calibration error that belongs to the curve.
+    histogram : OutcomeHistogram or None
+        The spread of the predictions.
+    """
+
+    predicted: FloatArray
+    observed: FloatArray
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    lower: FloatArray
+    upper: FloatArray
+    count: FloatArray | IntArray
+    weight: FloatArray
+    level: float
+    kind: str
+    band: Literal["confidence", "consistency"] = "confidence"
+    simultaneous: bool = False
+    view: Literal["class", "top-label"] = "class"
+    error: Estimate | None = None
+    histogram: OutcomeHistogram | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClasswiseCurves:
+    """The reliability curve of every class against the rest, and their average.
+
+    Attributes
+    ----------
+    names : tuple of length K
+        The classes.
+    curves : tuple of ReliabilityCurve, of length K
+    average : ReliabilityCurve
+        At each prediction, the mean of the curves that reach it, each class with equal weight.
+    """
+
+    names: tuple[str, ...]
+    curves: tuple[ReliabilityCurve, ...]
+    average: ReliabilityCurve

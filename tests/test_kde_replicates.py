@@ -1,0 +1,97 @@
+"""Many columns of weights and labels: equal to one at a time, in bounded memory, compiled like plain."""
+
+import math
+import tracemalloc
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from calibrant import Predictions, kernel_regression
+from calibrant._native.line.beta import BetaSums
+from calibrant._native.line.boxes import Line
+from calibrant._native.line.sums import KernelSums
+from calibrant.metrics import KdeECE
+from calibrant.metrics.gaps import row_gaps
+from calibrant.resampling import draw_counts
+from simulate import calibrated
+
+EVERY_KERNEL = pytest.mark.parametrize("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
+
+
+def rows(seed, n):
+    rng = np.random.default_rng(seed)
+    c = np.round(rng.beta(3, 1, n), 4)
+    return Predictions(c, (rng.random(n) < c**1.5).astype(int), rng.exponential(size=n))
+
+
+@EVERY_KERNEL
+@pytest.mark.parametrize("isolated", ["drop", "zero"])
+@pytest.mark.parametrize("norm", [1, 2, 0.5])
+def test_compiled_and_plain_replicates_agree(kernel, isolated, norm):
+    p, rng = rows(1, 300), np.random.default_rng(1)
+    W = rng.integers(0, 3, (300, 11)).astype(float)
+    labels = rng.integers(0, 2, (300, 11))
+    h = 1e-7 if kernel == "beta" else 0.001  # Narrow, so that some rows are alone.
+    metric = KdeECE(kernel, h, norm=norm, isolated=isolated)
+    assert metric.details(p)["isolated"] > 0
+    found = []
+    for bar in (0, math.inf):
+        with patch.object(kernel_regression, "_WORTH_LOADING", bar):
+            found.append((metric.prepare(p)(W), metric.prepare_labels(p)(labels)))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-9)
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-9)
+
+
+@EVERY_KERNEL
+def test_replicates_of_many_rows_equal_reweighted_and_relabelled_data(kernel):
+    p, rng = rows(2, 3000), np.random.default_rng(2)
+    metric = KdeECE(kernel, 0.01)
+    W, labels = draw_counts(3000, 9, rng), rng.integers(0, 2, (3000, 9))
+    reweighted = [metric(Predictions(p.probs, p.labels, column)) for column in W.T]
+    relabelled = [metric(p.with_labels(column)) for column in labels.T]
+    for columns in (W, np.ascontiguousarray(W), np.asfortranarray(W)):
+        assert metric.prepare(p)(columns) == pytest.approx(reweighted, rel=1e-10)
+    assert metric.prepare_labels(p)(np.asfortranarray(labels)) == pytest.approx(relabelled, rel=1e-10)
+    assert metric.prepare_labels(p)(labels) == pytest.approx(relabelled, rel=1e-10)
+
+
+def test_relabelled_classes_are_reduced_to_right_and_wrong():
+    p, labels = calibrated(n=2500, k=4), np.random.default_rng(3).integers(0, 4, (2500, 3))
+    metric = KdeECE(bandwidth=0.05)
+    expected = [metric(p.with_labels(column)) for column in labels.T]
+    assert metric.prepare_labels(p)(labels) == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_replicate_that_leaves_no_neighbours_takes_frequency_0():
+    p = Predictions([0.2, 0.6], labels=[1, 1])
+    W = np.array([[1.0, 1.0], [0.0, 1.0]])
+    # Alone, the first row is compared with 0; together, each with the other's outcome.
+    assert KdeECE(bandwidth=0.5).prepare(p)(W) == pytest.approx([0.2, 0.6])
+
+
+@EVERY_KERNEL
+def test_the_number_of_threads_changes_nothing(kernel):
+    rng = np.random.default_rng(4)
+    c, y, W = rng.random(5000), rng.integers(0, 2, 5000).astype(float), rng.random((5000, 13))
+    line = Line.of(c)
+    sums = BetaSums(line, 0.01) if kernel == "beta" else KernelSums(line, 0.01, kernel)
+    gaps = row_gaps(sums, c, 1, drop=True)
+    assert np.array_equal(gaps.of_weights(y, W, n_threads=1), gaps.of_weights(y, W, n_threads=3))
+    hits = W > 0.5
+    assert np.array_equal(gaps.of_labels(hits, c, n_threads=1), gaps.of_labels(hits, c, n_threads=3))
+
+
+def test_memory_does_not_grow_with_the_number_of_replicates():
+    p, rng = rows(5, 4000), np.random.default_rng(5)
+    W = draw_counts(4000, 600, rng)
+    labels = rng.integers(0, 2, (4000, 600), dtype=np.int8)
+    metric = KdeECE(bandwidth=0.02)
+    by_weights, by_labels = metric.prepare(p), metric.prepare_labels(p)
+    by_weights(W[:, :9]), by_labels(labels[:, :9])
+    tracemalloc.start()
+    by_weights(W)
+    by_labels(labels)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8e6  # The sums of all replicates would take 38 MB.

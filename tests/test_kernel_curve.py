@@ -1,0 +1,167 @@
+"""Reliability curves by kernel regression, and the curves of all classes."""
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from binary_cases import binary
+from calibrant import DataWarning, InputError, Predictions, reliability_curve, to_frame
+from calibrant.binning import EqualWidth
+from calibrant.curves import classwise_curves, isotonic_curve, kernel_curve
+from calibrant.metrics import ECE
+from simulate import calibrated, sharpened
+
+KERNELS = {
+    "gaussian": lambda u: np.exp(-(u**2) / 2),
+    "triweight": lambda u: np.clip(1 - u**2, 0, None) ** 3,
+    "epanechnikov": lambda u: np.clip(1 - u**2, 0, None),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_curve_is_the_weighted_mean_of_the_neighbours_and_their_mirror_images(kernel):
+    p = binary(150, seed=1, weighted=True)
+    curve = kernel_curve(p, 21, kernel=kernel, bandwidth=0.15)
+    assert curve.predicted == pytest.approx(np.linspace(0, 1, 21), abs=1e-12)
+    weights = sum(
+        KERNELS[kernel]((curve.predicted[:, None] - image) / 0.15)
+        for image in (p.positive, -p.positive, 2 - p.positive)
+    )
+    expected = weights @ (p.weights * p.labels) / (weights @ p.weights)
+    assert curve.observed == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_beta_kernel_and_the_rules_of_kde_ece_are_accepted():
+    p = binary(200, seed=2)
+    widths = {rule: kernel_curve(p, bandwidth=rule).error.details["bandwidth"] for rule in ("cv", "silverman")}
+    assert widths["silverman"] == pytest.approx(1.06 * p.positive.std(ddof=1) * 200**-0.2, rel=1e-9)
+    assert widths["cv"] != widths["silverman"]
+    curve = kernel_curve(p, kernel="beta", bandwidth=0.01)
+    assert np.corrcoef(curve.predicted, curve.observed)[0, 1] > 0.9
+    assert "beta" in curve.kind
+
+
+def test_grid_points_without_neighbours_are_left_out():
+    curve = kernel_curve(Predictions([0.1, 0.12, 0.9], labels=[0, 1, 1]), 11, bandwidth=0.02)
+    assert curve.predicted.round(3).tolist() == [0.1, 0.9]
+    assert (curve.count.tolist(), curve.weight.tolist()) == ([2, 1], [2.0, 1.0])
+    assert (curve.lower.round(3).tolist(), curve.upper.round(3).tolist()) == ([0.0, 0.5], [0.5, 1.0])
+
+
+def test_the_curve_ends_with_the_predictions_however_wide_the_kernel():
+    curve = kernel_curve(Predictions([0.31, 0.4, 0.59], labels=[0, 1, 1]), 11, bandwidth=0.5)
+    assert curve.predicted.round(3).tolist() == [0.3, 0.4, 0.5, 0.6]
+
+
+@pytest.mark.parametrize("probs", [[0.123456], [0.123456] * 5])
+def test_predictions_that_are_alike_make_one_point(probs):
+    curve = kernel_curve(Predictions(probs, labels=[1] * len(probs)), bandwidth=1e-4, n_resamples=99, rng=0)
+    assert curve.predicted == pytest.approx([0.123456])
+    assert (curve.observed.tolist(), curve.count.tolist(), curve.low) == ([1.0], [len(probs)], None)
+
+
+def test_the_error_is_the_mean_distance_to_the_curve():
+    p = binary(300, seed=3, sharpness=2.0)
+    curve = kernel_curve(p, 1001, bandwidth=0.1)
+    images = (p.positive, -p.positive, 2 - p.positive)
+    weights = sum(KERNELS["gaussian"]((p.positive[:, None] - image) / 0.1) for image in images)
+    expected = np.abs(weights @ p.labels / weights.sum(axis=1) - p.positive).mean()
+    assert curve.error.name == "mean gap"
+    assert curve.error.value == pytest.approx(expected, abs=1e-4)
+
+
+def test_without_redraws_there_is_no_band_and_the_seed_decides_it_otherwise():
+    p = binary(100)
+    settings = {"bandwidth": 0.1, "n_resamples": 39}
+    assert kernel_curve(p).low is None
+    assert to_frame(kernel_curve(p), backend="polars").shape[1] == 6
+    one, same, other = (kernel_curve(p, rng=seed, **settings).high.tolist() for seed in (1, 1, 2))
+    assert one == same != other
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"grid": 1}, "grid must have at least 2 steps"),
+        ({"grid": [0.5, 1.5]}, "grid must hold points from 0 to 1, but goes from 0.5 to 1.5"),
+        ({"grid": [0.5, np.nan]}, "grid must hold points from 0 to 1"),
+        ({"bandwidth": 0}, "bandwidth must be positive"),
+        ({"bandwidth": "wide"}, "bandwidth must be one of"),
+        ({"kernel": "box"}, "kernel must be one of"),
+        ({"n_resamples": -1}, "n_resamples must be a whole number, 0 for no band"),
+        ({"n_resamples": 10}, "n_resamples must be 0, or at least 39"),
+        ({"level": 0}, "level must be a number between 0 and 1"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        kernel_curve(binary(30), **settings)
+
+
+class TestClasswise:
+    def test_there_is_the_curve_of_every_class_against_the_rest(self):
+        p = Predictions(calibrated(k=3).probs, calibrated(k=3).labels, classes=["a", "b", "c"])
+        curves = classwise_curves(p, partial(kernel_curve, bandwidth=0.1))
+        assert curves.names == ("a", "b", "c")
+        for c, curve in enumerate(curves.curves):
+            alone = kernel_curve(p.one_vs_rest(c), bandwidth=0.1)
+            assert curve.observed.tolist() == alone.observed.tolist()
+
+    def test_the_average_is_the_mean_over_classes_with_equal_weight(self):
+        p = calibrated(n=600, k=3, seed=4)
+        curves = classwise_curves(p, partial(kernel_curve, bandwidth=0.2))
+        columns = [curve.observed[:90] for curve in curves.curves]
+        assert curves.average.predicted[:90] == pytest.approx(np.arange(90) / 100, abs=1e-12)
+        assert curves.average.observed[:90] == pytest.approx(np.mean(columns, axis=0), abs=1e-12)
+        assert curves.average.error.value == pytest.approx(np.mean([c.error.value for c in curves.curves]), abs=1e-12)
+        assert curves.average.count.sum() == 600 * 3
+
+    def test_the_average_leaves_out_classes_that_do_not_reach_a_probability(self):
+        probs = np.array([[0.6, 0.4, 0.0], [0.8, 0.2, 0.0], [0.7, 0.3, 0.0], [0.5, 0.4, 0.1]])
+        curves = classwise_curves(Predictions(probs, [0, 0, 1, 2]), isotonic_of_few, grid=11)
+        assert curves.average.predicted.round(3).tolist() == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+        first = curves.curves[0]
+        expected = np.interp([0.5, 0.6, 0.7, 0.8], first.predicted, first.observed)
+        assert curves.average.observed[-4:] == pytest.approx(expected, abs=1e-12)
+
+    def test_any_function_of_binary_predictions_draws_the_curves(self):
+        p = sharpened(calibrated(k=4), 0.5)
+        curves = classwise_curves(p, partial(reliability_curve, bins=EqualWidth(5)))
+        errors = [ECE(bins=EqualWidth(5))(p.one_vs_rest(c)) for c in range(4)]
+        assert [curve.error.value for curve in curves.curves] == pytest.approx(errors, rel=1e-12)
+
+    def test_a_class_that_never_occurs_and_is_never_predicted_has_a_curve(self):
+        with pytest.warns(DataWarning, match="class 2 never occurs"):
+            p = Predictions(np.column_stack([calibrated(k=2).probs, np.zeros(400)]), calibrated(k=2).labels)
+        last = classwise_curves(p).curves[2]
+        assert (last.predicted.tolist(), last.observed.tolist()) == ([0.0], [0.0])
+
+    def test_the_curves_become_one_long_frame(self):
+        curves = classwise_curves(calibrated(k=3), partial(kernel_curve, bandwidth=0.2))
+        frame = to_frame(curves, backend="polars")
+        assert frame.columns[:3] == ["class", "predicted", "observed"]
+        assert frame["class"].unique(maintain_order=True).to_list() == ["0", "1", "2"]
+        assert len(frame) == sum(len(c.predicted) for c in curves.curves)
+
+
+def isotonic_of_few(p):
+    return isotonic_curve(p, n_resamples=39, rng=0)
+
+
+@pytest.mark.parametrize("convention", ["calibrant", "guo", "torchmetrics"])
+def test_the_error_of_a_binned_curve_is_the_ece(convention):
+    p = Predictions([0.0, 0.0, 0.2, 0.7, 0.7, 0.9, 1.0], labels=[0, 1, 1, 0, 1, 1, 1], weights=[1, 2, 1, 1, 3, 1, 1])
+    bins = EqualWidth(4) if convention == "calibrant" else EqualWidth(4, convention=convention)
+    curve = reliability_curve(p, bins)
+    assert (curve.error.name, curve.error.value) == ("ECE", pytest.approx(ECE(bins=bins)(p), rel=1e-12))
+
+
+def test_the_histogram_holds_the_weight_of_every_row_by_outcome():
+    p = binary(500, seed=9, weighted=True)
+    for curve in (reliability_curve(p), kernel_curve(p, bandwidth=0.1), isotonic_of_few(p)):
+        edges, event = curve.histogram.edges, p.labels == 1
+        for found, rows in ((curve.histogram.positives, event), (curve.histogram.negatives, ~event)):
+            expected = [p.weights[rows & (p.positive >= lo) & (p.positive < hi)].sum() for lo, hi in pairwise(edges)]
+            assert found == pytest.approx(expected, rel=1e-9)

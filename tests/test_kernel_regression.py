@@ -1,0 +1,76 @@
+"""Estimated frequencies at given points."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from calibrant import InputError, kernel_regression
+from calibrant.kernel_regression import nadaraya_watson
+from line_oracles import beta_matrix, kernel_matrix
+
+EVERY_KERNEL = pytest.mark.parametrize("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
+POINTS = np.array([1.0, 0.31, 0.0, 0.5])
+
+
+def rows(n=400, columns=3):
+    rng = np.random.default_rng(1)
+    return rng.random(n), rng.integers(0, 2, (n, columns)).astype(float), rng.exponential(size=(n, columns))
+
+
+@EVERY_KERNEL
+@pytest.mark.parametrize("boundary", ["reflect", "none"])
+@pytest.mark.parametrize("bar", [0, 1e9], ids=["compiled", "plain"])
+def test_frequency_and_mass_equal_the_whole_matrix(kernel, boundary, bar):
+    c, Y, W = rows()
+    points, peak = POINTS, 1.0
+    if kernel == "beta":  # At 0 and 1 it has no neighbours but those exactly there.
+        points = np.array([0.9, 0.31, 0.05])
+        K, peak = beta_matrix(points, c, 0.05), beta_matrix(points, points, 0.05).diagonal()[:, None]
+    else:
+        K = kernel_matrix(points, c, 0.05, kernel, boundary == "reflect")
+    with patch.object(kernel_regression, "_WORTH_LOADING", bar):
+        frequency, mass = nadaraya_watson(c, Y, W, points, kernel=kernel, bandwidth=0.05, boundary=boundary)
+    assert frequency == pytest.approx(K @ (W * Y) / (K @ W), rel=1e-9)
+    assert mass == pytest.approx(K @ W / peak, rel=1e-9)
+
+
+def test_one_column_of_either_serves_all_columns_of_the_other():
+    c, Y, W = rows()
+    both = nadaraya_watson(c, Y, np.repeat(W[:, :1], 3, axis=1), POINTS, bandwidth=0.05)
+    one = nadaraya_watson(c, Y, W[:, 0], POINTS, bandwidth=0.05)
+    assert one[0] == pytest.approx(both[0], rel=1e-12)
+    assert one[1] == pytest.approx(both[1], rel=1e-12)
+    assert nadaraya_watson(c, Y[:, 0], W, POINTS, bandwidth=0.05)[0].shape == (4, 3)
+
+
+def test_flat_arguments_give_flat_results():
+    c, Y, W = rows()
+    frequency, mass = nadaraya_watson(c, Y[:, 1], W[:, 1], POINTS, bandwidth=0.05)
+    expected = nadaraya_watson(c, Y[:, [1]], W[:, [1]], POINTS, bandwidth=0.05)
+    assert np.array_equal(frequency, expected[0][:, 0])
+    assert np.array_equal(mass, expected[1][:, 0])
+
+
+def test_points_without_neighbours_have_no_frequency():
+    c, y = np.array([0.1, 0.12]), np.array([1.0, 0.0])
+    frequency, mass = nadaraya_watson(c, y, np.ones(2), np.array([0.11, 0.6]), kernel="triweight", bandwidth=0.05)
+    assert frequency == pytest.approx([0.5, np.nan], nan_ok=True)
+    assert mass[1] == 0
+
+
+@pytest.mark.parametrize(("distance", "some"), [(6.3, True), (6.6, False)])
+def test_a_gaussian_neighbour_counts_as_none_beyond_six_and_a_half_bandwidths(distance, some):
+    # exp(-6.3**2 / 2) is 2.4e-9 of a row, exp(-6.6**2 / 2) is 3.5e-10: the limit is 1e-9.
+    point = np.array([0.5 + 0.01 * distance])
+    frequency, _ = nadaraya_watson(np.array([0.5]), np.ones(1), np.ones(1), point, bandwidth=0.01)
+    assert np.isfinite(frequency[0]) == some
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(InputError, match="bandwidth must be positive and finite, but is 0"):
+        nadaraya_watson(POINTS, POINTS, POINTS, POINTS, bandwidth=0)
+    with pytest.raises(InputError, match='kernel must be one of "gaussian", "triweight", "epanechnikov", "beta"'):
+        nadaraya_watson(POINTS, POINTS, POINTS, POINTS, kernel="box", bandwidth=0.1)
+    with pytest.raises(InputError, match='boundary must be one of "reflect", "none"'):
+        nadaraya_watson(POINTS, POINTS, POINTS, POINTS, bandwidth=0.1, boundary="periodic")
