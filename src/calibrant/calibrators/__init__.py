@@ -1,14 +1,92 @@
 """Calibrators: scikit-learn estimators from scores to calibrated probabilities."""
 
 from collections.abc import Callable
+from functools import partial
 
 from calibrant.calibrators.base import Calibrator, calibrate
-from calibrant.calibrators.scaling import Identity, TemperatureScaling
+from calibrant.calibrators.bbq import BBQ
+from calibrant.calibrators.beta import BetaCalibration
+from calibrant.calibrators.compose import CalibratorTable, Compose, parse
+from calibrant.calibrators.ensemble import Ensemble, Uniform
+from calibrant.calibrators.ets import EnsembleTemperatureScaling
+from calibrant.calibrators.guard import LaplaceGuard
+from calibrant.calibrators.histogram import HistogramBinning
+from calibrant.calibrators.hull import ROCConvexHull
+from calibrant.calibrators.isotonic import IsotonicCalibration
+from calibrant.calibrators.lift import OneVsRest, Pooled, irm, irova
+from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling
+from calibrant.calibrators.model import CalibratedModel
+from calibrant.calibrators.order_preserving import OrderPreserving
+from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
+from calibrant.calibrators.scaling import Identity
+from calibrant.calibrators.spline import SplineCalibration
+from calibrant.calibrators.store import load, save
+from calibrant.calibrators.structured import StructuredScaling
+from calibrant.calibrators.temperature import TemperatureScaling
+from calibrant.calibrators.vector import VectorScaling
+from calibrant.calibrators.venn_abers import VennAbers
 
-__all__ = ["CALIBRATORS", "Calibrator", "Identity", "TemperatureScaling", "calibrate"]
+__all__ = [
+    "BBQ",
+    "CALIBRATORS",
+    "BetaCalibration",
+    "CalibratedModel",
+    "Calibrator",
+    "Compose",
+    "DirichletCalibration",
+    "Ensemble",
+    "EnsembleTemperatureScaling",
+    "HistogramBinning",
+    "Identity",
+    "IsotonicCalibration",
+    "LaplaceGuard",
+    "MatrixScaling",
+    "OneVsRest",
+    "OrderPreserving",
+    "PlattScaling",
+    "Pooled",
+    "QuadraticScaling",
+    "ROCConvexHull",
+    "SplineCalibration",
+    "StructuredScaling",
+    "TemperatureScaling",
+    "Uniform",
+    "VectorScaling",
+    "VennAbers",
+    "calibrate",
+    "load",
+    "parse",
+    "save",
+]
 
-CALIBRATORS: dict[str, Callable[[], Calibrator]] = {
-    "identity": Identity,
-    "ts": TemperatureScaling,
-}
-"""Every calibrator by its name on the command line; calling the value builds a fresh estimator."""
+CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
+    {
+        "identity": Identity,
+        "ts": TemperatureScaling,
+        "vs": VectorScaling,
+        "ms": MatrixScaling,
+        "dirichlet": DirichletCalibration,
+        "svs": partial(StructuredScaling, structure="vector"),
+        "sms": partial(StructuredScaling, structure="matrix"),
+        "guard": LaplaceGuard,
+        "platt": PlattScaling,
+        "quadratic": QuadraticScaling,
+        "beta": BetaCalibration,
+        "histogram": HistogramBinning,
+        "bbq": BBQ,
+        "isotonic": IsotonicCalibration,
+        "centred-isotonic": partial(IsotonicCalibration, centred=True),
+        "rocch": ROCConvexHull,
+        "irm": irm,
+        "irova": irova,
+        "venn-abers": VennAbers,
+        "spline": SplineCalibration,
+        "ets": EnsembleTemperatureScaling,
+        "iop-diag": partial(OrderPreserving, family="diag"),
+        "iop-oi": partial(OrderPreserving, family="oi"),
+    }
+)
+"""Every calibrator by its name on the command line; calling the value builds a fresh estimator.
+
+Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application.
+"""

@@ -39,8 +39,12 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         from cyclopts import App, CycloptsError, Parameter
 
+        from calibrant.cli.apply import apply
+        from calibrant.cli.compare import compare_files
         from calibrant.cli.demo import demo
         from calibrant.cli.evaluate import evaluate
+        from calibrant.cli.fit import fit
+        from calibrant.cli.recommend import recommend_for
         from calibrant.cli.report import report
         from calibrant.cli.testing import run_tests
     except ImportError as error:
@@ -54,7 +58,16 @@ def _run(argv: Sequence[str] | None) -> int:
         suppress_keyboard_interrupt=False,
         default_parameter=Parameter(negative="", show_default=lambda value: None if value is False else value),
     )
-    commands: dict[str, Any] = {"evaluate": evaluate, "test": run_tests, "report": report, "demo": demo}
+    commands: dict[str, Any] = {
+        "evaluate": evaluate,
+        "test": run_tests,
+        "compare": compare_files,
+        "recommend": recommend_for,
+        "fit": fit,
+        "apply": apply,
+        "report": report,
+        "demo": demo,
+    }
     for name, command in commands.items():
         app.command(command, name=name)
     try:

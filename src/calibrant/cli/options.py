@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """Which columns to read, and how to judge them."""
+class Source:
+    """Which columns of a file hold class predictions."""
 
     label: Annotated[
         str | None, Parameter(help="Column (or key) of the observed labels, or of the values that were forecast.")
@@ -26,14 +26,45 @@ class Options:
     classes: Annotated[str | None, Parameter(help="Names of the classes in the order of the columns, with commas.")] = (
         None
     )
+    weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
+    logits: Annotated[bool, Parameter(help="The columns hold logits, not probabilities.")] = False
+    renormalise: Annotated[bool, Parameter(help="Accept rows that do not sum to 1.")] = False
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The columns of the probabilities, if they are named."""
+        return self.probs.split(",") if self.probs else None
+
+    @property
+    def class_names(self) -> list[str] | None:
+        """The classes, if they are named."""
+        return self.classes.split(",") if self.classes else None
+
+    def predictions(self, file: Path) -> "Predictions":
+        """Read class predictions."""
+        from calibrant.io import read_predictions
+
+        return read_predictions(
+            file,
+            label=self.label,
+            probs=self.columns,
+            classes=self.class_names,
+            weight=self.weight,
+            logits=self.logits,
+            renormalise=self.renormalise,
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Options(Source):
+    """Which columns to read, and how to judge them."""
+
     mean: Annotated[str | None, Parameter(help="Forecasts: column of the predicted means.")] = None
     sd: Annotated[str | None, Parameter(help="Forecasts: column of the predicted standard deviations.")] = None
     draws: Annotated[str | None, Parameter(help="Forecasts: columns of the members of an ensemble, like 'draw_*'.")] = (
         None
     )
-    weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
-    logits: Annotated[bool, Parameter(help="The columns hold logits, not probabilities.")] = False
-    renormalise: Annotated[bool, Parameter(help="Accept rows that do not sum to 1.")] = False
     by: Annotated[str | None, Parameter(help="Column of groups to judge one by one.")] = None
     resamples: Annotated[int, Parameter(help="Redraws of the labels in the test behind the verdict.")] = 999
     seed: Annotated[int, Parameter(help="Seed of the redraws.")] = 0
@@ -52,19 +83,10 @@ class Options:
         return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)
 
     def predictions(self, file: Path) -> "Predictions":
-        """Read class predictions."""
+        """Read class predictions, and say so if something has to be compiled first."""
         from calibrant.cli.show import note_compiling
-        from calibrant.io import read_predictions
 
-        predictions = read_predictions(
-            file,
-            label=self.label,
-            probs=self.probs.split(",") if self.probs else None,
-            classes=self.classes.split(",") if self.classes else None,
-            weight=self.weight,
-            logits=self.logits,
-            renormalise=self.renormalise,
-        )
+        predictions = super().predictions(file)
         if not self.quiet:
             note_compiling(predictions.n_samples, predictions.n_classes)
         return predictions

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant.io import printable
-from calibrant.results import Assessment, Estimate, TestResult, as_record
+from calibrant.results import Assessment, Compared, Comparison, Estimate, Interval, TestResult, as_record
 from calibrant.verdict import LEVEL
 
 SYMBOLS = {"consistent": "✓", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
@@ -91,6 +91,53 @@ def print_tests(results: Mapping[str, TestResult], adjusted: Mapping[str, float]
             console.print(f"  {name:<24} {value:.3g}")
 
 
+def print_comparison(comparison: Comparison) -> None:
+    """Print a table of every metric and model with its interval and its difference to the baseline."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("metric", "model"):
+        table.add_column(heading)
+    share = f"{comparison.level:.0%}"
+    for heading in ("value", f"{share} interval", f"minus {printable(comparison.baseline)}", f"{share} interval", "p"):
+        table.add_column(heading, justify="right")
+    for metric in comparison.metrics:
+        for model in comparison.models:
+            entry = comparison.entry(model, metric)
+            name = metric if model == comparison.models[0] else ""
+            table.add_row(name, Text(printable(model)), number(entry.value), _limits(entry.interval), *_change(entry))
+    console = Console()
+    console.print(table)
+    console.print(
+        Text(
+            f"* the interval of the difference excludes 0; p by {comparison.n_resamples:,} bootstrap samples of rows, "
+            "adjusted for the number of differences (Holm)",
+            style="dim",
+        )
+    )
+
+
+def _limits(interval: Interval | None) -> str:
+    """Write limits, unless they are about another quantity than the value beside them."""
+    if interval is None or interval.quantity != interval.name:
+        return ""
+    return f"{number(interval.low)} to {number(interval.high)}"
+
+
+def _change(entry: Compared) -> tuple[str, str, str]:
+    difference = entry.difference
+    if difference is None:
+        return "", "", ""
+    mark = "*" if difference.is_significant else " "
+    limits = f"{difference.low:+.4g} to {difference.high:+.4g}"
+    return f"{difference.value:+.4g}{mark}", limits, f"{difference.adjusted:.2g}"
+
+
+def report_failures(failures: Sequence[str]) -> int:
+    """Print the gates that failed on standard error, and return the exit code."""
+    for failure in failures:
+        sys.stderr.write(f"calibrant: failed: {printable(failure)}\n")
+    return int(bool(failures))
+
+
 def print_groups(assessment: Assessment, *, console: Console | None = None) -> None:
     """Print a line for each group, the largest error first."""
     if not assessment.groups:
@@ -98,7 +145,7 @@ def print_groups(assessment: Assessment, *, console: Console | None = None) -> N
     console = console or Console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("group")
-    for heading in ("rows", "accuracy", "ECE", "by chance", "p"):
+    for heading in ("rows", "accuracy", "KDE-ECE", "by chance", "p"):
         table.add_column(heading, justify="right")
     table.add_column("verdict")
     for name, group in sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error):
@@ -112,6 +159,13 @@ def print_groups(assessment: Assessment, *, console: Console | None = None) -> N
 def print_heading(text: str) -> None:
     """Print a line that stands out, after an empty one."""
     Console().print(Text(f"\n{printable(text)}", style="bold underline"))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of text."""
+    console = Console()
+    for line in lines:
+        console.print(Text(printable(line)), soft_wrap=True)
 
 
 def print_path(what: str, path: Path) -> None:

@@ -50,6 +50,12 @@ class ArrayFile(ABC):
         self.file.check_unchanged()
         return Arrays(probs, labels, weights)
 
+    def scores(self, columns: Columns) -> NDArray[Any]:
+        """Read the probabilities alone."""
+        probs = self._side_by_side(columns.probs)
+        self.file.check_unchanged()
+        return probs
+
     def column(self, name: str) -> NDArray[Any]:
         """Read one array, which must have one entry a row."""
         values = self.get(find_column(self.file.name, self.names, name))

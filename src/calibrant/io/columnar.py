@@ -45,6 +45,8 @@ class Columnar(Table):
             dtype = self.schema[name].inner if name in self.nested else self.schema[name]
             if not dtype.is_numeric() and dtype not in (pl.Boolean, pl.Null):
                 raise self._wrong_type(name, "numbers")
+        if not request.needs_label:
+            return columns
         dtype = self.schema[columns.label]
         if not dtype.is_numeric() and dtype not in (pl.Boolean, pl.Null, pl.String, pl.Categorical, pl.Enum):
             raise self._wrong_type(columns.label, "whole numbers, booleans or names")
@@ -54,10 +56,24 @@ class Columnar(Table):
         """Read the chosen columns."""
         with self._undamaged():
             arrays = super().read(columns)
-        if all("Float16" in str(self.schema[name]) for name in columns.probs):
-            # Half precision is shown to `Predictions`, which is then less strict about the sums of rows.
-            return dataclasses.replace(arrays, probs=arrays.probs.astype(np.float16))
-        return arrays
+        return dataclasses.replace(arrays, probs=self._as_stored(arrays.probs, columns))
+
+    def scores(self, columns: Columns) -> Any:
+        """Read the probabilities alone."""
+        with self._undamaged():
+            return self._as_stored(super().scores(columns), columns)
+
+    def frame(self) -> "pl.DataFrame":
+        """Read all columns."""
+        import polars as pl
+
+        with self._undamaged():
+            return pl.concat(self.batches(self.names, []))
+
+    def _as_stored(self, probs: Any, columns: Columns) -> Any:
+        """Show half precision to `Predictions`, which is then less strict about the sums of rows."""
+        is_half = all("Float16" in str(self.schema[name]) for name in columns.probs)
+        return probs.astype(np.float16) if is_half else probs
 
     def column(self, name: str) -> Any:
         """Read one column of any kind."""

@@ -30,6 +30,7 @@ class Request:
     weight: str | None = None
     logits: bool = False
     classes: tuple[Hashable, ...] | None = None
+    needs_label: bool = True
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Columns:
     Attributes
     ----------
     label : str
+        Empty if there is none and none is needed.
     probs : tuple of str
         In the order of the classes.
     weight : str or None
@@ -85,7 +87,7 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
         Those columns that hold a whole row of probabilities in each cell.
     request : Request
     """
-    label = choose_one(file, names, "label", request.label, LABELS)
+    label = _choose_label(file, names, request, LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
     taken = (label, request.weight)
@@ -105,7 +107,7 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
 
 def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     """Choose the arrays of an archive, or the fields of a structured array."""
-    label = choose_one(file, names, "label", request.label, ARRAY_LABELS)
+    label = _choose_label(file, names, request, ARRAY_LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
     defaults = ("logits", *ARRAY_PROBS) if request.logits else ARRAY_PROBS
@@ -114,6 +116,12 @@ def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     wanted = request.probs[0] if request.probs else None
     probs = choose_one(file, names, "probs", wanted, defaults, _logits_hint(names, request))
     return Columns(label, (probs,), request.weight, request.classes)
+
+
+def _choose_label(file: str, names: Sequence[str], request: Request, usual: Sequence[str]) -> str:
+    if request.label is None and not request.needs_label and not set(usual).intersection(names):
+        return ""
+    return choose_one(file, names, "label", request.label, usual)
 
 
 def find_column(file: str, names: Sequence[str], name: str) -> str:

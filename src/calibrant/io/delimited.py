@@ -58,6 +58,17 @@ class Delimited(Table):
         line, fields = self._row(row)
         return csv_errors.bad_cell(self.file.name, line, column, fields[self._positions[column]])
 
+    def rows(self) -> Iterator[list[str]]:
+        """Yield the header and the rows as texts."""
+        with self._undamaged():
+            for _, fields in self._lines():
+                yield fields
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines as they are."""
+        with self._undamaged():
+            yield from csv_errors.lines(self.file.name, self._content())
+
     def _content(self) -> BinaryIO:
         self.file.handle.seek(0)
         if self.gzipped:

@@ -17,7 +17,7 @@ from calibrant.io.sources import located, open_source
 from calibrant.io.tables import Table
 from calibrant.predictions import Predictions
 
-_READERS: dict[Kind, Callable[[OpenFile], Table | ArrayFile]] = {
+READERS: dict[Kind, Callable[[OpenFile], Table | ArrayFile]] = {
     Kind.CSV: lambda file: Delimited(file, gzipped=False),
     Kind.GZIP: lambda file: Delimited(file, gzipped=True),
     Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
@@ -27,7 +27,7 @@ _READERS: dict[Kind, Callable[[OpenFile], Table | ArrayFile]] = {
     Kind.NPY: open_npy,
 }
 
-_ADVICE = {"Pass them to Predictions.from_logits.": "Read them with logits=True."}
+ADVICE = {"Pass them to Predictions.from_logits.": "Read them with logits=True."}
 
 
 def read_predictions(
@@ -87,7 +87,7 @@ def read_predictions(
     with _open_source(path) as source:
         columns = source.choose(request)
         arrays = source.read(columns)
-        with located(source, {"probs": columns.probs, "logits": columns.probs}, _ADVICE):
+        with located(source, {"probs": columns.probs, "logits": columns.probs}, ADVICE):
             if logits:
                 return Predictions.from_logits(arrays.probs, arrays.labels, arrays.weights, columns.classes)
             return Predictions(arrays.probs, arrays.labels, arrays.weights, columns.classes, renormalise=renormalise)
@@ -118,4 +118,4 @@ def column_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _open_source(path: str | os.PathLike[str]) -> AbstractContextManager[Table | ArrayFile]:
-    return open_source(path, _READERS)
+    return open_source(path, READERS)

@@ -69,6 +69,16 @@ class Table(ABC):
         values = as_labels(self.file.name, labels.result(), columns)
         return Arrays(probs.values, values, weights.values if weight else None)
 
+    def scores(self, columns: Columns) -> NDArray[Any]:
+        """Read the probabilities alone, (n, m) for m columns."""
+        probs = Stack(self.file.name)
+        for start, frame in self._numbered([], columns.probs):
+            self._check_missing(frame, start)
+            probs.append(self.matrix(frame, columns.probs, start))
+        if not len(probs.values):
+            raise InputError(f"{self.file.name} has columns but no rows. At least one row is needed.")
+        return probs.values
+
     def column(self, name: str) -> NDArray[Any]:
         """Read one column of any kind."""
         find_column(self.file.name, self.names, name)

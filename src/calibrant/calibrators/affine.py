@@ -1,0 +1,64 @@
+"""What the methods share that multiply log-probabilities by numbers, add numbers, and take the softmax."""
+
+import math
+from typing import Self
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.newton import Minimum, warn_unless_converged
+from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
+from calibrant.calibrators.temperature import best_log_beta
+
+
+class AffineScaling(Calibrator):
+    """Base of the maps softmax(A ln(p) + b).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (K,) or (K, K)
+        A, or its diagonal where the rest is 0.
+    intercept_ : ndarray of shape (K,)
+    converged_ : bool
+    gradient_norm_ : float
+        Largest derivative of the objective with respect to a parameter.
+    n_iter_ : int
+    """
+
+    preserves_argmax = False
+    max_iter: int
+
+    def _keep(self, found: Minimum, n_classes: int) -> Self:
+        """Take over a minimum; a class's parameters stand side by side, the intercept last."""
+        parameters = found.x.reshape(n_classes, -1)
+        coef = parameters[:, :-1]
+        self.coef_ = coef[:, 0].copy() if coef.shape[1] == 1 else coef.copy()
+        self.intercept_ = parameters[:, -1].copy()
+        self.converged_, self.gradient_norm_, self.n_iter_ = found.converged, found.gradient_norm, found.n_iter
+        warn_unless_converged(found, type(self).__name__)
+        return self
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        scores = floored(log_probs)
+        logits = scores * self.coef_ if self.coef_.ndim == 1 else scores @ self.coef_.T
+        logits += self.intercept_
+        return logits
+
+
+def floored(log_probs: FloatArray) -> FloatArray:
+    """Return log-probabilities of at least `SMALLEST_LOG_PROB`: what affine maps are fitted on and applied to."""
+    if log_probs.min(initial=0.0) >= SMALLEST_LOG_PROB:
+        return log_probs
+    return np.maximum(log_probs, SMALLEST_LOG_PROB)
+
+
+def scaled_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    """Return the best temperature scaling as the parameters, (K, 2), of a diagonal map."""
+    beta = math.exp(best_log_beta(scores, labels, weights).at)
+    return np.tile([beta, 0.0], (scores.shape[1], 1))
+
+
+def as_matrix(diagonal: FloatArray) -> FloatArray:
+    """Return the parameters (K, 2) of a diagonal map as those, (K, K + 1), of a full one."""
+    return np.column_stack([np.diag(diagonal[:, 0]), diagonal[:, 1]])

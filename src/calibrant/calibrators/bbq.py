@@ -1,0 +1,164 @@
+"""Bayesian binning into quantiles."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.binning.interval import DECIMALS
+from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.isotonic import logit, pooled_ties
+
+NEGLIGIBLE = 1e-17
+"""Models of less weight than this do not change a sum of weights near 1."""
+
+
+class BBQ(BinaryCalibrator):
+    r"""Bayesian binning into quantiles: an average over histograms, each weighted by its evidence.
+
+    Parameters
+    ----------
+    spread : float, default=10
+        The histograms have from :math:`\sqrt[3]{N} / C` to :math:`C \sqrt[3]{N}` bins, where C is this number, but no
+        more than N / 5.
+    strength : float, default=2
+        Pseudo-counts that are shared out among the bins of a histogram.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    n_bins_, model_weights_ : ndarray of shape (m,)
+        Bins asked of each histogram, and its weight in the average.
+    edges_, probabilities_ : ndarray of shape (e,) and (e + 1,)
+        The average of all histograms, which is a step function; each step includes its upper edge.
+
+    Notes
+    -----
+    A histogram cuts the N rows into B bins of equal weight, as far as ties allow. Its edges lie halfway between
+    neighbouring scores, and :math:`p_b` halfway between the edges of bin b. The bin, with :math:`m_b` of its
+    :math:`N_b` rows in class 1, has a beta prior with :math:`\alpha_b = (N' / B) p_b` and
+    :math:`\beta_b = (N' / B)(1 - p_b)`, where N' is the strength. The evidence of the histogram is the BDeu score
+
+    .. math:: \prod_b \frac{\Gamma(N'/B)}{\Gamma(N_b + N'/B)} \frac{\Gamma(m_b + \alpha_b)}{\Gamma(\alpha_b)}
+        \frac{\Gamma(N_b - m_b + \beta_b)}{\Gamma(\beta_b)}.
+
+    A bin predicts its posterior mean :math:`(m_b + \alpha_b) / (N_b + N'/B)`, so no probability is 0 or 1. The map may
+    fall.
+
+    References
+    ----------
+    M. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI
+    2015.
+
+    Examples
+    --------
+    >>> bbq = BBQ().fit([0.1, 0.2, 0.6, 0.7], [0, 0, 1, 1])
+    >>> bbq.n_bins_.tolist(), bbq.predict_proba([0.3])[:, 1].round(3).tolist()
+    ([1], [0.5])
+    """
+
+    kind: ClassVar[Literal["binning"]] = "binning"
+    n_parameters: ClassVar[str] = "of the order of n^(2/3)"
+    data_efficiency: ClassVar[Literal["medium"]] = "medium"
+    expressiveness: ClassVar[Literal["high"]] = "high"
+    use_when: ClassVar[str] = "The map may not be monotone and there are thousands of rows."
+
+    def __init__(
+        self, spread: float = 10.0, strength: float = 2.0, scores: Literal["probs", "logits"] = "probs"
+    ) -> None:
+        self.spread = spread
+        self.strength = strength
+        self.scores = scores
+
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn the average of the histograms."""
+        from scipy.special import expit
+
+        if not (self.spread >= 1 and 0 < self.strength < np.inf):
+            raise InputError(
+                "spread must be at least 1 and strength positive and finite, "
+                f"but they are {self.spread!r} and {self.strength!r}."
+            )
+        values, positives, totals = pooled_ties(np.round(expit(scores), DECIMALS), hits, weights)
+        self.n_bins_ = self._sizes(float(totals.sum()))
+        bins = _cut(values, positives, totals, self.n_bins_)
+        sizes = np.diff(np.append(bins.first, len(bins.totals)))
+        share = np.repeat(self.strength / sizes, sizes)
+        centre = (bins.lower + bins.upper) / 2
+        alpha, beta = share * centre, share * (1 - centre)
+        evidence = np.add.reduceat(_evidence(bins, alpha, beta), bins.first)
+        self.model_weights_ = np.exp(evidence - evidence.max())
+        self.model_weights_ /= self.model_weights_.sum()
+        means = (bins.positives + alpha) / (bins.totals + share)
+        self.edges_, self.probabilities_ = _averaged(bins, means, np.repeat(self.model_weights_, sizes))
+        return self
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1."""
+        from scipy.special import expit
+
+        index = np.searchsorted(self.edges_, np.round(expit(scores), DECIMALS), side="left")
+        return logit(self.probabilities_)[index]
+
+    def _sizes(self, total: float) -> IntArray:
+        root = float(np.cbrt(total))
+        least = max(1, int(root / self.spread))
+        most = min(np.ceil(total / 5), np.ceil(self.spread * root))
+        return np.arange(least, max(least, int(most)) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Bins:
+    """The bins of all histograms, one histogram after another; `first` says where each begins."""
+
+    first: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    positives: FloatArray
+    totals: FloatArray
+
+
+def _cut(values: FloatArray, positives: FloatArray, totals: FloatArray, sizes: IntArray) -> _Bins:
+    """Cut distinct values into bins of equal weight, for all numbers of bins at once."""
+    mass = np.cumsum(totals)
+    model = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(model)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # 0, ..., B - 1 for each B.
+    # The value that reaches the b-th of B quantiles is the last of its bin; the next one starts a bin.
+    start = np.searchsorted(mass, mass[-1] * place / sizes[model]) + 1
+    start[place == 0] = 0
+    kept = (start < len(values)) & ((place == 0) | (np.diff(start, prepend=-1) > 0))
+    start, model = start[kept], model[kept]
+    is_first = np.diff(model, prepend=-1) > 0
+    stop = np.where(np.append(is_first[1:], True), len(values), np.append(start[1:], 0))
+    edges = np.concatenate([[0.0], (values[1:] + values[:-1]) / 2, [1.0]])
+    before, hits = np.append(0.0, mass), np.append(0.0, np.cumsum(positives))
+    return _Bins(
+        first=np.flatnonzero(is_first),
+        lower=edges[start],
+        upper=edges[stop],
+        positives=hits[stop] - hits[start],
+        totals=before[stop] - before[start],
+    )
+
+
+def _evidence(bins: _Bins, alpha: FloatArray, beta: FloatArray) -> FloatArray:
+    """Return the logarithm of each bin's factor of the BDeu score."""
+    from scipy.special import betaln
+
+    negatives = (bins.totals - bins.positives).clip(min=0.0)  # Sums of weights are not exact.
+    return betaln(bins.positives + alpha, negatives + beta) - betaln(alpha, beta)
+
+
+def _averaged(bins: _Bins, means: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return edges and heights of the weighted average of the histograms."""
+    is_first = np.full(len(means), False)
+    is_first[bins.first] = True
+    heights = weights * means
+    jumps = np.diff(heights, prepend=0.0)
+    inner = ~is_first & (weights > NEGLIGIBLE)
+    edges, index = np.unique(bins.lower[inner], return_inverse=True)
+    steps = np.bincount(index, jumps[inner], minlength=len(edges))
+    total = np.cumsum(np.append(heights[is_first].sum(), steps))
+    return edges, total.clip(means.min(), means.max())

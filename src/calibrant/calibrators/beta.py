@@ -1,0 +1,88 @@
+"""Beta calibration."""
+
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.calibrators.binary import BinaryCalibrator, bounded, softplus
+from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+
+
+class BetaCalibration(BinaryCalibrator):
+    r"""The map that repairs scores which are beta distributed in both classes.
+
+    Parameters
+    ----------
+    parameters : {"abm", "am", "ab"}, default="abm"
+        Which of the three are free. With "am" a and b are equal, which is logistic regression on the log-odds; with
+        "ab" the score 1/2 stays where it is.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    a_, b_, c_ : float
+        The calibrated log-odds of a probability s are :math:`c + a \ln s - b \ln(1 - s)`, with :math:`a, b \ge 0`. The
+        identity is a = b = 1, c = 0.
+    converged_ : bool
+    gradient_norm_ : float
+        Largest derivative of the mean log-loss at the solution, for standardised features. A derivative that only a
+        bound stops does not count.
+
+    Notes
+    -----
+    The likelihood is maximised under the bounds themselves, so that the map never falls. The published third parameter
+    is the m with :math:`c = b \ln(1 - m) - a \ln m`. Degenerate data is treated as in `PlattScaling`.
+
+    References
+    ----------
+    M. Kull, T. Silva Filho, P. Flach, "Beyond sigmoids: how to obtain well-calibrated probabilities from binary
+    classifiers with beta calibration", Electronic Journal of Statistics 11 (2017).
+
+    Examples
+    --------
+    >>> beta = BetaCalibration("ab").fit([0.2, 0.2, 0.2, 0.8, 0.8, 0.8], [0, 0, 1, 0, 1, 1])
+    >>> beta.predict_proba([0.2, 0.5, 0.8])[:, 1].round(3).tolist()
+    [0.333, 0.5, 0.667]
+    """
+
+    kind: ClassVar[Literal["parametric"]] = "parametric"
+    n_parameters: ClassVar[str] = "3"
+    data_efficiency: ClassVar[Literal["high"]] = "high"
+    expressiveness: ClassVar[Literal["medium"]] = "medium"
+    use_when: ClassVar[str] = "There are two classes, some hundred rows, and the ranking must not change."
+
+    def __init__(
+        self, parameters: Literal["abm", "am", "ab"] = "abm", scores: Literal["probs", "logits"] = "probs"
+    ) -> None:
+        self.parameters = parameters
+        self.scores = scores
+
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn a, b and c."""
+        fitted = self._maximised(bounded(scores), hits.astype(np.float64), weights)
+        first, last = fitted.coef[0], fitted.coef[-1]
+        self.a_, self.b_, self.c_ = float(first), float(last), fitted.intercept
+        if self.parameters == "ab":
+            self.c_ = float(np.log(2.0) * (first - last))
+        self.converged_, self.gradient_norm_ = fitted.converged, fitted.gradient_norm
+        warn_unless_converged(self, fitted)
+        return self
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1."""
+        x = bounded(scores)
+        return self.c_ - self.a_ * softplus(-x) + self.b_ * softplus(x)
+
+    def _maximised(self, x: FloatArray, targets: FloatArray, weights: FloatArray) -> LogisticFit:
+        prior = np.array([0.0, 1.0, 1.0])
+        if self.parameters == "am":
+            return fit_logistic(x[:, None], targets, weights, prior[:2], bounded=True)
+        features = np.column_stack([-softplus(-x), softplus(x)])
+        if self.parameters == "abm":
+            return fit_logistic(features, targets, weights, prior, bounded=True)
+        if self.parameters == "ab":
+            half = np.log(2.0) * np.array([1.0, -1.0])
+            return fit_logistic(features + half, targets, weights, prior, intercept=False, bounded=True)
+        raise InputError(f'parameters must be "abm", "am" or "ab", but is {self.parameters!r}.')

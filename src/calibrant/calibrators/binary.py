@@ -1,0 +1,154 @@
+"""Calibrators of two classes: one function of one score."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant._convert import InputError
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.roc.ranking import as_ranking, as_scores
+
+LARGEST_LOG_ODDS = -float(np.log(np.finfo(np.float64).tiny))
+"""Parametric maps treat log-odds beyond this, those of the probabilities 0 and 1 among them, as this."""
+
+
+class BinaryCalibrator(Calibrator):
+    """Base of the calibrators of two classes; a method writes `fit_line` and `log_odds`.
+
+    The score is the log-odds of class 1, or with scores="raw" the number that was given. Given more than two classes,
+    it means `OneVsRest` of itself.
+
+    Attributes
+    ----------
+    accepts_raw : bool
+        Whether `scores="raw"` makes sense: real numbers on an unknown scale, higher for class 1.
+    """
+
+    preserves_argmax = False
+    accepts_raw: ClassVar[bool] = False
+
+    @abstractmethod
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn from one score a row, which may be infinite, and whether class 1 was observed; no weight is 0."""
+
+    @abstractmethod
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
+
+    @np.errstate(under="ignore")
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Learn the map from scores and observed labels.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, K) or (n,)
+        labels : array-like of shape (n,)
+            As for `Predictions`; 0 or 1 if the scores are raw.
+        sample_weight : array-like of shape (n,), optional
+        classes : sequence, optional
+            Names of the K classes, as for `Predictions`; a class without a row is kept.
+        """
+        if self._kind() != "raw":
+            return super().fit(scores, labels, sample_weight, classes=classes)
+        values, hits, weights = as_ranking(scores, labels, sample_weight)
+        self.classes_ = np.arange(2) if classes is None else np.array(classes)
+        return self.fit_line(values, hits, weights)
+
+    @np.errstate(under="ignore")
+    def predict_proba(self, scores: Any) -> FloatArray:
+        """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
+        check_is_fitted(self)
+        if self._kind() == "raw":
+            return probs_of(self.log_odds(as_scores(scores)))
+        given, log_probs = self._read(scores)
+        if log_probs.shape[1] == 2 == len(self.classes_):
+            return probs_of(self.log_odds(log_probs[:, 1] - log_probs[:, 0]))
+        return self._calibrated(given, log_probs)[0]
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        if log_probs.shape[1] == 2:
+            self.fit_line(log_probs[:, 1] - log_probs[:, 0], labels == 1, weights)
+            return
+        from calibrant.calibrators.lift import OneVsRest
+
+        self.lifted_ = OneVsRest(clone(self)).learn(log_probs, labels, weights)
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        if log_probs.shape[1] == 2:
+            return log_probs_of(self.log_odds(log_probs[:, 1] - log_probs[:, 0]))
+        return self.lifted_.transform(log_probs)
+
+    def _kind(self) -> str:
+        if self.scores == "raw":
+            if not self.accepts_raw:
+                raise InputError(
+                    f'{type(self).__name__} needs scores="probs" or scores="logits": raw scores have no scale that it '
+                    "could use. IsotonicCalibration, ROCConvexHull and PlattScaling accept them."
+                )
+            return "raw"
+        return super()._kind()
+
+
+def bounded(log_odds: FloatArray) -> FloatArray:
+    """Return log-odds without infinities."""
+    return np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+
+
+def softplus(values: FloatArray) -> FloatArray:
+    """Return ln(1 + exp(x)), which is minus the logarithm of the probability with log-odds -x.
+
+    Examples
+    --------
+    >>> softplus(np.array([-np.inf, 0.0, 1000.0])).round(4).tolist()
+    [0.0, 0.6931, 1000.0]
+    """
+    with np.errstate(under="ignore"):
+        return np.maximum(values, 0.0) + np.log1p(np.exp(-np.abs(values)))
+
+
+def log_probs_of(log_odds: FloatArray) -> FloatArray:
+    """Return the logarithms of both probabilities, (n, 2).
+
+    Examples
+    --------
+    >>> np.exp(log_probs_of(np.array([0.0, -np.inf]))).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    return np.column_stack([-softplus(log_odds), -softplus(-log_odds)])
+
+
+def probs_of(log_odds: FloatArray) -> FloatArray:
+    """Return both probabilities, (n, 2).
+
+    Examples
+    --------
+    >>> probs_of(np.array([0.0, -np.inf])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    from scipy.special import expit
+
+    probs = np.empty((len(log_odds), 2))
+    expit(log_odds, out=probs[:, 1])
+    expit(-log_odds, out=probs[:, 0])
+    return probs
+
+
+def log_odds_of_classes(log_probs: FloatArray) -> FloatArray:
+    r"""Return :math:`\ln p_k - \ln \sum_{j \ne k} p_j` of every class, (n, K), accurate also near 1.
+
+    Examples
+    --------
+    >>> log_odds_of_classes(np.log([[0.5, 0.25, 0.25]])).round(4).tolist()
+    [[0.0, -1.0986, -1.0986]]
+    """
+    rows, top = np.arange(len(log_probs)), log_probs.argmax(axis=1)
+    probs = np.exp(log_probs)
+    with np.errstate(divide="ignore"):
+        rest = np.log1p(-np.minimum(probs, 0.5))  # Others than the largest are at most one half.
+        probs[rows, top] = 0.0
+        rest[rows, top] = np.log(probs.sum(axis=1))
+    return log_probs - rest

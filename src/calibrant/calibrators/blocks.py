@@ -1,0 +1,89 @@
+"""Work on the rows of a large matrix, a block at a time: a block and its intermediate results fit into the cache."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from calibrant._native.threads import in_order
+from calibrant._typing import FloatArray
+
+Result = TypeVar("Result")
+
+BLOCK = 16384
+"""Entries of a block: 128 kB, which is also what memory is handed out for without asking the operating system."""
+
+_ROUNDING = 1e-13
+
+FEW_CLASSES = 32
+"""Below this many classes, NumPy is faster column by column than along the rows."""
+
+
+def by_blocks(
+    task: Callable[[slice], Result], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
+) -> Iterator[Result]:
+    """Yield task(rows) for every block of rows, in order; the blocks do not depend on the number of threads."""
+    height = max(1, entries // shape[1])
+    blocks = [slice(start, min(start + height, shape[0])) for start in range(0, shape[0], height)]
+    return in_order(task, blocks, n_threads)
+
+
+def add_blocks(
+    task: Callable[[slice], FloatArray], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
+) -> FloatArray:
+    """Return the sum of task(rows) over all blocks of rows."""
+    results = by_blocks(task, shape, entries=entries, n_threads=n_threads)
+    total = next(results)
+    for result in results:
+        total += result
+    return total
+
+
+def over_classes(operation: Any, values: FloatArray) -> FloatArray:
+    """Reduce every row by a ufunc such as np.add, and keep the axis: (n, K) to (n, 1)."""
+    if values.shape[1] >= FEW_CLASSES:
+        return operation.reduce(values, axis=1, keepdims=True)
+    result = values[:, :1].copy()
+    for k in range(1, values.shape[1]):
+        operation(result, values[:, k : k + 1], out=result)
+    return result
+
+
+def softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """Return the softmax of every row, in `out` if that is given; -inf marks an impossible class."""
+    probs = np.empty(scores.shape) if out is None else out
+
+    def task(rows: slice) -> None:
+        p = probs[rows]
+        np.subtract(scores[rows], over_classes(np.maximum, scores[rows]), out=p)
+        np.exp(p, out=p)
+        p *= 1.0 / over_classes(np.add, p)
+
+    for _ in by_blocks(task, scores.shape):
+        pass
+    return probs
+
+
+def log_softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """Return the logarithm of the softmax of every row, in `out` if that is given; -inf marks an impossible class."""
+    log_probs = np.empty(scores.shape) if out is None else out
+
+    def task(rows: slice) -> None:
+        log_p = log_probs[rows]
+        np.subtract(scores[rows], over_classes(np.maximum, scores[rows]), out=log_p)
+        log_p -= np.log(over_classes(np.add, np.exp(log_p)))
+
+    for _ in by_blocks(task, scores.shape):
+        pass
+    return log_probs
+
+
+def keep_argmax(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Let the largest entry of every row be where it was, in place, if it is another one by rounding alone."""
+    top, found = before.argmax(axis=1), after.argmax(axis=1)
+    rows = np.flatnonzero(top != found)
+    if len(rows):
+        largest = after[rows, found[rows]]
+        close = np.abs(largest - after[rows, top[rows]]) <= _ROUNDING * np.abs(largest)
+        after[rows[close], top[rows[close]]] = np.nextafter(largest[close], np.inf)
+    return after

@@ -1,0 +1,135 @@
+"""Compositions: one calibrator after another, also by name."""
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import partial
+from typing import ClassVar, Literal
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.members import WithMembers, all_converged
+
+THEN = ">"
+"""What stands between the names of the stages of a composition, in order of application."""
+
+
+class Compose(WithMembers):
+    """Apply calibrators one after another.
+
+    Parameters
+    ----------
+    stages : list of Calibrator
+        In order of application. What they have for `scores` is not read: a stage is given the log-probabilities that
+        the one before it returns.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    stages_ : list of Calibrator
+        Fitted.
+    converged_ : bool
+        Whether every stage has converged, of those that say so.
+
+    Notes
+    -----
+    The stages are fitted in order, each to what the ones before it make of the same rows; nothing is held out between
+    them, as in the published compositions. A stage that is flexible enough to fit its rows exactly therefore leaves
+    nothing for the next to learn.
+
+    A class that a stage gives probability 0, as isotonic regression of two classes does, stays impossible in
+    scaling methods that follow; while these are fitted, the probability counts as the smallest normal number.
+
+    The predicted class is preserved if every stage preserves it.
+
+    References
+    ----------
+    J. Zhang, B. Kailkhura, T. Y.-J. Han, "Mix-n-Match: ensemble and compositional methods for uncertainty calibration
+    in deep learning", ICML 2020.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import LaplaceGuard, TemperatureScaling
+    >>> both = Compose([TemperatureScaling(), LaplaceGuard()])
+    >>> both.fit([0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0]).predict_proba([0.9, 1.0])[:, 1].round(3).tolist()
+    [0.7, 0.9]
+    >>> both.preserves_argmax
+    True
+    """
+
+    kind: ClassVar[Literal["composition"]] = "composition"
+    use_when: ClassVar[str] = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
+    list_name: ClassVar[str] = "stages"
+
+    def __init__(self, stages: Sequence[Calibrator], scores: Literal["probs", "logits"] = "probs") -> None:
+        self.stages = stages
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        stages = self._fresh_members()
+        for i, stage in enumerate(stages):
+            stage.learn(log_probs, labels, weights)
+            if i + 1 < len(stages):
+                log_probs = stage.transform(log_probs)
+        self.stages_ = stages
+        self.converged_ = all_converged(stages)
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        for stage in self.stages_:
+            log_probs = stage.transform(log_probs)
+        return log_probs
+
+
+class CalibratorTable(dict[str, Callable[..., Calibrator]]):
+    """What builds a calibrator, by name; names joined by ">" are found too, and build a composition.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import CALIBRATORS
+    >>> [type(stage).__name__ for stage in CALIBRATORS["ts>svs"]().stages]
+    ['TemperatureScaling', 'StructuredScaling']
+    """
+
+    def __missing__(self, name: str) -> Callable[..., Calibrator]:
+        names = [part.strip() for part in str(name).split(THEN)]
+        for part in names:
+            if part not in self:
+                raise KeyError(_unknown(part, name, self))
+        return partial(_composed, [self[part] for part in names])
+
+
+def parse(name: str, scores: Literal["probs", "logits"] = "probs") -> Calibrator:
+    """Return the calibrator of a name, or the composition of names joined by ">" in order of application.
+
+    Parameters
+    ----------
+    name : str
+        Such as "ts" or "ts>irova"; `CALIBRATORS` has all names.
+    scores : {"probs", "logits"}, default="probs"
+
+    Examples
+    --------
+    >>> parse("ts>guard")
+    Compose(stages=[TemperatureScaling(), LaplaceGuard()])
+    """
+    from calibrant.calibrators import CALIBRATORS
+
+    if not isinstance(name, str):
+        raise TypeError(f'name must be a string such as "ts" or "ts>irova", but is {name!r:.80}.')
+    try:
+        build = CALIBRATORS[name]
+    except KeyError as error:
+        raise InputError(error.args[0]) from None
+    return build(scores=scores)
+
+
+def _composed(builders: list[Callable[..., Calibrator]], scores: Literal["probs", "logits"] = "probs") -> Calibrator:
+    stages = [build() for build in builders]
+    return Compose(stages, scores) if len(stages) > 1 else builders[0](scores=scores)
+
+
+def _unknown(part: str, name: str, table: dict[str, Callable[..., Calibrator]]) -> str:
+    found = f"{part!r} is not one" if part == name else f"{part!r} in {name!r} is not one"
+    close = get_close_matches(part.lower(), table, n=3, cutoff=0.4)
+    advice = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"There are {', '.join(table)}."
+    return f'a calibrator must have a known name, or several joined by "{THEN}", but {found}. {advice}'

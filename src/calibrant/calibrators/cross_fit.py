@@ -1,0 +1,112 @@
+"""Scores of a classifier as log-probabilities of all classes, also for rows that it was not trained on."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from calibrant._checks import DataWarning, as_log_probabilities, as_probabilities
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, IntArray
+
+Response = Literal["predict_proba", "predict_log_proba", "decision_function"]
+
+
+class Fold(NamedTuple):
+    """Rows and their scores by an estimator that was trained without them."""
+
+    rows: IntArray
+    log_probs: FloatArray
+    n_unknown: int
+    """Further rows, of classes that the estimator did not see."""
+
+
+def check_response(response: str) -> None:
+    """Refuse what is no name of a method that scores."""
+    known = ("predict_proba", "predict_log_proba", "decision_function")
+    if response not in known:
+        raise InputError(f"response must be one of {', '.join(known)}, but is {response!r}.")
+
+
+def score_fold(
+    estimator: Any,
+    X: Any,
+    labels: Any,
+    split: tuple[IntArray, IntArray],
+    params: Mapping[str, Any],
+    scoring: tuple[Any, Response],
+) -> Fold:
+    """Train on the rows of the first part of a split and score those of the second.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Not yet trained.
+    X, labels : array-like with n rows
+    split : pair of arrays of row numbers
+    params : mapping
+        For `fit`; of those with n entries, the training rows are taken.
+    scoring : pair
+        All classes, ascending, and the method that scores.
+    """
+    train, test = split
+    n_rows = len(labels)
+    cut = {name: _safe_indexing(v, train) if _length(v) == n_rows else v for name, v in params.items()}
+    estimator.fit(_safe_indexing(X, train), labels[train], **cut)
+    seen = np.isin(labels[test], estimator.classes_)
+    rows = test[seen]
+    if not len(rows):
+        return Fold(rows, np.empty((0, len(scoring[0]))), len(test))
+    return Fold(rows, class_log_probs(estimator, _safe_indexing(X, rows), *scoring), len(test) - len(rows))
+
+
+def gathered(folds: Sequence[Fold]) -> tuple[IntArray, FloatArray]:
+    """Return the rows of all folds and their scores; say how many rows were of no use."""
+    rows = np.concatenate([fold.rows for fold in folds])
+    n_unknown = sum(fold.n_unknown for fold in folds)
+    if not len(rows):
+        raise InputError(
+            "every class must be in the training rows of some fold that tests it, but none is. Use fewer folds, or "
+            'train the estimator first and pass cv="prefit" with other rows.'
+        )
+    if n_unknown:
+        warnings.warn(
+            f"{n_unknown} rows are of classes that their fold's training rows lack; the calibrator does without them. "
+            "Use fewer folds, or stratified ones.",
+            DataWarning,
+            stacklevel=3,
+        )
+    return rows, np.concatenate([fold.log_probs for fold in folds])
+
+
+def class_log_probs(estimator: Any, X: Any, classes: Any, response: Response) -> FloatArray:
+    """Return log-probabilities of all classes, (n, K), for a trained estimator; -inf for those that it has not seen."""
+    if not hasattr(estimator, response):
+        raise InputError(f"{type(estimator).__name__} has no {response}. Choose another response.")
+    scores = np.asarray(getattr(estimator, response)(X))
+    known = np.asarray(estimator.classes_)
+    log_probs = np.zeros((len(scores), 1)) if len(known) == 1 else _log_probs(scores, len(known), response)
+    if len(known) == len(classes):
+        return log_probs
+    result = np.full((len(scores), len(classes)), -np.inf)
+    result[:, np.searchsorted(classes, known)] = log_probs
+    return result
+
+
+def _log_probs(scores: Any, n_classes: int, response: Response) -> FloatArray:
+    width = n_classes if scores.ndim == 2 else 2
+    if width != n_classes or (scores.ndim == 2 and scores.shape[1] != n_classes):
+        raise InputError(
+            f"{response} must return one score a class, {n_classes} in all, but returns the shape {scores.shape}. "
+            'Support vector machines need decision_function_shape="ovr".'
+        )
+    if response != "predict_proba":
+        return as_log_probabilities(scores)[1]
+    with np.errstate(divide="ignore"):
+        return np.log(as_probabilities(scores)[0])
+
+
+def _length(value: Any) -> int | None:
+    return len(value) if hasattr(value, "__len__") and not isinstance(value, str) else None

@@ -1,0 +1,191 @@
+"""Calibrators as JSON values and back: numbers, texts, arrays and known classes, nothing that could run code."""
+
+import base64
+import binascii
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._convert import InputError
+from calibrant.calibrators.base import Calibrator
+
+MAX_DEPTH = 20
+"""How deep calibrators may be nested."""
+
+_DTYPES = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
+_LARGEST_INTEGER = 2**63
+
+
+def calibrator_classes() -> dict[str, type[Calibrator]]:
+    """Return the classes that may stand in a file, by name: the public calibrators."""
+    from calibrant import calibrators
+
+    public = {name: getattr(calibrators, name) for name in calibrators.__all__ if name != "Calibrator"}
+    return {name: v for name, v in public.items() if isinstance(v, type) and issubclass(v, Calibrator)}
+
+
+def choice_classes() -> dict[str, type]:
+    """Return the frozen choices that may be settings of a calibrator, by name."""
+    from calibrant import binning, counts
+
+    smoothings = (counts.LaplaceCorrection, counts.MEstimate, counts.RelativeFrequency)
+    return {choice.__name__: choice for choice in (binning.EqualMass, binning.EqualWidth, *smoothings)}
+
+
+def encode(value: Any) -> Any:
+    """Return what JSON can say of a value."""
+    if isinstance(value, Calibrator):
+        return encode_calibrator(value)
+    if isinstance(value, np.ndarray):
+        return _encode_array(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [encode(entry) for entry in value]
+    return _encode_choice(value)
+
+
+def encode_calibrator(calibrator: Calibrator) -> dict[str, Any]:
+    """Return settings and learnt attributes of a calibrator."""
+    name = type(calibrator).__name__
+    if calibrator_classes().get(name) is not type(calibrator):
+        raise TypeError(f"only calibrators of calibrant can be saved, but {name} is defined elsewhere.")
+    fitted = {key: value for key, value in vars(calibrator).items() if _is_learnt(key)}
+    return {
+        "class": name,
+        "params": {key: encode(value) for key, value in calibrator.get_params(deep=False).items()},
+        "fitted": {key: encode(value) for key, value in sorted(fitted.items())},
+    }
+
+
+def decode(value: Any, depth: int = 0) -> Any:
+    """Return the value that `encode` was given; anything else than its output is refused."""
+    if depth > 3 * MAX_DEPTH:
+        raise InputError(f"calibrators must be nested at most {MAX_DEPTH} deep, but these are deeper.")
+    if isinstance(value, list):
+        return [decode(entry, depth + 1) for entry in value]
+    if not isinstance(value, dict):
+        return _checked_number(value)
+    for key, read in _READERS.items():
+        if key in value:
+            return read(value, depth)
+    raise InputError(f"an entry must be an array, a number or a calibrator, but has the keys {list(value)!r:.80}.")
+
+
+def _is_learnt(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_") and name.isidentifier()
+
+
+def _checked_number(value: Any) -> Any:
+    too_large = isinstance(value, int) and abs(value) >= _LARGEST_INTEGER
+    if too_large or (isinstance(value, float) and not math.isfinite(value)):
+        raise InputError(f"numbers must be finite and of ordinary size, but one is {str(value)[:30]}.")
+    return value
+
+
+def _only_keys(value: Mapping[str, Any], *keys: str) -> None:
+    if set(value) != set(keys):
+        raise InputError(f"an entry must have the keys {', '.join(keys)}, but has {', '.join(value)[:80]}.")
+
+
+def _encode_array(array: NDArray[Any]) -> dict[str, Any]:
+    if array.dtype.kind == "U":
+        return {"dtype": "str", "shape": list(array.shape), "data": array.ravel().tolist()}
+    if array.dtype.kind not in _DTYPES:
+        raise TypeError(f"only arrays of numbers and texts can be saved, but one has the type {array.dtype}.")
+    dtype = _DTYPES[array.dtype.kind]
+    content = np.ascontiguousarray(array, dtype=dtype).tobytes()
+    return {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(content).decode("ascii")}
+
+
+def _decode_array(value: Mapping[str, Any], _depth: int) -> NDArray[Any]:
+    _only_keys(value, "dtype", "shape", "data")
+    dtype, shape, data = value["dtype"], value["shape"], value["data"]
+    sound = isinstance(shape, list) and len(shape) <= 2 and all(type(n) is int and 0 <= n < 2**40 for n in shape)
+    if not sound:
+        raise InputError(f"the shape of an array must be one or two sizes, but is {shape!r:.60}.")
+    if dtype == "str":
+        return _decode_texts(data, shape)
+    if dtype not in _DTYPES.values() or not isinstance(data, str):
+        raise InputError(f"an array must be of type <f8, <i8, |b1 or str, but is {dtype!r:.40}.")
+    try:
+        content = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InputError("an array must be written in base64, but is not.") from error
+    if len(content) != math.prod(shape) * np.dtype(dtype).itemsize:
+        raise InputError(f"an array of shape {tuple(shape)} does not have {len(content):,} bytes.")
+    if dtype == "|b1":
+        return (np.frombuffer(content, np.uint8) != 0).reshape(shape)
+    return np.frombuffer(content, dtype).astype(dtype[1:]).reshape(shape)
+
+
+def _decode_texts(data: Any, shape: list[int]) -> NDArray[Any]:
+    if not isinstance(data, list) or not all(isinstance(text, str) for text in data) or len(data) != math.prod(shape):
+        raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
+    longest = max(map(len, data), default=0)
+    if longest * len(data) > 100 * sum(map(len, data)) + 10**6:
+        raise InputError(f"texts must be of similar length, but one has {longest:,} characters.")
+    return np.array(data, dtype=str).reshape(shape)
+
+
+def _decode_float(value: Mapping[str, Any], _depth: int) -> float:
+    _only_keys(value, "float")
+    if value["float"] not in ("inf", "-inf"):
+        raise InputError(f"a number must be finite, inf or -inf, but is {value['float']!r:.30}.")
+    return float(value["float"])
+
+
+def _encode_choice(value: Any) -> dict[str, Any]:
+    name = type(value).__name__
+    if choice_classes().get(name) is not type(value) or not is_dataclass(value):
+        raise TypeError(f"a setting must be a number, a text, an array or a choice of calibrant, but is {value!r:.80}.")
+    return {"choice": name, "fields": {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
+
+
+def _decode_choice(value: Mapping[str, Any], depth: int) -> Any:
+    _only_keys(value, "choice", "fields")
+    return _built(choice_classes(), value["choice"], value["fields"], depth)
+
+
+def _decode_calibrator(value: Mapping[str, Any], depth: int) -> Calibrator:
+    _only_keys(value, "class", "params", "fitted")
+    calibrator = _built(calibrator_classes(), value["class"], value["params"], depth)
+    fitted = value["fitted"]
+    if not isinstance(fitted, dict) or not all(_is_learnt(name) for name in fitted):
+        raise InputError(f"what {value['class']} has learnt must be named with a final underscore.")
+    for name, entry in fitted.items():
+        if isinstance(getattr(type(calibrator), name, None), property):
+            raise InputError(f"{value['class']} cannot learn {name}.")
+        setattr(calibrator, name, decode(entry, depth + 1))
+    return calibrator
+
+
+def _built(classes: Mapping[str, type], name: Any, settings: Any, depth: int) -> Any:
+    """Build an object of a known class from its settings."""
+    if not isinstance(name, str) or name not in classes:
+        raise InputError(
+            f"a class must be one of calibrant's, but is {name!r:.60}. A newer version of calibrant may know it."
+        )
+    if not isinstance(settings, dict):
+        raise InputError(f"the settings of {name} must be an object, but are {settings!r:.60}.")
+    decoded = {key: decode(entry, depth + 1) for key, entry in settings.items()}
+    try:
+        return classes[name](**decoded)
+    except TypeError as error:
+        raise InputError(f"{name} does not have the settings {', '.join(decoded)[:80]}.") from error
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], int], Any]] = {
+    "dtype": _decode_array,
+    "float": _decode_float,
+    "choice": _decode_choice,
+    "class": _decode_calibrator,
+}

@@ -1,0 +1,192 @@
+"""Ensembles: the best weighted mean of the probabilities of several calibrators."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.members import WithMembers, all_converged
+from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
+from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
+
+Loss = Literal["nll", "brier"]
+
+_LARGE_BLOCK = 1 << 20
+"""Entries of the probabilities that all members calibrate at a time."""
+
+
+class Uniform(Calibrator):
+    """Give every class the same probability: a member of ensembles that takes confidence away.
+
+    It is fit to be mixed with maps that preserve the predicted class. On its own it preserves it too, by the last digit
+    of the probability.
+
+    Parameters
+    ----------
+    scores : {"probs", "logits"}, default="probs"
+    """
+
+    kind: ClassVar = "parametric"
+    preserves_argmax = True
+    n_parameters: ClassVar = "0"
+    data_efficiency: ClassVar = "high"
+    expressiveness: ClassVar = "low"
+    use_when: ClassVar = "In ensembles: a share of it bounds every probability from below."
+
+    def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        """Learn nothing."""
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        return np.full(log_probs.shape, -np.log(log_probs.shape[1]))
+
+
+class Ensemble(WithMembers):
+    r"""Mix the probabilities of several calibrators, with the weights of smallest loss.
+
+    Parameters
+    ----------
+    calibrators : list of Calibrator
+        Each is fitted to the same rows. What they have for `scores` is not read.
+    loss : {"nll", "brier"}, default="nll"
+        What the weights minimise. The Brier score gives the wrong classes more say, and can raise the log loss.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    calibrators_ : list of Calibrator
+        Fitted.
+    weights_ : ndarray of shape (m,)
+        Not negative, of sum 1. They are not unique if members agree on all rows.
+    converged_ : bool
+        Whether the loss is certainly within 1e-10 of the smallest one, and every member has converged that says so.
+    gradient_norm_ : float
+        By how much the loss falls on the way towards a single member, at most: no weights have a loss that is further
+        below that of `weights_`.
+    n_iter_ : int
+
+    Notes
+    -----
+    :math:`q(x) = \sum_j w_j q_j(x)` with :math:`w_j \ge 0` and :math:`\sum_j w_j = 1`. Both losses are convex in w. The
+    likelihood is maximised by Newton's method, and the Brier score, which is a quadratic function, by active sets. A
+    member is never better than the ensemble on the rows of the fit. For the likelihood, a probability 0 counts as the
+    smallest normal number.
+
+    The predicted class is preserved if every member preserves it.
+
+    References
+    ----------
+    J. Zhang, B. Kailkhura, T. Y.-J. Han, "Mix-n-Match: ensemble and compositional methods for uncertainty calibration
+    in deep learning", ICML 2020.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import Identity
+    >>> mixed = Ensemble([Identity(), Uniform()]).fit([0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0])
+    >>> mixed.weights_.round(3).tolist()  # 0.625 * 0.9 + 0.375 / 2 = 3 / 4
+    [0.625, 0.375]
+    """
+
+    kind: ClassVar[Literal["ensemble"]] = "ensemble"
+    use_when: ClassVar[str] = "Several calibrators are in question: their best mixture is hardly ever worse than one."
+    list_name: ClassVar[str] = "calibrators"
+
+    def __init__(
+        self, calibrators: Sequence[Calibrator], loss: Loss = "nll", scores: Literal["probs", "logits"] = "probs"
+    ) -> None:
+        self.calibrators = calibrators
+        self.loss = loss
+        self.scores = scores
+
+    @property
+    def n_parameters(self) -> str:  # type: ignore[override]  # of the members
+        """Those of the members, and the weights."""
+        return f"{super().n_parameters} + {len(self._members()) - 1}"
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        check_loss(self.loss)
+        self.calibrators_ = [member.learn(log_probs, labels, weights) for member in self._fresh_members()]
+        shares = weights / weights.sum()
+        if self.loss == "nll":
+            found = self._least_nll(log_probs, labels, shares)
+        else:
+            found = self._least_square(log_probs, labels, shares)
+        self.weights_ = found.weights
+        self.gradient_norm_, self.n_iter_ = found.gap, found.n_iter
+        self.converged_ = found.converged and all_converged(self.calibrators_)
+        warn_unless_converged(found.converged, found.gap, "Ensemble")
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        used = [(w, member) for w, member in zip(self.weights_, self.calibrators_, strict=True) if w > 0]
+        return mixture([w for w, _ in used], (member.transform(log_probs) for _, member in used))
+
+    def _least_nll(self, log_probs: FloatArray, labels: IntArray, shares: FloatArray) -> BestWeights:
+        rows = np.arange(len(labels))
+        columns = [member.transform(log_probs)[rows, labels] for member in self.calibrators_]
+        return least_nll(np.maximum(np.column_stack(columns), SMALLEST_LOG_PROB), shares)
+
+    def _least_square(self, log_probs: FloatArray, labels: IntArray, shares: FloatArray) -> BestWeights:
+        products = np.zeros((len(self.calibrators_), len(self.calibrators_)))
+        for rows in _blocks(log_probs.shape):
+            outputs = (np.exp(member.transform(log_probs[rows])) for member in self.calibrators_)
+            products += error_products(outputs, labels[rows], shares[rows])
+        return least_square(products)
+
+
+def mixture(weights: Sequence[float], members: Iterable[FloatArray]) -> FloatArray:
+    """Return the logarithm of the weighted mean of the exponentials of the members.
+
+    Examples
+    --------
+    >>> np.exp(mixture([0.5, 0.5], [np.log([[0.25, 0.75]]), np.array([[0.0, -np.inf]])])).round(3).tolist()
+    [[0.625, 0.375]]
+    """
+    total: FloatArray | None = None
+    for weight, member in zip(weights, members, strict=True):
+        term = member + np.log(weight)
+        total = term if total is None else np.logaddexp(total, term, out=total)
+    if total is None:
+        raise InputError("a mixture must have at least one member.")
+    return total
+
+
+def error_products(members: Iterable[FloatArray], labels: IntArray, shares: FloatArray) -> FloatArray:
+    """Return the weighted sum over rows of the inner products of the members' errors, (m, m)."""
+    rows = np.arange(len(labels))
+    scale = np.sqrt(shares)[:, None]
+    errors = []
+    for probs in members:
+        error = probs
+        error[rows, labels] -= 1.0
+        errors.append((error * scale).ravel())
+    stacked = np.stack(errors)
+    return stacked @ stacked.T
+
+
+def check_loss(loss: object) -> None:
+    """Refuse a loss that is not known."""
+    if loss not in ("nll", "brier"):
+        raise InputError(f'loss must be "nll" or "brier", but is {loss!r}.')
+
+
+def warn_unless_converged(converged: bool, slope: float, name: str) -> None:
+    """Say that weights or temperature are not the best ones."""
+    if not converged:
+        from sklearn.exceptions import ConvergenceWarning
+
+        message = (
+            f"{name} has not converged: its loss still falls with a slope of {slope:.2g}. Leave out members that are "
+            "nearly the same, and look for probabilities of extreme size."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+
+def _blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    height = max(1, _LARGE_BLOCK // shape[1])
+    return (slice(start, start + height) for start in range(0, shape[0], height))

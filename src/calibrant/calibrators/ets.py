@@ -1,0 +1,243 @@
+"""Ensemble temperature scaling."""
+
+import math
+from collections.abc import Callable
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.blocks import add_blocks, by_blocks, log_softmax, over_classes
+from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
+from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, finite
+from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
+from calibrant.calibrators.temperature import LARGEST_LOG_TEMPERATURE, TemperatureScaling
+
+_SMALL_SLOPE = 1e-9
+_FIRST_STRIDE, _LAST_STRIDE = 1 / 16, 1e-9
+_ROUNDING = 1e-14
+
+
+class EnsembleTemperatureScaling(Calibrator):
+    r"""Mix temperature-scaled, unchanged and uniform probabilities.
+
+    Parameters
+    ----------
+    loss : {"nll", "brier"}, default="nll"
+        What temperature and weights minimise. Published was "brier", which can raise the log loss.
+    joint : bool, default=False
+        Whether temperature and weights are chosen together. Otherwise, as published, the temperature is the best one
+        without mixing, and the weights are the best ones for this temperature.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    temperature_ : float
+    weights_ : ndarray of shape (3,)
+        Of the temperature-scaled, the unchanged and the uniform probabilities.
+    converged_ : bool
+    gradient_norm_ : float
+        Bound for what other weights could gain, or the derivative of the loss that the temperature minimises with
+        respect to its logarithm, whichever is larger.
+    n_iter_ : int
+        How many times all rows were visited.
+
+    Notes
+    -----
+    .. math:: q = w_1 \mathrm{softmax}(\ln p / T) + w_2 p + w_3 / K.
+
+    With the likelihood it is never worse than temperature scaling or no change on the rows of the fit. For a given
+    temperature the best weights are unique up to members that agree, and found as in `Ensemble`. The joint loss may
+    have several minima in T. The search goes downhill from the temperature of the other method, hence ends with a loss
+    that is not above it.
+
+    References
+    ----------
+    J. Zhang, B. Kailkhura, T. Y.-J. Han, "Mix-n-Match: ensemble and compositional methods for uncertainty calibration
+    in deep learning", ICML 2020.
+
+    Examples
+    --------
+    >>> rows = [[0.98, 0.01, 0.01]] * 10
+    >>> ets = EnsembleTemperatureScaling().fit(rows, [0] * 8 + [1, 2])
+    >>> ets.predict_proba(rows[:1]).round(3).tolist()
+    [[0.8, 0.1, 0.1]]
+    """
+
+    kind: ClassVar = "ensemble"
+    preserves_argmax = True
+    n_parameters: ClassVar = "3"
+    data_efficiency: ClassVar = "high"
+    expressiveness: ClassVar = "low"
+    use_when: ClassVar = (
+        "Like temperature scaling, if rows are wrong for reasons that have nothing to do with the model."
+    )
+
+    def __init__(self, loss: Loss = "nll", joint: bool = False, scores: Literal["probs", "logits"] = "probs") -> None:
+        self.loss = loss
+        self.joint = joint
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        check_loss(self.loss)
+        losses = (_Likelihood if self.loss == "nll" else _BrierScore)(log_probs, labels, weights)
+        start = TemperatureScaling().learn(log_probs, labels, weights)
+        log_beta, slope = -math.log(start.temperature_), start.gradient_norm_
+        converged, n_iter = start.converged_, start.n_iter_
+        if self.loss == "brier":
+            log_beta, slope, converged = _downhill(losses.alone, log_beta)
+        if self.joint:
+            log_beta, slope, converged = _downhill(losses.mixed, log_beta)
+        found = losses.best_weights(log_beta)
+        self.temperature_ = math.exp(-log_beta)
+        self.weights_ = found.weights
+        self.gradient_norm_ = max(found.gap, abs(slope))
+        self.converged_ = converged and found.converged
+        self.n_iter_ = n_iter + losses.n_calls
+        warn_unless_converged(self.converged_, self.gradient_norm_, "EnsembleTemperatureScaling")
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        members: list[Callable[[], FloatArray]] = [
+            lambda: log_softmax(log_probs / self.temperature_),
+            lambda: log_probs,
+            lambda: np.full(log_probs.shape, -np.log(log_probs.shape[1])),
+        ]
+        used = np.flatnonzero(self.weights_)
+        return mixture(self.weights_[used].tolist(), (members[j]() for j in used))
+
+
+class _Losses:
+    """The loss as a function of the logarithm of the inverse temperature."""
+
+    def __init__(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self.log_probs, self.logits, self.labels = log_probs, finite(log_probs), labels
+        self.top = over_classes(np.maximum, self.logits)
+        self.shares = weights / weights.sum()
+        self.n_calls = 0
+
+    def _tempered(self, rows: slice, beta: float) -> tuple[FloatArray, FloatArray]:
+        """Return the logits below the largest one, and the probabilities at an inverse temperature."""
+        logits = self.logits[rows] - self.top[rows]
+        probs = logits * beta
+        np.exp(probs, out=probs)
+        probs /= over_classes(np.add, probs)
+        return logits, probs
+
+
+class _Likelihood(_Losses):
+    def alone(self, log_beta: float) -> tuple[float, float]:
+        """Return the loss without mixing, and its derivative."""
+        tempered, slopes = self._labels(log_beta)
+        return -float(self.shares @ tempered), -float(self.shares @ slopes)
+
+    def mixed(self, log_beta: float) -> tuple[float, float]:
+        """Return the loss with the best weights, and its derivative."""
+        tempered, slopes = self._labels(log_beta)
+        members = self._members(tempered)
+        found = least_nll(members, self.shares)
+        with np.errstate(divide="ignore"):
+            terms = members + np.log(found.weights)
+        share_of_first = np.exp(terms[:, 0] - np.logaddexp.reduce(terms, axis=1))
+        # The weights are the best ones, so that their change does not matter to first order.
+        return found.loss, -float(self.shares @ (share_of_first * slopes))
+
+    def best_weights(self, log_beta: float) -> BestWeights:
+        return least_nll(self._members(self._labels(log_beta)[0]), self.shares)
+
+    def _members(self, tempered: FloatArray) -> FloatArray:
+        """Return the logarithms of what the three members give to the labels, (n, 3)."""
+        unchanged = self.log_probs[np.arange(len(self.labels)), self.labels]
+        uniform = np.full(len(self.labels), -math.log(self.log_probs.shape[1]))
+        return np.maximum(np.column_stack([tempered, unchanged, uniform]), SMALLEST_LOG_PROB)
+
+    def _labels(self, log_beta: float) -> tuple[FloatArray, FloatArray]:
+        """Return the logarithms of the labels' tempered probabilities and their derivatives in ln(beta)."""
+        beta = math.exp(log_beta)
+        self.n_calls += 1
+
+        def task(rows: slice) -> FloatArray:
+            labels = self.labels[rows]
+            logits = self.logits[rows] - self.top[rows]
+            powers = np.exp(logits * beta)
+            total = over_classes(np.add, powers)
+            mean = over_classes(np.add, powers * logits) / total
+            own = logits[np.arange(len(labels)), labels]
+            return np.stack([beta * own - np.log(total[:, 0]), beta * (own - mean[:, 0])])
+
+        tempered, slopes = np.concatenate(list(by_blocks(task, self.logits.shape)), axis=1)
+        return tempered, slopes
+
+
+class _Quadratic(NamedTuple):
+    """Inner products of the errors of the three members, (3, 3), and what of them depends on the temperature.
+
+    The loss of weights w is w A w; `slopes` are the derivatives of the products with the first member.
+    """
+
+    products: FloatArray
+    slopes: FloatArray
+
+
+class _BrierScore(_Losses):
+    def alone(self, log_beta: float) -> tuple[float, float]:
+        """Return the loss without mixing, and its derivative."""
+        products, slopes = self._at(log_beta)
+        return float(products[0, 0]), float(2.0 * slopes[0])
+
+    def mixed(self, log_beta: float) -> tuple[float, float]:
+        """Return the loss with the best weights, and its derivative."""
+        products, slopes = self._at(log_beta)
+        found = least_square(products)
+        return found.loss, float(2.0 * found.weights[0] * (found.weights @ slopes))
+
+    def best_weights(self, log_beta: float) -> BestWeights:
+        return least_square(self._at(log_beta).products)
+
+    def _at(self, log_beta: float) -> _Quadratic:
+        beta = math.exp(log_beta)
+        self.n_calls += 1
+
+        def task(rows: slice) -> FloatArray:
+            labels, shares = self.labels[rows], self.shares[rows]
+            logits, tempered = self._tempered(rows, beta)
+            change = beta * tempered * (logits - over_classes(np.add, tempered * logits))
+            members = np.stack([tempered, np.exp(self.log_probs[rows]), np.full(logits.shape, 1.0 / logits.shape[1])])
+            members[:, np.arange(len(labels)), labels] -= 1.0
+            scaled = members * shares[:, None]
+            against = np.concatenate([members, change[None]])
+            return scaled.reshape(3, -1) @ against.reshape(4, -1).T
+
+        sums = add_blocks(task, self.logits.shape)
+        return _Quadratic((sums[:, :3] + sums[:, :3].T) / 2.0, sums[:, 3])
+
+
+def _downhill(curve: Callable[[float], tuple[float, float]], start: float) -> tuple[float, float, bool]:
+    """Return a minimum downhill of the start, the derivative there, and whether the search has converged.
+
+    The curve gives a value and its derivative.
+    """
+    near, (value, slope) = start, curve(start)
+    end = -math.copysign(LARGEST_LOG_TEMPERATURE, slope)
+    stride = _FIRST_STRIDE
+    while slope and near != end and stride > _LAST_STRIDE:
+        far = near + math.copysign(min(stride, abs(end - near)), end)
+        lower, steepness = curve(far)
+        if steepness * slope < 0:
+            return _between(curve, near, far)
+        if lower < value:
+            near, value, slope, stride = far, lower, steepness, 2.0 * stride
+        else:  # Too far: beyond a hill, or on a plateau.
+            stride /= 4.0
+    return near, slope, near == end or abs(slope) <= _SMALL_SLOPE
+
+
+def _between(curve: Callable[[float], tuple[float, float]], near: float, far: float) -> tuple[float, float, bool]:
+    """Return a minimum between a place where the curve falls towards the other and one where it rises."""
+    from scipy.optimize import brentq
+
+    found = float(brentq(lambda at: curve(at)[1], near, far, xtol=1e-13))
+    (value, slope), (before, slope_before) = curve(found), curve(near)
+    if value > before + _ROUNDING:
+        return near, slope_before, False
+    return found, slope, abs(slope) <= _SMALL_SLOPE

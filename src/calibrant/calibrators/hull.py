@@ -1,0 +1,89 @@
+"""The convex hull of the ROC curve as a calibration map."""
+
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.isotonic import logit, pooled_ties, pools
+from calibrant.counts import Smoothing, as_smoothing
+
+
+class ROCConvexHull(BinaryCalibrator):
+    r"""Give every score the probability of its segment on the convex hull of the ROC curve.
+
+    Parameters
+    ----------
+    smoothing : Smoothing, optional
+        Such as `LaplaceCorrection()` or `MEstimate(2, prior="observed")`, applied to the counts of each segment; by
+        default the share of class 1.
+    merge_equal : bool, default=True
+        Make one segment of neighbours with the same slope. If False, the hull is cut wherever the curve touches it,
+        which matters only to smoothing.
+    scores : {"probs", "logits", "raw"}, default="probs"
+
+    Attributes
+    ----------
+    lower_, upper_ : ndarray of shape (s,)
+        Lowest and highest score of each segment, ascending: log-odds, or raw.
+    probabilities_ : ndarray of shape (s,)
+
+    Notes
+    -----
+    The segments are the pools of isotonic regression. Smoothing moves small segments further than large ones and may so
+    reverse their order; where it does, isotonic regression on the smoothed values restores it.
+
+    Only the order of the scores counts. So, unlike in `IsotonicCalibration`, a score between two segments is given the
+    probability halfway between theirs; below the first and above the last segment it is given theirs. Data of one class
+    makes one segment.
+
+    References
+    ----------
+    T. Fawcett, A. Niculescu-Mizil, "PAV and the ROC convex hull", Machine Learning 68 (2007).
+
+    Examples
+    --------
+    >>> from calibrant.counts import LaplaceCorrection
+    >>> ranks, labels = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
+    >>> hull = ROCConvexHull(LaplaceCorrection(), scores="raw").fit(ranks, labels)
+    >>> hull.probabilities_.tolist()
+    [0.25, 0.625, 0.75]
+    """
+
+    kind: ClassVar[Literal["isotonic"]] = "isotonic"
+    n_parameters: ClassVar[str] = "up to n"
+    data_efficiency: ClassVar[Literal["low"]] = "low"
+    expressiveness: ClassVar[Literal["high"]] = "high"
+    use_when: ClassVar[str] = "The scores are those of a ranker, on an unknown scale."
+    accepts_raw: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        smoothing: Smoothing | None = None,
+        merge_equal: bool = True,
+        scores: Literal["probs", "logits", "raw"] = "probs",
+    ) -> None:
+        self.smoothing = smoothing
+        self.merge_equal = merge_equal
+        self.scores = scores
+
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn the segments."""
+        from scipy.optimize import isotonic_regression
+
+        values, positives, totals = pooled_ties(scores, hits, weights)
+        bounds = pools(positives, totals, merge_equal=self.merge_equal)
+        a, both = np.add.reduceat(positives, bounds[:-1]), np.add.reduceat(totals, bounds[:-1])
+        smoothed = as_smoothing(self.smoothing)(np.column_stack([(both - a).clip(min=0.0), a]))[:, 1]
+        self.lower_, self.upper_ = values[bounds[:-1]], values[bounds[1:] - 1]
+        self.probabilities_ = isotonic_regression(smoothed, weights=both).x
+        return self
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
+        last = len(self.lower_) - 1
+        # The segment at or below each score, and the one at or above it: the same within a segment.
+        below = (np.searchsorted(self.lower_, scores, side="right") - 1).clip(0, last)
+        above = np.searchsorted(self.upper_, scores, side="left").clip(0, last)
+        return logit((self.probabilities_[below] + self.probabilities_[above]) / 2)

@@ -1,0 +1,167 @@
+"""Isotonic regression: the best non-decreasing map from scores to probabilities."""
+
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.calibrators.binary import BinaryCalibrator
+
+SMALLEST_STEP = 1e-290
+"""A slope over a smaller step than this would overflow."""
+
+
+class IsotonicCalibration(BinaryCalibrator):
+    r"""The non-decreasing map with the least squared error on the fitted rows.
+
+    Parameters
+    ----------
+    centred : bool, default=False
+        Replace every flat stretch by one point, at the weighted mean of its scores. The map then rises strictly from
+        the first point to the last.
+    scores : {"probs", "logits", "raw"}, default="probs"
+
+    Attributes
+    ----------
+    scores_, probabilities_ : ndarray of shape (m,)
+        The points between which the map is linear. The scores are log-odds, or raw.
+
+    Notes
+    -----
+    With the weights :math:`w_i` and labels :math:`y_i` the map g minimises
+    :math:`\sum_i w_i (y_i - g(s_i))^2` and, at the same time, the log-loss and every other proper score. Rows with the
+    same score are pooled first.
+
+    Between two pools the map is linear in the probability (in the score, if that is raw), below the first and above the
+    last pool it is constant. An infinite raw score is infinitely far away: up to it the map keeps the value of the
+    finite neighbour.
+
+    Probabilities of exactly 0 and 1 are usual. A map that avoids them is `ROCConvexHull` with smoothing.
+
+    References
+    ----------
+    B. Zadrozny, C. Elkan, "Transforming classifier scores into accurate multiclass probability estimates", KDD 2002.
+    A. P. Oron, N. Flournoy, "Centered isotonic regression", Statistics in Biopharmaceutical Research 9 (2017).
+
+    Examples
+    --------
+    >>> isotonic = IsotonicCalibration().fit([0.1, 0.3, 0.4, 0.8], [0, 1, 0, 1])
+    >>> isotonic.predict_proba([0.05, 0.2, 0.35, 0.6, 0.9])[:, 1].round(3).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+
+    kind: ClassVar[Literal["isotonic"]] = "isotonic"
+    n_parameters: ClassVar[str] = "up to 2n"
+    data_efficiency: ClassVar[Literal["low"]] = "low"
+    expressiveness: ClassVar[Literal["high"]] = "high"
+    use_when: ClassVar[str] = "There are thousands of rows and the scores rank well, whatever their scale."
+    accepts_raw: ClassVar[bool] = True
+
+    def __init__(self, centred: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
+        self.centred = centred
+        self.scores = scores
+
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn the map."""
+        values, positives, totals = pooled_ties(scores, hits, weights)
+        bounds = pools(positives, totals)
+        probabilities = np.add.reduceat(positives, bounds[:-1]) / np.add.reduceat(totals, bounds[:-1])
+        if self.centred:
+            self.scores_, self.probabilities_ = self._centres(values, totals, bounds), probabilities
+        else:
+            ends = np.column_stack([bounds[:-1], bounds[1:] - 1])
+            twice = ends[:, 0] < ends[:, 1]
+            kept = np.column_stack([np.full(len(ends), True), twice]).ravel()
+            self.scores_ = values[ends.ravel()[kept]]
+            self.probabilities_ = np.repeat(probabilities, 1 + twice)
+        return self
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
+        return logit(self._interpolated(scores))
+
+    def _interpolated(self, scores: FloatArray) -> FloatArray:
+        knots, places = self._axis(self.scores_), self._axis(scores)
+        if _is_plain(knots):
+            return np.interp(places, knots, self.probabilities_).clip(0.0, 1.0)
+        # Log-odds can differ where their probabilities do not, so neighbours are found among the log-odds.
+        last = len(self.scores_) - 1
+        above = np.searchsorted(self.scores_, scores).clip(max=last)
+        below = np.where((self.scores_[above] > scores) & (above > 0), above - 1, above)
+        low, high = self.probabilities_[below], self.probabilities_[above]
+        return low + (high - low) * _share(places, knots[below], knots[above])
+
+    def _axis(self, scores: FloatArray) -> FloatArray:
+        """Return where scores lie on the axis along which the map is linear."""
+        from scipy.special import expit
+
+        return scores if self.scores == "raw" else expit(scores)
+
+    def _centres(self, values: FloatArray, totals: FloatArray, bounds: IntArray) -> FloatArray:
+        """Return the score in the middle of every pool, on the axis along which the map is linear."""
+        places = self._axis(values)
+        finite = np.isfinite(places)
+        mass = np.where(finite, totals, 0.0)
+        sums = np.add.reduceat(mass * np.where(finite, places, 0.0), bounds[:-1])
+        mass = np.add.reduceat(mass, bounds[:-1])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            middle = sums / mass
+        centres = middle if self.scores == "raw" else logit(middle.clip(0.0, 1.0))
+        # Rounding must not carry a centre out of its pool; a pool of infinite scores is where they are.
+        return np.clip(np.where(mass > 0, centres, values[bounds[:-1]]), values[bounds[:-1]], values[bounds[1:] - 1])
+
+
+def pooled_ties(scores: FloatArray, hits: BoolArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the distinct scores, ascending, with the weight of class 1 and of both classes at each."""
+    order = np.argsort(scores)
+    values = scores[order]
+    totals = weights if weights[0] == weights.min() == weights.max() else weights[order]
+    positives = np.where(hits[order], totals, 0.0)
+    is_new = values[1:] != values[:-1]
+    if is_new.all():
+        return values, positives, totals
+    first = np.append(0, np.flatnonzero(is_new) + 1)
+    return values[first], np.add.reduceat(positives, first), np.add.reduceat(totals, first)
+
+
+def pools(positives: FloatArray, totals: FloatArray, *, merge_equal: bool = True) -> IntArray:
+    """Return the bounds of the pools of isotonic regression, ascending in probability.
+
+    Neighbours of equal probability are one pool or, if they are not to be merged, as many as possible.
+    """
+    from scipy.optimize import isotonic_regression
+
+    from calibrant.roc.merging import pool, split_equal
+
+    bounds = isotonic_regression(positives / totals, weights=totals).blocks.astype(np.int64)
+    # Rounding may have kept equal pools apart: there are few by now, so that they can be compared with care.
+    a = np.add.reduceat(positives, bounds[:-1])
+    b = (np.add.reduceat(totals, bounds[:-1]) - a).clip(min=0.0)
+    merged = bounds[len(bounds) - 1 - pool(a[::-1], b[::-1])[::-1]]
+    if merge_equal:
+        return merged
+    last = len(totals)
+    return last - split_equal(positives[::-1], (totals - positives)[::-1], last - merged[::-1])[::-1]
+
+
+def logit(probabilities: FloatArray) -> FloatArray:
+    """Return log-odds, infinite for 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities) - np.log1p(-probabilities)
+
+
+def _is_plain(knots: FloatArray) -> bool:
+    """Whether knots are finite, and far enough apart for slopes between them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = knots[-1] - knots[0]
+    return bool(np.isfinite(width) and np.all(np.diff(knots) > SMALLEST_STEP))
+
+
+def _share(places: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return which part of the way from low to high has been covered: half of it, if they cannot be told apart."""
+    with np.errstate(all="ignore"):
+        share = (places - low) / (high - low)
+    unknown = np.isnan(share)
+    if unknown.any():
+        share[unknown] = np.where(np.isneginf(low[unknown]) & np.isfinite(high[unknown]), 1.0, 0.5)
+    return share.clip(0.0, 1.0)

@@ -1,0 +1,153 @@
+"""Matrix scaling and Dirichlet calibration: a full matrix on log-probabilities."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.affine import AffineScaling, as_matrix, floored, scaled_diagonal
+from calibrant.calibrators.newton import minimise
+from calibrant.calibrators.softmax import Full, PenalisedLikelihood
+from calibrant.calibrators.vector import best_diagonal
+
+
+class MatrixScaling(AffineScaling):
+    r"""Multiply the log-probabilities by a matrix, add a vector, and take the softmax.
+
+    It has so many parameters that it follows chance unless there are many rows for each of them:
+    `StructuredScaling` is nearly always better.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Largest number of Newton steps.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (K, K)
+    intercept_ : ndarray of shape (K,)
+    converged_ : bool
+    gradient_norm_ : float
+    n_iter_ : int
+
+    Notes
+    -----
+    :math:`q = \mathrm{softmax}(A \ln p + b)` by maximum likelihood, beginning with vector scaling, hence never worse
+    than it on the rows of the fit. What was said there of small probabilities and of separable classes holds here too.
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On calibration of modern neural networks", ICML 2017.
+    """
+
+    kind: ClassVar = "parametric"
+    n_parameters: ClassVar = "K^2 + K"
+    data_efficiency: ClassVar = "low"
+    expressiveness: ClassVar = "high"
+    use_when: ClassVar = "With few classes and thousands of rows for each; otherwise use structured scaling."
+
+    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits"] = "probs") -> None:
+        self.max_iter = max_iter
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        scores = floored(log_probs)
+        n_classes = scores.shape[1]
+        start = as_matrix(best_diagonal(scores, labels, weights, self.max_iter).x.reshape(n_classes, 2))
+        likelihood = PenalisedLikelihood(Full(scores.shape[1]), scores, labels, weights)
+        self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), n_classes)
+
+
+class DirichletCalibration(AffineScaling):
+    r"""Matrix scaling with a penalty: the calibration map of Dirichlet distributed probabilities.
+
+    Parameters
+    ----------
+    penalty : {"odir", "l2"}, default="odir"
+        "odir" penalises the entries beside the diagonal, and the intercepts; "l2" penalises all parameters.
+    strength : float, default=0.1
+        Factor of the penalty of the matrix. "l2" pulls towards uniform probabilities and needs less, about 0.001.
+    intercept_strength : float, optional
+        Factor of the penalty of the intercepts, by default the same.
+    normalisation : {"sum", "mean"}, default="sum"
+        Whether the penalty is the sum of the penalised squares, as in the published programs, or the mean of those of
+        the matrix and of those of the intercepts, as the paper writes. For the same penalty, the strength of the matrix
+        with "mean" is K (K - 1) times ("l2": K^2 times) that with "sum", and K times for the intercepts.
+    max_iter : int, default=100
+        Largest number of Newton steps.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (K, K)
+    intercept_ : ndarray of shape (K,)
+    converged_ : bool
+    gradient_norm_ : float
+    n_iter_ : int
+
+    Notes
+    -----
+    Minimises the mean negative log-likelihood of :math:`q = \mathrm{softmax}(A \ln p + b)` plus, for "odir",
+    :math:`\lambda \sum_{i \ne j} A_{ij}^2 + \mu \sum_j b_j^2`, with :math:`\lambda / (K (K - 1))` and :math:`\mu / K`
+    instead if normalised by the mean. A log-probability below -708, such as that of 0, counts as -708. The best
+    strengths depend on the data; the paper chose both by cross-validated log loss, from powers of ten.
+
+    References
+    ----------
+    M. Kull, M. Perello-Nieto, M. Kängsepp, T. Silva Filho, H. Song, P. Flach, "Beyond temperature scaling: Obtaining
+    well-calibrated multi-class probabilities with Dirichlet calibration", NeurIPS 2019.
+    """
+
+    kind: ClassVar = "parametric"
+    n_parameters: ClassVar = "K^2 + K"
+    data_efficiency: ClassVar = "medium"
+    expressiveness: ClassVar = "high"
+    use_when: ClassVar = "With few classes, and rows enough to choose the strength by cross-validation."
+
+    def __init__(
+        self,
+        penalty: Literal["odir", "l2"] = "odir",
+        strength: float = 0.1,
+        intercept_strength: float | None = None,
+        normalisation: Literal["sum", "mean"] = "sum",
+        max_iter: int = 100,
+        scores: Literal["probs", "logits"] = "probs",
+    ) -> None:
+        self.penalty = penalty
+        self.strength = strength
+        self.intercept_strength = intercept_strength
+        self.normalisation = normalisation
+        self.max_iter = max_iter
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        scores = floored(log_probs)
+        likelihood = PenalisedLikelihood(
+            Full(scores.shape[1]), scores, labels, weights, penalty=self._penalties(scores.shape[1])
+        )
+        start = as_matrix(scaled_diagonal(scores, labels, weights))
+        self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), scores.shape[1])
+
+    def _penalties(self, k: int) -> FloatArray:
+        """Return the factor of every parameter's square, (K, K + 1)."""
+        if self.penalty not in ("odir", "l2"):
+            raise InputError(f'penalty must be "odir" or "l2", but is {self.penalty!r}.')
+        if self.normalisation not in ("sum", "mean"):
+            raise InputError(f'normalisation must be "sum" or "mean", but is {self.normalisation!r}.')
+        check_strength(self.strength, "strength")
+        penalised = np.ones((k, k)) if self.penalty == "l2" else 1.0 - np.eye(k)
+        of_intercept = self.strength if self.intercept_strength is None else self.intercept_strength
+        check_strength(of_intercept, "intercept_strength")
+        intercepts = np.ones((k, 1))
+        if self.normalisation == "mean":
+            penalised /= penalised.sum()
+            intercepts /= k
+        return np.hstack([self.strength * penalised, of_intercept * intercepts])
+
+
+def check_strength(value: float, name: str) -> None:
+    """Refuse a factor of a penalty that is not a finite number of at least 0."""
+    if not 0 <= value < np.inf:
+        raise InputError(f"{name} must be a finite number of at least 0, but is {value!r}.")

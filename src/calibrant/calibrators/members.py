@@ -1,0 +1,104 @@
+"""Calibrators that hold a list of others."""
+
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator, clone
+
+from calibrant._convert import InputError
+from calibrant.calibrators.base import Calibrator
+
+LEVELS = ("low", "medium", "high")
+"""Of data efficiency and expressiveness, in order."""
+
+
+class WithMembers(Calibrator):
+    """Base of the calibrators with a list of others among their settings.
+
+    The settings of a member are reached by its name, as in a scikit-learn pipeline: the name of its class in lower
+    case, followed by -1, -2, ... if there are several of that class.
+
+    Attributes
+    ----------
+    list_name : str
+        The setting that is the list.
+    """
+
+    list_name: ClassVar[str]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings; if deep, also the members, by name, and their settings, as ``name__setting``."""
+        settings: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name, place in self._places().items():
+                member = settings[self.list_name][place]
+                settings[name] = member
+                settings.update({f"{name}__{key}": value for key, value in member.get_params().items()})
+        return settings
+
+    def set_params(self, **params: Any) -> Self:
+        """Change settings, members or their settings, by the names that `get_params` has."""
+        if self.list_name in params:
+            setattr(self, self.list_name, params.pop(self.list_name))
+        replaced = {place: params.pop(name) for name, place in self._places().items() if name in params}
+        if replaced:
+            members = getattr(self, self.list_name)
+            setattr(self, self.list_name, [replaced.get(place, member) for place, member in enumerate(members)])
+        return super().set_params(**params)
+
+    def _places(self) -> dict[str, int]:
+        """Return where the members are in the list, by name."""
+        members = getattr(self, self.list_name)
+        if not isinstance(members, (list, tuple)):
+            return {}
+        names = [type(member).__name__.lower() for member in members]
+        return {
+            name if names.count(name) == 1 else f"{name}-{names[: place + 1].count(name)}": place
+            for place, (name, member) in enumerate(zip(names, members, strict=True))
+            if isinstance(member, BaseEstimator)
+        }
+
+    def _members(self) -> list[Calibrator]:
+        """Return the members, checked."""
+        members = getattr(self, self.list_name)
+        if not isinstance(members, (list, tuple)):
+            raise TypeError(
+                f"{self.list_name} must be a list of calibrators, such as [TemperatureScaling(), Identity()], "
+                f"but is {members!r:.80}."
+            )
+        if not members:
+            raise InputError(f"{self.list_name} must hold at least one calibrator, but is empty.")
+        for i, member in enumerate(members):
+            if not isinstance(member, Calibrator):
+                raise TypeError(
+                    f"{self.list_name} must hold calibrators, but entry {i} is {member!r:.80}. "
+                    'Build one from its name with parse("ts").'
+                )
+        return list(members)
+
+    def _fresh_members(self) -> list[Calibrator]:
+        return [clone(member) for member in self._members()]
+
+    @property
+    def preserves_argmax(self) -> bool:  # type: ignore[override]  # of the members
+        """Whether every member preserves it."""
+        return all(member.preserves_argmax for member in self._members())
+
+    @property
+    def n_parameters(self) -> str:  # type: ignore[override]  # of the members
+        """The sum of those of the members."""
+        return " + ".join(member.n_parameters for member in self._members())
+
+    @property
+    def data_efficiency(self) -> Any:  # type: ignore[override]  # of the members
+        """That of the member which needs the most rows."""
+        return LEVELS[min(LEVELS.index(member.data_efficiency) for member in self._members())]
+
+    @property
+    def expressiveness(self) -> Any:  # type: ignore[override]  # of the members
+        """That of the most flexible member."""
+        return LEVELS[max(LEVELS.index(member.expressiveness) for member in self._members())]
+
+
+def all_converged(members: list[Calibrator]) -> bool:
+    """Return whether every fitted member has converged, of those that say so."""
+    return all(getattr(member, "converged_", True) for member in members)

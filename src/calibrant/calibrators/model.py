@@ -1,0 +1,237 @@
+"""A classifier together with a calibrator, as one scikit-learn classifier."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+
+from calibrant._checks import DataWarning, as_weights
+from calibrant._convert import InputError, convert
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.cross_fit import Response, check_response, class_log_probs, gathered, score_fold
+
+
+class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """A classifier whose probabilities are calibrated, by default on scores of rows that it was not trained on.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any of scikit-learn's kind.
+    calibrator : Calibrator or str, default="ts"
+        Cloned and fitted to the scores, or a name such as "ts" or "ts>irm". Its own `scores` is not looked at.
+    cv : int, splitter, iterable of splits, or "prefit", default=5
+        How the scores come about that the calibrator is fitted to. With folds, each row is scored by an estimator that
+        was trained without it; one calibrator is fitted to the scores of all rows, and the estimator is trained again
+        on all rows. An integer means that many stratified folds. "prefit" takes the estimator as it is, and calls for
+        rows in `fit` that it was not trained on.
+    response : {"predict_proba", "predict_log_proba", "decision_function"}, default="predict_proba"
+        The method that scores. Decision functions are read as logits, those of two classes as log-odds; so are
+        log-probabilities, which are more exact than probabilities where these are nearly 0.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Trained on all rows; if "prefit", the given one.
+    calibrator_ : Calibrator
+        Fitted to the scores; the part that `save` stores and that can be exported.
+    classes_ : ndarray of shape (K,)
+    n_features_in_, feature_names_in_
+        Those of the estimator, if it has them.
+
+    Notes
+    -----
+    A class that a fold's training rows lack has the probability 0 for the rows of that fold. Rows of this class say
+    nothing of the final estimator then, and the calibrator does without them, which is said by a `DataWarning`.
+
+    Weights are passed to the calibrator, and to the estimator if its `fit` knows `sample_weight`. With scikit-learn's
+    metadata routing enabled, the estimator and the splitter are given what they request.
+
+    In a search over parameters, which clones, a fitted estimator must be wrapped in scikit-learn's `FrozenEstimator`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CalibratedModel(GaussianNB(), "ts", response="predict_log_proba").fit(X, y)
+    >>> model.predict_proba(X).shape
+    (150, 3)
+    """
+
+    estimator_: Any
+    calibrator_: Calibrator
+    classes_: Any
+
+    def __init__(
+        self, estimator: Any, calibrator: Calibrator | str = "ts", cv: Any = 5, response: Response = "predict_proba"
+    ) -> None:
+        self.estimator = estimator
+        self.calibrator = calibrator
+        self.cv = cv
+        self.response = response
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Train the estimator, unless it is trained already, and fit the calibrator.
+
+        Parameters
+        ----------
+        X : array-like with n rows
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        **fit_params
+            Passed to the estimator's `fit`; of those with n entries, each fold takes its own.
+        """
+        from sklearn.utils import indexable
+        from sklearn.utils.multiclass import check_classification_targets
+
+        check_response(self.response)
+        X, y = indexable(X, y)
+        check_classification_targets(y)
+        labels = column_or_1d(y, warn=True)
+        weights = _weights(sample_weight, len(labels))
+        if isinstance(self.cv, str):
+            self._take_fitted()
+            log_probs = class_log_probs(self.estimator_, X, self.classes_, self.response)
+            return self._fit_calibrator(log_probs, self._indices(labels), weights)
+        self.classes_ = _distinct(labels)
+        params, split_params = self._routed(sample_weight, weights, fit_params)
+        folds = [
+            score_fold(clone(self.estimator), X, labels, split, params, (self.classes_, self.response))
+            for split in self._splits(X, labels, split_params)
+        ]
+        rows, log_probs = gathered(folds)
+        self._fit_calibrator(log_probs, self._indices(labels)[rows], weights[rows])
+        self.estimator_ = clone(self.estimator).fit(X, labels, **params)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return calibrated probabilities, of shape (n, K)."""
+        check_is_fitted(self)
+        log_probs = class_log_probs(self.estimator_, X, self.classes_, self.response)
+        return self.calibrator_._calibrated(log_probs, log_probs)[0]  # noqa: SLF001 (one package)
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of every row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features that the estimator was trained on."""
+        return self._of_estimator("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """Names of the features that the estimator was trained on."""
+        return self._of_estimator("feature_names_in_")
+
+    def get_metadata_routing(self) -> Any:
+        """Say, for scikit-learn's metadata routing, that `fit` passes on to the estimator and to the splitter."""
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        if hasattr(self.cv, "split"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimator_" in vars(self) and "calibrator_" in vars(self)
+
+    def _of_estimator(self, name: str) -> Any:
+        if "estimator_" not in vars(self):
+            raise AttributeError(f"CalibratedModel has no {name} before it is fitted.")
+        return getattr(self.estimator_, name)
+
+    def _take_fitted(self) -> None:
+        if self.cv != "prefit":
+            raise InputError(f'cv must be a number of folds, a splitter, splits, or "prefit", but is {self.cv!r}.')
+        check_is_fitted(self.estimator)
+        self.estimator_ = self.estimator
+        self.classes_ = np.asarray(self.estimator.classes_)
+
+    def _indices(self, labels: Any) -> IntArray:
+        places = {name: k for k, name in enumerate(self.classes_.tolist())}
+        indices = np.array([places.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
+        if (indices < 0).any():
+            row = int((indices < 0).argmax())
+            raise InputError(
+                f"y must hold classes that the estimator was trained on, but row {row} is {labels[row]!r:.60}. "
+                "Drop such rows, or train the estimator with them."
+            )
+        return indices
+
+    def _routed(
+        self, sample_weight: Any, weights: FloatArray, fit_params: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what the estimator's `fit` and the splitter are given."""
+        from sklearn import get_config
+        from sklearn.utils.metadata_routing import process_routing
+
+        given = dict(fit_params)
+        if sample_weight is not None:
+            given["sample_weight"] = weights
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **given)
+            return dict(routed.estimator.fit), dict(routed.get("splitter", {}).get("split", {}))
+        if "sample_weight" in given and not has_fit_parameter(self.estimator, "sample_weight"):
+            del given["sample_weight"]
+            warnings.warn(
+                f"{type(self.estimator).__name__} is trained without the weights, because its fit has no "
+                "sample_weight; the calibrator uses them.",
+                DataWarning,
+                stacklevel=3,
+            )
+        return given, {}
+
+    def _splits(self, X: Any, labels: Any, params: Mapping[str, Any]) -> Iterator[tuple[IntArray, IntArray]]:
+        from sklearn.model_selection import check_cv
+
+        for train, test in check_cv(self.cv, labels, classifier=True).split(X, labels, **params):
+            yield np.arange(len(labels))[train], np.arange(len(labels))[test]
+
+    def _fit_calibrator(self, log_probs: FloatArray, indices: IntArray, weights: FloatArray) -> Self:
+        calibrator = clone(as_calibrator(self.calibrator))
+        calibrator.classes_ = self.classes_
+        self.calibrator_ = calibrator.learn(log_probs, indices, weights)
+        return self
+
+
+def _distinct(labels: Any) -> Any:
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise InputError(f"y must hold at least two classes, but has one class, {classes.tolist()[0]!r:.60}.")
+    return classes
+
+
+def _weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    if not n_rows:
+        raise InputError("X must have at least one row, but has 0 samples.")
+    if sample_weight is None:
+        return np.ones(n_rows)
+    raw = convert(sample_weight, "sample_weight")
+    if not raw.values.any():
+        raise InputError("sample_weight must not be zero for every row. Leave it out, or give some row a weight.")
+    return as_weights(raw, n_rows)
+
+
+def as_calibrator(given: Any) -> Calibrator:
+    """Return a calibrator, given one or its name."""
+    if isinstance(given, str):
+        from calibrant.calibrators.compose import parse
+
+        return parse(given)
+    if not isinstance(given, Calibrator):
+        raise TypeError(f'calibrator must be a calibrator such as TemperatureScaling(), or "ts", but is {given!r:.80}.')
+    return given

@@ -1,0 +1,208 @@
+"""Maps that keep the order of the classes in every row."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.blocks import by_blocks, softmax
+from calibrant.calibrators.matrix import check_strength
+from calibrant.calibrators.newton import warn_unless_converged
+from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
+from calibrant.calibrators.order_invariant import rank_knots, rank_pieces, rank_roughness
+from calibrant.calibrators.pieces import Pieces, SlopesLikelihood, roughness
+from calibrant.calibrators.scaling import finite
+from calibrant.calibrators.temperature import TemperatureScaling
+
+SMALLEST_SLOPE = 1e-3
+"""No slope is below this multiple of the inverse temperature: it is what keeps the order strict."""
+
+_SMALL_CURVATURE = 1e-6
+"""Log-probabilities that matter less than this to the likelihood do not count for the knots."""
+
+_ROUNDING = 1e-9
+_CELLS = 4096
+
+
+class OrderPreserving(Calibrator):
+    r"""Apply a strictly increasing, piecewise linear map to the log-probabilities of a row, and take the softmax.
+
+    Parameters
+    ----------
+    family : {"diag", "oi"}, default="diag"
+        "diag": one map for all rows. "oi": a map that depends on the sorted log-probabilities of the row.
+    segments : int, default=8
+        Largest number of linear pieces.
+    smoothness : float, default=10.0
+        Factor of the penalty for slopes that differ. If it is large, the map is temperature scaling.
+    max_iter : int, default=100
+        Largest number of Newton steps.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    knots_ : ndarray of shape (g + 1,)
+        Where pieces meet, from the top: log-probabilities, from 0 to minus infinity, or ranks, from 0 to K - 1. There
+        are fewer than `segments` pieces if the data has fewer distinct numbers or ranks.
+    slopes_ : ndarray of shape (g,) or (2 g,)
+        Of the pieces, from the top; of an order-invariant map first for confidence 0, then for confidence 1.
+    temperature_ : float
+        Of temperature scaling, where the search begins.
+    converged_ : bool
+    gradient_norm_ : float
+        Largest derivative of the objective with respect to a slope, as a multiple of the inverse temperature. A
+        derivative that only the bound of the slope stops does not count.
+    n_iter_ : int
+
+    Notes
+    -----
+    With canonical logits :math:`z = \ln p`, which do not depend on a number added to all logits, the map takes the
+    logit of a class to
+
+    .. math:: f(z_k) = -\sum_{m=1}^g s_m \big(t_{m-1} - \min(t_{m-1}, \max(t_m, z_k))\big),
+
+    which is continuous, and has slope :math:`s_m > 0` between the knots :math:`t_m < t_{m-1}`.
+
+    - "diag": :math:`0 = t_0 > \dots > t_g = -\infty` are the same for all rows. They are quantiles of all n K canonical
+      logits, each weighted by :math:`q (1 - q)`, where q is its probability after temperature scaling: every piece
+      has the same share in the curvature of the likelihood. The slopes are the same for all rows.
+    - "oi": :math:`t_m = z_{(r_m)}` is the logit of rank :math:`r_m` in the row, with ranks that are neighbours at the
+      top and further and further apart below. So the gaps between classes that follow each other in the row are
+      multiplied by positive weights. These depend on the row by its confidence :math:`c = \max_k p_k`:
+      :math:`s_m = (1 - c) a_m + c b_m`. With at least K - 1 segments, each gap has a weight of its own.
+
+    In both families the likelihood is a convex function of the slopes. They minimise the mean negative log-likelihood
+    plus :math:`\lambda / n` times the sum of the squared differences of neighbouring slopes, as multiples of the
+    inverse temperature; for "oi" of neighbouring :math:`a_m`, of neighbouring :math:`b_m`, and of :math:`a_m` and
+    :math:`b_m`. Here n is the sum of the weights, so that a weight counts as that many rows. With few rows the map
+    is temperature scaling, than which it is never worse on the rows of the fit. No slope may be below 1/1000 of the
+    inverse temperature. The minimum is found by Newton's method with exact bounds.
+
+    The order of the classes in every row is kept, and so are ties. Numbers that differ in single precision still do.
+    Those which differ only in the last digits of double precision can become equal, but not trade places; the
+    most probable class stays the same even then. In fitting, a probability 0 counts as the smallest normal number;
+    a fitted map leaves it 0.
+
+    References
+    ----------
+    A. Rahimi, A. Shaban, C.-A. Cheng, R. Hartley, B. Boots, "Intra order-preserving functions for calibration of
+    multi-class neural networks", NeurIPS 2020. They learn g and the weights of the gaps with neural networks.
+
+    Examples
+    --------
+    >>> probs = np.repeat([[0.9, 0.06, 0.04], [0.5, 0.3, 0.2]], 100, axis=0)
+    >>> labels = np.repeat([0, 1, 2, 0, 1, 2], [70, 16, 14, 50, 30, 20])
+    >>> fitted = OrderPreserving("oi").fit(probs, labels)
+    >>> fitted.predict_proba([[0.06, 0.9, 0.04]]).round(2).tolist()
+    [[0.16, 0.72, 0.12]]
+    """
+
+    kind: ClassVar = "parametric"
+    preserves_argmax = True
+    data_efficiency: ClassVar = "high"
+    expressiveness: ClassVar = "medium"
+    use_when: ClassVar = "No ranking may change, and there are a thousand rows or more for what a temperature misses."
+
+    def __init__(
+        self,
+        family: Literal["diag", "oi"] = "diag",
+        segments: int = 8,
+        smoothness: float = 10.0,
+        max_iter: int = 100,
+        scores: Literal["probs", "logits"] = "probs",
+    ) -> None:
+        self.family = family
+        self.segments = segments
+        self.smoothness = smoothness
+        self.max_iter = max_iter
+        self.scores = scores
+
+    @property
+    def n_parameters(self) -> str:  # type: ignore[override]  # depends on the settings
+        """The number of slopes, at most."""
+        return f"2 min({self.segments}, K - 1)" if self.family == "oi" else str(self.segments)
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        check_count(self.segments, "segments")
+        check_strength(self.smoothness, "smoothness")
+        scores = finite(log_probs)
+        self.temperature_ = TemperatureScaling().learn(log_probs, labels, weights).temperature_
+        self.knots_, rough = self._choose_knots(scores, weights)
+        penalty = self.smoothness / float(weights.sum()) * rough
+        unit = 1.0 / self.temperature_
+        objective = SlopesLikelihood(self._pieces(scores), labels, weights, unit=unit, penalty=penalty)
+
+        def above_smallest(x: FloatArray) -> Curve:
+            return objective(x + SMALLEST_SLOPE)
+
+        start = np.full(len(penalty), 1.0 - SMALLEST_SLOPE)
+        found = minimise_nonnegative(above_smallest, start, max_iter=self.max_iter)
+        self.slopes_ = unit * (found.x + SMALLEST_SLOPE)
+        self.converged_, self.gradient_norm_, self.n_iter_ = found.converged, found.gradient_norm, found.n_iter
+        warn_unless_converged(found, "OrderPreserving")
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        pieces, logits = self._pieces(finite(log_probs)), np.empty(log_probs.shape)
+        slopes = self.slopes_.reshape(-1, len(self.knots_) - 1)
+
+        def task(rows: slice) -> None:
+            logits[rows] = pieces.logits(slopes, rows)
+
+        for _ in by_blocks(task, log_probs.shape):
+            pass
+        logits[np.isneginf(log_probs)] = -np.inf
+        return logits
+
+    def _choose_knots(self, scores: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the knots and the matrix of the penalty."""
+        if self.family == "diag":
+            knots = _line_knots(scores, weights, self.segments, self.temperature_)
+            return knots, roughness(len(knots) - 1)
+        if self.family == "oi":
+            ranks = rank_knots(scores.shape[1], self.segments)
+            return ranks.astype(np.float64), rank_roughness(len(ranks) - 1)
+        raise InputError(f'family must be "diag" or "oi", but is {self.family!r}.')
+
+    def _pieces(self, scores: FloatArray) -> Pieces:
+        if self.family == "oi":
+            return rank_pieces(scores, self.knots_.astype(np.int64))
+        return Pieces(scores, self.knots_[:, None, None], np.ones((1, 1)))
+
+
+def _line_knots(scores: FloatArray, weights: FloatArray, segments: int, temperature: float) -> FloatArray:
+    """Return knots that divide the curvature of the likelihood evenly, from 0 to minus infinity."""
+    tempered = softmax(scores / temperature)
+    curvature = tempered * (1.0 - tempered)
+    used = curvature > _SMALL_CURVATURE
+    curvature *= weights[:, None]
+    inner = weighted_quantiles(scores[used], curvature[used], np.arange(1, segments) / segments)
+    return np.concatenate([[0.0], inner[inner < 0][::-1], [-np.inf]])
+
+
+def weighted_quantiles(values: FloatArray, masses: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the smallest values up to which there are these shares of the mass, without repetitions.
+
+    Examples
+    --------
+    >>> weighted_quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 1.0]), np.array([0.25, 0.5, 0.75])).tolist()
+    [1.0, 2.0]
+    """
+    if not len(values):
+        return np.empty(0)
+    # Only values that share a cell with a quantile are sorted.
+    low, high = values.min(), values.max()
+    cells = ((values - low) * ((_CELLS - 1) / max(high - low, _ROUNDING))).astype(np.int64)
+    of_cell = np.bincount(cells, masses)
+    up_to = np.cumsum(of_cell)
+    found = []
+    # Copies of a row must not decide by rounding on which side of a level they are.
+    for level in shares * up_to[-1] * (1.0 - _ROUNDING):
+        cell = int(np.searchsorted(up_to, level))
+        inside = np.flatnonzero(cells == cell)
+        inside = inside[np.argsort(values[inside])]
+        place = np.searchsorted(np.cumsum(masses[inside]), level - (up_to[cell] - of_cell[cell]))
+        found.append(values[inside[min(int(place), len(inside) - 1)]])
+    return np.unique(found)

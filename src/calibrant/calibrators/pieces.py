@@ -1,0 +1,146 @@
+"""Increasing piecewise linear maps of the log-probabilities of a row, and their likelihood."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.blocks import BLOCK, add_blocks, over_classes
+from calibrant.calibrators.nonnegative import Curve
+
+_FEW_ENTRIES = 1024
+
+
+class Pieces:
+    """Intervals of log-probabilities on which a map has one slope, for given rows.
+
+    The map is 0 at the top of the highest piece, and falls from there by the slope of every piece on the way. In a row
+    the slope of a piece is a combination of j learnt numbers: slope = parts of the row @ learnt numbers.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, K)
+        Finite log-probabilities.
+    knots : ndarray of shape (g + 1, n, 1) or (g + 1, 1, 1)
+        Descending: where the pieces of a row meet, or those of all rows.
+    parts : ndarray of shape (j, n) or (j, 1)
+    """
+
+    def __init__(self, scores: FloatArray, knots: FloatArray, parts: FloatArray) -> None:
+        self.scores, self.knots = scores, knots
+        self.parts = np.broadcast_to(parts, (len(parts), len(scores)))
+
+    def falls(self, rows: slice) -> Iterator[FloatArray]:
+        """Yield for every piece how much of it lies above every score, (n, K)."""
+        scores = self.scores[rows]
+        knots = self.knots[:, rows] if self.knots.shape[1] > 1 else self.knots
+        return (fallen(scores, top, bottom) for top, bottom in pairwise(knots))
+
+    def widths(self, rows: slice) -> FloatArray:
+        """Return the length of every piece but the last, and 0 for that one, (g, n) or (g, 1)."""
+        knots = self.knots[:, rows] if self.knots.shape[1] > 1 else self.knots
+        widths = np.zeros((len(knots) - 1, knots.shape[1]))
+        widths[:-1] = (knots[:-2] - knots[1:-1])[:, :, 0]
+        return widths
+
+    def logits(self, slopes: FloatArray, rows: slice = slice(None)) -> FloatArray:
+        """Return the values of the map, (n, K), for learnt numbers, (j, g).
+
+        A row keeps its order: all classes go through the same operations, and none of these can turn two numbers round.
+        """
+        result = np.zeros(self.scores[rows].shape)
+        for fall, slope in zip(self.falls(rows), slopes.T @ self.parts[:, rows], strict=True):
+            result -= fall * slope[:, None]
+        return result
+
+
+def fallen(scores: FloatArray, top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """Return how much of the piece between bottom and top lies above every score.
+
+    Examples
+    --------
+    >>> fallen(np.array([-0.5, -1.5, -9.0]), np.array(-1.0), np.array(-3.0)).tolist()
+    [0.0, 0.5, 2.0]
+    """
+    fall = np.minimum(scores, top)
+    np.maximum(fall, bottom, out=fall)
+    return np.subtract(top, fall, out=fall)
+
+
+class SlopesLikelihood:
+    r"""Mean negative log-likelihood of learnt numbers u, (j, g), plus a quadratic penalty: a convex function.
+
+    .. math:: -\sum_i w_i \ln \mathrm{softmax}(f_{\beta u}(z_i))_{y_i} / \sum_i w_i + u^\top P u
+
+    Parameters
+    ----------
+    pieces : Pieces
+        They make the map f.
+    labels, weights : arrays of shape (n,)
+    unit : float
+        beta: slopes are multiples of it.
+    penalty : array of shape (j g, j g)
+        P.
+    """
+
+    def __init__(
+        self, pieces: Pieces, labels: IntArray, weights: FloatArray, *, unit: float, penalty: FloatArray
+    ) -> None:
+        self.pieces, self.labels, self.unit, self.penalty = pieces, labels, unit, penalty
+        self.shares = weights / weights.sum()
+
+    def __call__(self, multiples: FloatArray) -> Curve:
+        """Return value, gradient and Hessian."""
+        n_slopes, n_parts = len(multiples), len(self.pieces.parts)
+        n_pieces = n_slopes // n_parts
+        slopes = self.unit * multiples.reshape(n_parts, n_pieces)
+        entries = max(8 * BLOCK // n_pieces, _FEW_ENTRIES)
+        sums = add_blocks(lambda rows: self._sums(slopes, rows), self.pieces.scores.shape, entries=entries)
+        loss, gradient = float(sums[0]), self.unit * sums[1 : n_slopes + 1]
+        hessian = self.unit**2 * sums[n_slopes + 1 :].reshape(n_parts, n_parts, n_pieces, n_pieces)
+        bend = self.penalty @ multiples
+        curvature = hessian.transpose(0, 2, 1, 3).reshape(n_slopes, n_slopes) + 2.0 * self.penalty
+        return loss + float(multiples @ bend), gradient + 2.0 * bend, curvature
+
+    def _sums(self, slopes: FloatArray, rows: slice) -> FloatArray:
+        """Return loss, gradient and Hessian of some rows, one after another."""
+        labels, shares, parts = self.labels[rows], self.shares[rows], self.pieces.parts[:, rows]
+        each = np.arange(len(labels))
+        falls = np.stack(list(self.pieces.falls(rows)))
+        logits = -np.einsum("gik,gi->ik", falls, slopes.T @ parts)
+        logits -= over_classes(np.maximum, logits)
+        probs = np.exp(logits)
+        total = over_classes(np.add, probs)
+        probs /= total
+        loss = np.sum(shares * (np.log(total[:, 0]) - logits[each, labels]))
+        means = np.einsum("gik,ik->gi", falls, probs)
+        gradient = parts * shares @ (falls[:, each, labels] - means).T
+        falls *= falls
+        variances = np.einsum("gik,ik->gi", falls, probs) - means * means
+        # Who has begun to fall on a lower piece has fallen all the way on a higher one: no other products are needed.
+        left = self.pieces.widths(rows) - means
+        hessian = [
+            _symmetric((left * both) @ means.T, variances @ both)
+            for both in (shares * one * other for one in parts for other in parts)
+        ]
+        return np.concatenate([[loss], gradient.ravel(), np.ravel(hessian)])
+
+
+def _symmetric(upper: FloatArray, diagonal: FloatArray) -> FloatArray:
+    """Return the symmetric matrix with this upper triangle and this diagonal."""
+    triangle = np.triu(upper, 1)
+    return triangle + triangle.T + np.diag(diagonal)
+
+
+def roughness(n_pieces: int) -> FloatArray:
+    """Return the matrix P for which s P s is the sum of squared differences of neighbouring slopes.
+
+    Examples
+    --------
+    >>> s = np.array([1.0, 4.0, 2.0])
+    >>> float(s @ roughness(3) @ s)
+    13.0
+    """
+    differences = np.diff(np.eye(n_pieces), axis=0)
+    return differences.T @ differences

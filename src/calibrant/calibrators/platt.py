@@ -1,0 +1,169 @@
+"""Logistic maps of the log-odds: straight lines and parabolas."""
+
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.calibrators.binary import BinaryCalibrator, bounded
+from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+
+
+class PlattScaling(BinaryCalibrator):
+    r"""Logistic regression on the log-odds, or on a ranker's scores.
+
+    Parameters
+    ----------
+    smooth_targets : bool, default=False
+        Fit to Platt's targets, (P + 1) / (P + 2) for the P rows of class 1 and 1 / (N + 2) for the N others, in place
+        of 1 and 0. This shrinks the map a little.
+    scores : {"probs", "logits", "raw"}, default="probs"
+
+    Attributes
+    ----------
+    slope_, intercept_ : float
+    converged_ : bool
+    gradient_norm_ : float
+        Largest derivative of the mean log-loss at the solution, for a standardised score.
+
+    Notes
+    -----
+    The calibrated log-odds are :math:`b + a s`, with a and b of maximum likelihood. Nothing bounds them: scores that
+    rank worse than chance have a negative slope. What the data leaves open stays as it was: if all scores are equal,
+    the slope is 1 (0 for raw scores) and only the base rate is fitted. On separable data or data of one class the
+    likelihood has no maximum; a prior of weight :math:`10^{-12}` around the identity keeps the solution finite.
+
+    Probabilities of exactly 0 and 1 count as log-odds of about -708 and 708; infinite raw scores are refused.
+
+    References
+    ----------
+    J. Platt, "Probabilistic outputs for support vector machines", Advances in Large Margin Classifiers, 1999.
+
+    Examples
+    --------
+    >>> platt = PlattScaling().fit([0.2, 0.2, 0.2, 0.8, 0.8, 0.8], [0, 0, 1, 0, 1, 1])
+    >>> platt.predict_proba([0.2, 0.8])[:, 1].round(3).tolist()
+    [0.333, 0.667]
+    """
+
+    kind: ClassVar[Literal["parametric"]] = "parametric"
+    n_parameters: ClassVar[str] = "2"
+    data_efficiency: ClassVar[Literal["high"]] = "high"
+    expressiveness: ClassVar[Literal["low"]] = "low"
+    use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores have to become probabilities."
+    accepts_raw: ClassVar[bool] = True
+
+    def __init__(self, smooth_targets: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
+        self.smooth_targets = smooth_targets
+        self.scores = scores
+
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn slope and intercept."""
+        targets = hits.astype(np.float64)
+        if self.smooth_targets:
+            ones, zeros = weights[hits].sum(), weights[~hits].sum()
+            targets = np.where(hits, (ones + 1) / (ones + 2), 1 / (zeros + 2))
+        x = self._finite(scores)
+        unit = float(np.abs(x).max()) or 1.0  # Squares of raw scores could overflow.
+        prior = np.array([0.0, 0.0 if self.scores == "raw" else unit])
+        fitted = fit_logistic(x[:, None] / unit, targets, weights, prior)
+        self.slope_, self.intercept_ = float(fitted.coef[0] / unit), fitted.intercept
+        _report(self, fitted)
+        return self
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1."""
+        return self.intercept_ + self.slope_ * self._finite(scores)
+
+    def _finite(self, scores: FloatArray) -> FloatArray:
+        if self.scores != "raw":
+            return bounded(scores)
+        infinite = ~np.isfinite(scores)
+        if infinite.any():
+            raise InputError(
+                f"scores must be finite for PlattScaling, but row {int(infinite.argmax())} is infinite. "
+                "IsotonicCalibration and ROCConvexHull accept such scores."
+            )
+        return scores
+
+
+class QuadraticScaling(BinaryCalibrator):
+    r"""Logistic regression on the log-odds and their square.
+
+    Parameters
+    ----------
+    monotone : bool, default=False
+        Keep the map from falling anywhere: non-negative slopes over the range of the fitted log-odds, and straight
+        lines outside. Otherwise the parabola may turn and change the ranking.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (3,)
+        The log-odds are coef_[0] + coef_[1] s + coef_[2] s^2 for a log-odds s.
+    range_ : ndarray of shape (2,)
+        Lowest and highest log-odds that were fitted.
+    converged_ : bool
+    gradient_norm_ : float
+        Largest derivative of the mean log-loss at the solution, for standardised features.
+
+    Notes
+    -----
+    It is exact if the log-odds of the model are normal in both classes, with different variances. The parameters are
+    the slopes at both ends of the range, which are what `monotone` bounds; degenerate data is treated as in
+    `PlattScaling`.
+
+    References
+    ----------
+    E. Berta, D. Holzmueller, M. I. Jordan, F. Bach, "Structured matrix scaling for multi-class calibration", AISTATS
+    2026.
+
+    Examples
+    --------
+    >>> quadratic = QuadraticScaling().fit([0.2, 0.2, 0.5, 0.5, 0.8, 0.8, 0.8], [0, 1, 0, 1, 0, 1, 1])
+    >>> quadratic.predict_proba([0.2, 0.5, 0.8])[:, 1].round(3).tolist()
+    [0.5, 0.5, 0.667]
+    """
+
+    kind: ClassVar[Literal["parametric"]] = "parametric"
+    n_parameters: ClassVar[str] = "3"
+    data_efficiency: ClassVar[Literal["high"]] = "high"
+    expressiveness: ClassVar[Literal["medium"]] = "medium"
+    use_when: ClassVar[str] = "There are two classes and at least some hundred rows."
+
+    def __init__(self, monotone: bool = False, scores: Literal["probs", "logits"] = "probs") -> None:
+        self.monotone = monotone
+        self.scores = scores
+
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn the parabola."""
+        x = bounded(scores)
+        low, high = float(x.min()), float(x.max())
+        width = (high - low) or 1.0
+        climbed = x - low
+        # Coefficients of these are the slopes at both ends.
+        features = np.column_stack([climbed - climbed**2 / (2 * width), climbed**2 / (2 * width)])
+        prior = np.array([low, 1.0, 1.0])
+        fitted = fit_logistic(features, hits.astype(np.float64), weights, prior, bounded=self.monotone)
+        first, last = fitted.coef
+        bend = (last - first) / (2 * width)
+        self.coef_ = np.array([fitted.intercept - first * low + bend * low**2, first - 2 * bend * low, bend])
+        self.range_ = np.array([low, high])
+        _report(self, fitted)
+        return self
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1."""
+        x = bounded(scores)
+        if not self.monotone:
+            return np.polynomial.polynomial.polyval(x, self.coef_)
+        inside = x.clip(*self.range_)
+        slope = (self.coef_[1] + 2 * self.coef_[2] * inside).clip(min=0.0)
+        return np.polynomial.polynomial.polyval(inside, self.coef_) + slope * (x - inside)
+
+
+def _report(calibrator: PlattScaling | QuadraticScaling, fitted: LogisticFit) -> None:
+    """Say how the optimisation went."""
+    calibrator.converged_, calibrator.gradient_norm_ = fitted.converged, fitted.gradient_norm
+    warn_unless_converged(calibrator, fitted)

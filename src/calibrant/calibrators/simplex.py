@@ -1,0 +1,98 @@
+"""The best weights, not negative and of sum 1, in a mixture of predictions."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
+
+SMALL_GAP = 1e-10
+"""Weights whose loss is certainly within this of the smallest possible one have converged."""
+
+
+class BestWeights(NamedTuple):
+    """Weights, their loss, and a bound for how far it is above the smallest possible one."""
+
+    weights: FloatArray
+    loss: float
+    gap: float
+    n_iter: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether the bound is small."""
+        return self.gap <= SMALL_GAP
+
+
+def least_nll(log_likelihoods: FloatArray, shares: FloatArray) -> BestWeights:
+    r"""Return the weights of largest likelihood.
+
+    Parameters
+    ----------
+    log_likelihoods : ndarray of shape (n, m)
+        Finite logarithms of what each member gives to the label of each row.
+    shares : ndarray of shape (n,)
+        Weights of the rows, of sum 1.
+
+    Notes
+    -----
+    :math:`\sum_j \lambda_j - \sum_i s_i \ln \sum_j \lambda_j q_{ij}` has, over all :math:`\lambda \ge 0`, the same
+    minimum as over those of sum 1. It is convex, and a point of sum 1 is no further above its minimum than
+    :math:`\max_j \sum_i s_i q_{ij} / q_i - 1`, where :math:`q_i` is the mixture.
+
+    Examples
+    --------
+    >>> heads = np.log([[0.5, 1.0], [0.5, 1.0], [0.5, 1.0], [0.5, 1e-9]])  # A fair coin or a certain one.
+    >>> least_nll(heads, np.full(4, 0.25)).weights.round(3).tolist()
+    [0.5, 0.5]
+    """
+    largest = log_likelihoods.max(axis=1, keepdims=True)
+    ratios = np.exp(log_likelihoods - largest)
+
+    def objective(weights: FloatArray) -> Curve:
+        mixed = ratios @ weights
+        if not mixed.min() > 0:
+            return np.inf, np.zeros_like(weights), np.zeros((len(weights), len(weights)))
+        relative = ratios / mixed[:, None]
+        value = float(weights.sum() - shares @ np.log(mixed))
+        return value, 1.0 - shares @ relative, (relative.T * shares) @ relative
+
+    n_members = ratios.shape[1]
+    found = minimise_nonnegative(objective, np.full(n_members, 1.0 / n_members))
+    weights = found.x / found.x.sum()
+    value, gradient, _ = objective(weights)
+    loss = value - 1.0 - float(shares @ largest[:, 0])
+    return BestWeights(weights, loss, max(0.0, -float(gradient.min())), found.n_iter)
+
+
+def least_square(products: FloatArray) -> BestWeights:
+    r"""Return the weights w of smallest :math:`w^\top A w`.
+
+    Parameters
+    ----------
+    products : ndarray of shape (m, m)
+        A: mean inner products of the members' errors, so that the minimum is the smallest Brier score.
+
+    Notes
+    -----
+    It is the point next to the origin in the convex hull of m points. Over all :math:`u \ge 0`, which need not sum to
+    1, :math:`u^\top A u + (1 - \sum_j u_j)^2` is smallest at a multiple of the solution; this is a problem of
+    non-negative least squares, which has an exact solution by active sets.
+
+    Examples
+    --------
+    >>> least_square(np.array([[1.0, 0.0], [0.0, 3.0]])).weights.round(3).tolist()
+    [0.75, 0.25]
+    """
+    from scipy.optimize import nnls
+
+    unit = float(np.diag(products).max()) or 1.0
+    values, vectors = np.linalg.eigh(products / unit)
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    n_members = len(products)
+    multiple, _ = nnls(np.vstack([root, np.ones(n_members)]), np.append(np.zeros(n_members), 1.0))
+    weights = multiple / multiple.sum()
+    slopes = products @ weights
+    loss = float(weights @ slopes)
+    return BestWeights(weights, loss, max(0.0, 2.0 * (loss - float(slopes.min()))), 1)

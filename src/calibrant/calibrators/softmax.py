@@ -1,0 +1,226 @@
+"""The likelihood of a softmax of linear scores, with its derivatives."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.blocks import BLOCK, add_blocks, over_classes
+
+_SMALL_PRODUCT = 1 << 18
+"""The libraries of linear algebra multiply matrices on one thread up to this many multiplications."""
+
+_FEW_ROWS, _ENOUGH_ROWS = 16, 256
+_LARGE_BLOCK = 1 << 20
+
+
+class Family(Protocol):
+    """How logits depend on parameters, (K, m): the logit of class k is the product of row k with m features.
+
+    Attributes
+    ----------
+    shape : (K, m)
+    entries : int
+        Scores that are looked at together.
+    n_threads : int, optional
+    """
+
+    shape: tuple[int, int]
+    entries: int
+    n_threads: int | None
+
+    def features(self, scores: FloatArray) -> FloatArray:
+        """Return what the other functions take for scores."""
+
+    def logits(self, parameters: FloatArray, features: FloatArray) -> FloatArray:
+        """Return logits, (n, K)."""
+
+    def sums(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return for every parameter the sum over rows of the factor of its class, (n, K), times its feature."""
+
+    def squares(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return the same with squared features."""
+
+    def each(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return the same without summing, (n, K m)."""
+
+    def own(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return for every class the sum of its factor times the products of two features, (K, m, m)."""
+
+
+class Diagonal:
+    """Every class has a factor for its own score and an intercept: m = 2."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.shape = n_classes, 2
+        self.entries = BLOCK
+        self.n_threads: int | None = None
+
+    def features(self, scores: FloatArray) -> FloatArray:
+        """Return the scores."""
+        return scores
+
+    def logits(self, parameters: FloatArray, features: FloatArray) -> FloatArray:
+        """Return logits, (n, K)."""
+        logits = features * parameters[:, 0]
+        logits += parameters[:, 1]
+        return logits
+
+    def sums(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return for every class the sums of factors times score, and of factors."""
+        sums = np.empty(self.shape)
+        np.einsum("ik,ik->k", factors, features, out=sums[:, 0])
+        factors.sum(axis=0, out=sums[:, 1])
+        return sums
+
+    def squares(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return for every class the sums of factors times squared score, and of factors."""
+        squares = np.empty(self.shape)
+        factors.sum(axis=0, out=squares[:, 1])
+        np.einsum("ik,ik->k", factors * features, features, out=squares[:, 0])
+        return squares
+
+    def each(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return factors times score beside factors."""
+        return np.stack([factors * features, factors], axis=2).reshape(len(features), -1)
+
+    def own(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return the sums of factors times 1, score and squared score, (K, 2, 2)."""
+        once = self.sums(factors, features)
+        twice = self.squares(factors, features)
+        return np.stack([np.column_stack([twice[:, 0], once[:, 0]]), once], axis=1)
+
+
+class Full:
+    """Every class has a factor for each score and an intercept: m = K + 1."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.shape = n_classes, n_classes + 1
+        # Products of small matrices on our own threads; large ones bring threads of their own.
+        height = _SMALL_PRODUCT // (n_classes * (n_classes + 1))
+        small = height >= _ENOUGH_ROWS
+        self.entries = height * n_classes if small else _LARGE_BLOCK
+        self.n_threads = None if small else 1
+
+    def features(self, scores: FloatArray) -> FloatArray:
+        """Return the scores and a column of ones."""
+        return np.column_stack([scores, np.ones(len(scores))])
+
+    def logits(self, parameters: FloatArray, features: FloatArray) -> FloatArray:
+        """Return logits, (n, K)."""
+        return features @ parameters.T
+
+    def sums(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return for every class the sums of factors times features."""
+        return factors.T @ features
+
+    def squares(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return for every class the sums of factors times squared features."""
+        return factors.T @ (features * features)
+
+    def each(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return factors times features, class after class."""
+        return (factors[:, :, None] * features[:, None, :]).reshape(len(features), -1)
+
+    def own(self, factors: FloatArray, features: FloatArray) -> FloatArray:
+        """Return the sums of factors times the products of two features, (K, K + 1, K + 1)."""
+        k, m = self.shape
+        return (self.each(factors, features).T @ features).reshape(k, m, m)
+
+
+class PenalisedLikelihood:
+    r"""Mean negative log-likelihood of a softmax, plus a weighted square of the distance from a target.
+
+    .. math:: -\sum_i w_i \ln \mathrm{softmax}(X \phi_i)_{y_i} / \sum_i w_i + \sum_{kj} c_{kj} (X_{kj} - X^0_{kj})^2
+
+    Parameters
+    ----------
+    family : Family
+    scores : array of shape (n, K)
+    labels, weights : arrays of shape (n,)
+    penalty, target : arrays of shape (K, m), or numbers
+        c and X^0.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        scores: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        *,
+        penalty: FloatArray | float = 0.0,
+        target: FloatArray | float = 0.0,
+    ) -> None:
+        self.family, self.features, self.labels = family, family.features(scores), labels
+        self.share = (weights / weights.sum())[:, None]
+        self.probs = np.empty(scores.shape)
+        self.penalty, self.target = np.broadcast_to(penalty, family.shape), np.broadcast_to(target, family.shape)
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return value and gradient."""
+        parameters = x.reshape(self.family.shape)
+
+        def task(rows: slice) -> FloatArray:
+            features, share, labels, probs = self.features[rows], self.share[rows], self.labels[rows], self.probs[rows]
+            each = np.arange(len(labels))
+            logits = self.family.logits(parameters, features)
+            logits -= over_classes(np.maximum, logits)
+            np.exp(logits, out=probs)
+            total = over_classes(np.add, probs)
+            probs /= total
+            loss = np.sum(share[:, 0] * (np.log(total[:, 0]) - logits[each, labels]))
+            residuals = np.multiply(probs, share, out=logits)
+            residuals[each, labels] -= share[:, 0]
+            return np.append(self.family.sums(residuals, features), loss)
+
+        sums = self._add_blocks(task)
+        away = (parameters - self.target).ravel()
+        penalty = self.penalty.ravel()
+        return float(sums[-1] + np.sum(penalty * away * away)), sums[:-1] + 2.0 * penalty * away
+
+    def product(self, v: FloatArray) -> FloatArray:
+        """Return the product of the Hessian with a vector."""
+        parameters = v.reshape(self.family.shape)
+
+        def task(rows: slice) -> FloatArray:
+            features, probs = self.features[rows], self.probs[rows]
+            change = self.family.logits(parameters, features)
+            change -= over_classes(np.add, change * probs)
+            change *= probs
+            change *= self.share[rows]
+            return self.family.sums(change, features)
+
+        return (self._add_blocks(task) + 2.0 * self.penalty * parameters).ravel()
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of the Hessian."""
+
+        def task(rows: slice) -> FloatArray:
+            variances = 1.0 - self.probs[rows]
+            variances *= self.probs[rows]
+            variances *= self.share[rows]
+            return self.family.squares(variances, self.features[rows])
+
+        return (self._add_blocks(task) + 2.0 * self.penalty).ravel()
+
+    def hessian(self) -> FloatArray:
+        """Return the Hessian."""
+        k, m = self.family.shape
+
+        def task(rows: slice) -> FloatArray:
+            probs, share, features = self.probs[rows], self.share[rows], self.features[rows]
+            each = self.family.each(probs, features)
+            hessian = -(each.T @ (each * share))
+            for c, own in enumerate(self.family.own(probs * share, features)):
+                hessian[c * m : (c + 1) * m, c * m : (c + 1) * m] += own
+            return hessian
+
+        height = max(_FEW_ROWS, _SMALL_PRODUCT // (k * m) ** 2)
+        hessian = add_blocks(task, self.probs.shape, entries=height * k)
+        hessian[np.diag_indices_from(hessian)] += 2.0 * self.penalty.ravel()
+        return hessian
+
+    def _add_blocks(self, task: Callable[[slice], FloatArray]) -> FloatArray:
+        return add_blocks(task, self.probs.shape, entries=self.family.entries, n_threads=self.family.n_threads)

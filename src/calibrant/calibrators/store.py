@@ -1,0 +1,196 @@
+"""Calibrators in files: JSON that cannot run code, sealed with a checksum."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant._convert import InputError
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.encoding import decode, encode_calibrator
+from calibrant.calibrators.stored_rules import check_learnt, check_usable
+
+FORMAT = 1
+"""Number of the newest format; older ones are read too."""
+
+MAX_FILE_BYTES = 100 * 2**20
+"""Largest file that is written or read."""
+
+_UNSEALED = "0" * 64
+_SYNTAX = (ValueError, RecursionError)
+
+
+@dataclass(frozen=True)
+class StoredCalibrator:
+    """The content of a file.
+
+    Attributes
+    ----------
+    calibrator : Calibrator
+    details : dict
+        What was stored beside it.
+    sha256 : str
+        The checksum, which names this calibrator.
+    """
+
+    calibrator: Calibrator
+    details: dict[str, Any]
+    sha256: str
+
+
+def save(calibrator: Calibrator, path: str | os.PathLike[str], *, details: Mapping[str, Any] | None = None) -> str:
+    """Write a fitted calibrator to a file, completely or not at all.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted, and of calibrant: a class of your own cannot be loaded again. Of a `CalibratedModel`, save the
+        `calibrator_`.
+    path : str or path
+        Usually with the extension .json. An existing file is replaced.
+    details : mapping, optional
+        Texts and numbers to be stored beside it, such as the name of the model.
+
+    Returns
+    -------
+    str
+        The checksum in the file.
+
+    Notes
+    -----
+    Settings and learnt numbers are written as JSON, arrays as base64 of 64-bit little-endian numbers, so that the
+    loaded calibrator gives the same probabilities to the last bit.
+    """
+    from calibrant.io.write import write_atomically
+
+    if not isinstance(calibrator, Calibrator):
+        raise TypeError(
+            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, save its calibrator_."
+        )
+    check_is_fitted(calibrator)
+    if not hasattr(calibrator, "classes_"):
+        raise InputError("the calibrator was fitted inside another one and does not know the classes. Save the other.")
+    check_learnt(calibrator)
+    check_usable(calibrator)
+    content, checksum = _sealed(calibrator, details or {})
+    if len(content) > MAX_FILE_BYTES:
+        raise InputError(
+            f"the calibrator would take {len(content):,} bytes, more than the {MAX_FILE_BYTES:,} that are read again. "
+            "Choose one with fewer parameters."
+        )
+    with write_atomically(path) as file:
+        file.write(content)
+    return checksum
+
+
+def load(path: str | os.PathLike[str]) -> Calibrator:
+    """Return the calibrator in a file that `save` has written.
+
+    Nothing in the file is executed, and only classes of calibrant are built. The content is checked as a whole, by its
+    checksum, and in its meaning: a negative temperature or steps that fall are refused.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    InputError
+        If the content is damaged, or does not describe a calibrator.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.calibrators import TemperatureScaling
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = save(TemperatureScaling().fit([0.9, 0.8, 0.9], [1, 0, 1]), f"{folder}/ts.json")
+    ...     load(f"{folder}/ts.json")
+    TemperatureScaling()
+    """
+    return load_with_details(path).calibrator
+
+
+def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
+    """Return the calibrator in a file, with the details that were stored beside it and the checksum."""
+    from calibrant.io.sniff import open_regular
+
+    with open_regular(path) as file:
+        try:
+            return _opened(file.handle.read(MAX_FILE_BYTES + 1))
+        except InputError as error:
+            raise InputError(f"{file.name} cannot be used as a calibrator: {error}") from error
+
+
+def _sealed(calibrator: Calibrator, details: Mapping[str, Any]) -> tuple[bytes, str]:
+    from calibrant import __version__
+
+    document = {
+        "format": FORMAT,
+        "calibrant": __version__,
+        "sha256": _UNSEALED,
+        "details": dict(details),
+        "calibrator": encode_calibrator(calibrator),
+    }
+    try:
+        content = json.dumps(document, indent=1, allow_nan=False).encode("ascii") + b"\n"
+    except TypeError as error:
+        raise TypeError(f"details must be texts and numbers: {error}.") from error
+    checksum = hashlib.sha256(content).hexdigest()
+    return content.replace(_UNSEALED.encode(), checksum.encode(), 1), checksum
+
+
+def _opened(content: bytes) -> StoredCalibrator:
+    if len(content) > MAX_FILE_BYTES:
+        raise InputError(f"it has more than the {MAX_FILE_BYTES:,} bytes that are read.")
+    document = _parsed(content)
+    checksum = _check_seal(content, document)
+    calibrator = decode(document["calibrator"])
+    details = document["details"]
+    if not isinstance(calibrator, Calibrator) or not isinstance(details, dict):
+        raise InputError("it does not describe a calibrator.")
+    check_learnt(calibrator)
+    check_usable(calibrator)
+    return StoredCalibrator(calibrator, details, checksum)
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(content.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+    except _SYNTAX as error:
+        reason = str(error) if isinstance(error, InputError) else "it is not JSON, or it is damaged"
+        raise InputError(f"{reason.rstrip('.')}. Write it again with calibrant.calibrators.save.") from error
+    if not isinstance(document, dict) or not isinstance(document.get("format"), int) or "calibrator" not in document:
+        raise InputError("it does not describe a calibrator. Write it with calibrant.calibrators.save.")
+    return document
+
+
+def _check_seal(content: bytes, document: Mapping[str, Any]) -> str:
+    if document["format"] > FORMAT:
+        raise InputError(
+            f"it has format {document['format']}, written by calibrant {str(document.get('calibrant'))[:20]}, and this "
+            f"version reads formats up to {FORMAT}. Upgrade calibrant."
+        )
+    checksum = document.get("sha256")
+    missing = {"calibrant", "details"} - set(document)
+    if missing or not isinstance(checksum, str) or len(checksum) != len(_UNSEALED) or not checksum.isalnum():
+        raise InputError("it is incomplete. Write it again.")
+    if hashlib.sha256(content.replace(checksum.encode(), _UNSEALED.encode(), 1)).hexdigest() != checksum:
+        raise InputError("its content does not match its checksum: it was changed or damaged. Copy or write it again.")
+    return checksum
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise InputError("an object has the same key twice.")
+    return result
+
+
+def _refuse_constant(name: str) -> Any:
+    raise InputError(f"{name} is not a JSON number.")

@@ -1,0 +1,218 @@
+"""What must hold for the learnt attributes of a calibrator that comes from a file."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.calibrators.base import Calibrator
+
+
+class Rule(NamedTuple):
+    """A statement about learnt attributes."""
+
+    names: tuple[str, ...]
+    holds: Callable[..., Any]
+    words: str
+
+
+def _vector(value: Any) -> FloatArray:
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype != np.float64:
+        raise TypeError
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError
+    return float(value)
+
+
+def _positive(value: Any) -> bool:
+    return bool(0 < _number(value) < np.inf)
+
+
+def _not_negative(*values: Any) -> bool:
+    return all(0 <= _number(value) < np.inf for value in values)
+
+
+def _finite(*values: Any) -> bool:
+    return all(np.isfinite(_number(value)) for value in values)
+
+
+def _rising(*arrays: Any) -> bool:
+    return all(np.all(a[1:] >= a[:-1]) for a in map(_vector, arrays))
+
+
+def _probabilities(*arrays: Any) -> bool:
+    return all(len(a) > 0 and a.min() >= 0 and a.max() <= 1 for a in map(_vector, arrays))
+
+
+def _shares(weights: Any) -> bool:
+    return _probabilities(weights) and abs(float(weights.sum()) - 1) < 1e-9
+
+
+def _same_length(*arrays: Any) -> bool:
+    return len({len(_vector(a)) for a in arrays}) == 1
+
+
+def _one_more(longer: Any, shorter: Any) -> bool:
+    return len(_vector(longer)) == len(_vector(shorter)) + 1
+
+
+def _affine(coef: Any, intercept: Any) -> bool:
+    k = len(_vector(intercept))
+    return coef.shape in ((k,), (k, k)) and bool(np.isfinite(coef).all() and np.isfinite(intercept).all())
+
+
+def _lists_match(members: Any, weights: Any) -> bool:
+    return isinstance(members, list) and len(members) == len(_vector(weights))
+
+
+def _all_calibrators(members: Any) -> bool:
+    return isinstance(members, list) and len(members) > 0 and all(isinstance(m, Calibrator) for m in members)
+
+
+def _pieces(family: Any, knots: Any, slopes: Any) -> bool:
+    n_pieces = len(_vector(knots)) - 1
+    if family == "oi":
+        are_ranks = np.array_equal(knots, np.round(knots)) and np.isfinite(knots).all()
+        return len(_vector(slopes)) == 2 * n_pieces and are_ranks and knots[0] == 0 and _rising(knots)
+    falls = knots[0] == 0 and bool(np.all(knots[1:] < knots[:-1]))
+    return len(_vector(slopes)) == n_pieces and falls
+
+
+_AFFINE = (Rule(("coef_", "intercept_"), _affine, "must be finite, with one row a class"),)
+_TEMPERATURE = Rule(("temperature_",), _positive, "must be a positive number")
+_STEPS = "must be probabilities"
+_ASCENDING = "must not fall"
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "TemperatureScaling": (_TEMPERATURE,),
+    "EnsembleTemperatureScaling": (
+        _TEMPERATURE,
+        Rule(("weights_",), lambda w: _shares(w) and len(w) == 3, "must be three shares that sum to 1"),
+    ),
+    "LaplaceGuard": (Rule(("share_",), lambda v: 0 <= _number(v) <= 1, "must be a share"),),
+    "VectorScaling": _AFFINE,
+    "MatrixScaling": _AFFINE,
+    "DirichletCalibration": _AFFINE,
+    "StructuredScaling": _AFFINE,
+    "PlattScaling": (Rule(("slope_", "intercept_"), _finite, "must be finite"),),
+    "QuadraticScaling": (
+        Rule(("coef_",), lambda c: len(_vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
+        Rule(("range_",), lambda r: len(_vector(r)) == 2 and np.isfinite(r).all() and _rising(r), "must be a range"),
+    ),
+    "BetaCalibration": (
+        Rule(("a_", "b_"), _not_negative, "must not be negative"),
+        Rule(("c_",), _finite, "must be finite"),
+    ),
+    "IsotonicCalibration": (
+        Rule(("scores_", "probabilities_"), _same_length, "must be of the same length"),
+        Rule(("probabilities_",), _probabilities, _STEPS),
+        Rule(("scores_", "probabilities_"), _rising, _ASCENDING),
+    ),
+    "ROCConvexHull": (
+        Rule(("lower_", "upper_", "probabilities_"), _same_length, "must be of the same length"),
+        Rule(("probabilities_",), _probabilities, _STEPS),
+        Rule(("lower_", "upper_", "probabilities_"), _rising, _ASCENDING),
+    ),
+    "HistogramBinning": (
+        Rule(("edges_", "probabilities_"), _one_more, "must be one edge more than bins"),
+        Rule(("probabilities_",), _probabilities, _STEPS),
+        Rule(("edges_",), _rising, _ASCENDING),
+    ),
+    "BBQ": (
+        Rule(("probabilities_", "edges_"), _one_more, "must be one step more than edges"),
+        Rule(("probabilities_",), _probabilities, _STEPS),
+        Rule(("edges_",), _rising, _ASCENDING),
+    ),
+    "VennAbers": (
+        Rule(("lower_scores_", "lower_"), _same_length, "must be of the same length"),
+        Rule(("upper_scores_", "upper_"), _same_length, "must be of the same length"),
+        Rule(("lower_", "upper_"), _probabilities, _STEPS),
+        Rule(("lower_scores_", "lower_", "upper_scores_", "upper_"), _rising, _ASCENDING),
+    ),
+    "SplineCalibration": (
+        Rule(("knots_", "values_"), _same_length, "must be of the same length"),
+        Rule(("knots_",), lambda k: np.all(np.diff(_vector(k)) > 0), "must rise"),
+        Rule(("values_",), lambda v: np.isfinite(_vector(v)).all(), "must be finite"),
+    ),
+    "Ensemble": (
+        Rule(("calibrators_",), _all_calibrators, "must be calibrators"),
+        Rule(("weights_",), _shares, "must be shares that sum to 1"),
+        Rule(("calibrators_", "weights_"), _lists_match, "must be of the same length"),
+    ),
+    "Compose": (Rule(("stages_",), _all_calibrators, "must be calibrators"),),
+    "OneVsRest": (Rule(("calibrators_",), _all_calibrators, "must be calibrators"),),
+    "OrderPreserving": (
+        _TEMPERATURE,
+        Rule(("slopes_",), lambda s: _vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
+        Rule(("family", "knots_", "slopes_"), _pieces, "must be pieces that meet at the knots"),
+    ),
+}
+"""Rules by class; those that are not here have nothing but numbers of any size."""
+
+
+def check_learnt(calibrator: Calibrator) -> None:
+    """Refuse learnt attributes that no fit can give, here and in the calibrators inside."""
+    for name, value in vars(calibrator).items():
+        _check_no_nan(type(calibrator).__name__, name, value)
+    for inner in _inner(calibrator):
+        check_learnt(inner)
+    # With more than two classes, the maps of a calibrator of two classes are in the lift.
+    is_lifted = hasattr(calibrator, "lifted_")
+    for rule in RULES.get(type(calibrator).__name__, ()):
+        if not is_lifted or any(hasattr(calibrator, name) for name in rule.names):
+            _check_rule(calibrator, rule)
+
+
+def check_usable(calibrator: Calibrator) -> None:
+    """Refuse a calibrator that does not turn scores into probabilities of its classes."""
+    classes = getattr(calibrator, "classes_", None)
+    name = type(calibrator).__name__
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not 2 <= len(classes) == len(np.unique(classes)):
+        raise InputError(f"{name} must have at least two different classes.")
+    try:
+        with np.errstate(all="ignore"):
+            probs = _probed(calibrator, len(classes))
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, ArithmeticError) as error:
+        raise InputError(f"{name} cannot be used: {str(error)[:200]}") from error
+    if probs.shape[1:] != (len(classes),) or not np.all(np.abs(probs.sum(axis=1) - 1) < 1e-9):
+        raise InputError(f"{name} does not give {len(classes)} probabilities that sum to 1.")
+
+
+def _probed(calibrator: Calibrator, k: int) -> FloatArray:
+    """Return what the calibrator makes of some rows: uniform, certain, and in between."""
+    if calibrator.scores == "raw":
+        return calibrator.predict_proba(np.linspace(-3.0, 3.0, 7))
+    certain = np.eye(k)[sorted({0, 1, k // 2, k - 1})] if k < 10**4 else np.empty((0, k))
+    probs = np.vstack([np.full((1, k), 1 / k), certain, 0.5 * certain + 0.5 / k])
+    scores = np.log(probs) if calibrator.scores == "logits" else probs
+    return calibrator.predict_proba(scores)
+
+
+def _check_no_nan(owner: str, name: str, value: Any) -> None:
+    is_float = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+    if is_float and np.isnan(value).any():
+        raise InputError(f"{name} of {owner} must not hold NaN, but does.")
+
+
+def _inner(calibrator: Calibrator) -> Iterator[Calibrator]:
+    """Yield the fitted calibrators inside."""
+    for name, value in vars(calibrator).items():
+        if name.endswith("_"):
+            entries = value if isinstance(value, list) else [value]
+            yield from (entry for entry in entries if isinstance(entry, Calibrator))
+
+
+def _check_rule(calibrator: Calibrator, rule: Rule) -> None:
+    name = type(calibrator).__name__
+    try:
+        sound = bool(rule.holds(*(getattr(calibrator, attribute) for attribute in rule.names)))
+    except (AttributeError, TypeError, ValueError, IndexError):
+        sound = False
+    if not sound:
+        raise InputError(f"{' and '.join(rule.names)} of {name} {rule.words}.")

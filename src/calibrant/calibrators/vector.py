@@ -1,0 +1,66 @@
+"""Vector scaling."""
+
+from typing import ClassVar, Literal
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.affine import AffineScaling, floored, scaled_diagonal
+from calibrant.calibrators.newton import Minimum, minimise
+from calibrant.calibrators.softmax import Diagonal, PenalisedLikelihood
+
+
+class VectorScaling(AffineScaling):
+    r"""Multiply every class's log-probability by a number, add a number, and take the softmax.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Largest number of Newton steps.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarrays of shape (K,)
+        Of a class without a row, the probability is driven to 0 as far as the search goes.
+    converged_ : bool
+    gradient_norm_ : float
+    n_iter_ : int
+
+    Notes
+    -----
+    :math:`q = \mathrm{softmax}(a \odot \ln p + b)` by maximum likelihood, beginning with temperature scaling, hence
+    never worse than it on the rows of the fit. It acts on log-probabilities, not on raw logits, so that a number added
+    to all logits of a row does not matter. A log-probability below -708, such as that of 0, counts as -708. If the
+    classes can be separated without error, the likelihood has no maximum, and the search ends where its gradient
+    vanishes.
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On calibration of modern neural networks", ICML 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> probs = np.repeat([[0.8, 0.2], [0.5, 0.5]], 10, axis=0)
+    >>> labels = [0] * 6 + [1] * 4 + [0] * 3 + [1] * 7
+    >>> VectorScaling().fit(probs, labels).predict_proba([[0.8, 0.2], [0.5, 0.5]]).round(3).tolist()
+    [[0.6, 0.4], [0.3, 0.7]]
+    """
+
+    kind: ClassVar = "parametric"
+    n_parameters: ClassVar = "2K"
+    data_efficiency: ClassVar = "medium"
+    expressiveness: ClassVar = "medium"
+    use_when: ClassVar = "When some classes are predicted too often, and there are dozens of rows for each class."
+
+    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits"] = "probs") -> None:
+        self.max_iter = max_iter
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._keep(best_diagonal(floored(log_probs), labels, weights, self.max_iter), log_probs.shape[1])
+
+
+def best_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray, max_iter: int) -> Minimum:
+    """Return the diagonal map of largest likelihood."""
+    likelihood = PenalisedLikelihood(Diagonal(scores.shape[1]), scores, labels, weights)
+    return minimise(likelihood, scaled_diagonal(scores, labels, weights).ravel(), max_iter=max_iter)

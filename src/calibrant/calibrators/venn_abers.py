@@ -1,0 +1,136 @@
+"""Venn-Abers prediction: isotonic regression with and against the row in question."""
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.isotonic import pooled_ties, pools
+
+
+class VennAbers(BinaryCalibrator):
+    r"""Two probabilities for each row, of which one is calibrated, and the best single one between them.
+
+    Parameters
+    ----------
+    scores : {"probs", "logits", "raw"}, default="probs"
+
+    Attributes
+    ----------
+    lower_scores_, lower_ : ndarray of shape (a,)
+        The steps of :math:`p_0`: from each score on, its probability. Below the first it is 0.
+    upper_scores_, upper_ : ndarray of shape (b,)
+        The steps of :math:`p_1`: up to each score, its probability. Above the last it is 1.
+
+    Notes
+    -----
+    Isotonic regression is fitted to the rows together with the new score labelled 0, which gives it the probability
+    :math:`p_0`, and labelled 1, which gives it :math:`p_1`. If the rows and the new one are exchangeable, whichever
+    belongs to the true label is calibrated, whatever their distribution. The single probability
+    :math:`p_1 / (1 - p_0 + p_1)` has the least regret in log-loss; it is never 0 or 1.
+
+    Both are computed exactly for all scores at once, in :math:`O(n \log n)`. With pools of isotonic regression that end
+    at cumulative weights W and cumulative hits Y, a label 1 added within a pool merges what lies between a point (W, Y)
+    of that pool before it and the end of this pool or of a later one:
+
+    .. math:: p_1 = \max_{a} \min_{b} \frac{Y_b - Y_a + 1}{W_b - W_a + 1}.
+
+    For each a the minimum is a tangent to a convex chain, found by bisection.
+
+    The new row weighs as much as a row of weight 1, so that the scale of the weights matters. With more than two
+    classes the promise holds for each class against the rest before the rows are divided by their sum.
+
+    References
+    ----------
+    V. Vovk, I. Petej, V. Fedorova, "Large-scale probabilistic predictors with and without guarantees of validity",
+    NeurIPS 2015.
+
+    Examples
+    --------
+    >>> venn_abers = VennAbers().fit([0.1, 0.3, 0.6, 0.8], [0, 0, 1, 1])
+    >>> low, high = venn_abers.intervals([0.2, 0.7])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.5], [0.5, 1.0])
+    """
+
+    kind: ClassVar[Literal["isotonic"]] = "isotonic"
+    n_parameters: ClassVar[str] = "up to 2n"
+    data_efficiency: ClassVar[Literal["medium"]] = "medium"
+    expressiveness: ClassVar[Literal["high"]] = "high"
+    use_when: ClassVar[str] = "Every probability needs an interval that holds without assumptions on the model."
+    accepts_raw: ClassVar[bool] = True
+
+    def __init__(self, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
+        self.scores = scores
+
+    def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
+        """Learn both step functions."""
+        values, positives, totals = pooled_ties(scores, hits, weights)
+        bounds = pools(positives, totals)
+        upper = _with_one_more_hit(positives, totals, bounds)
+        # A label 0 is a label 1 in the mirror.
+        last = len(values)
+        lower = 1 - _with_one_more_hit((totals - positives)[::-1], totals[::-1], last - bounds[::-1])[::-1]
+        # Rounding of weights must not make either of them certain.
+        upper, lower = upper.clip(np.finfo(float).tiny, 1.0), lower.clip(0.0, 1 - np.finfo(float).epsneg)
+        ends, starts = np.append(upper[1:] != upper[:-1], True), np.append(True, lower[1:] != lower[:-1])
+        self.upper_scores_, self.upper_ = values[ends], upper[ends]
+        self.lower_scores_, self.lower_ = values[starts], lower[starts]
+        return self
+
+    def log_odds(self, scores: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds of class 1."""
+        low, high = self.line_intervals(scores)
+        return np.log(high) - np.log1p(-low)
+
+    def intervals(self, scores: Any) -> tuple[FloatArray, FloatArray]:
+        """Return both probabilities of class 1, (n,) each, or of every class, (n, K) each.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, K) or (n,)
+            As for `predict_proba`.
+        """
+        check_is_fitted(self)
+        if self._kind() == "raw":
+            from calibrant.roc.ranking import as_scores
+
+            return self.line_intervals(as_scores(scores))
+        _, log_probs = self._read(scores)
+        if log_probs.shape[1] == 2:
+            return self.line_intervals(log_probs[:, 1] - log_probs[:, 0])
+        from calibrant.calibrators.lift import class_scores
+
+        columns = class_scores(log_probs, "probability").T
+        pairs = [c.line_intervals(x) for c, x in zip(self.lifted_.calibrators_, columns, strict=True)]
+        return np.column_stack([low for low, _ in pairs]), np.column_stack([high for _, high in pairs])
+
+    def line_intervals(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return both probabilities of class 1 for one score a row."""
+        low = np.append(0.0, self.lower_)[np.searchsorted(self.lower_scores_, scores, side="right")]
+        high = np.append(self.upper_, 1.0)[np.searchsorted(self.upper_scores_, scores, side="left")]
+        return low, high
+
+
+def _with_one_more_hit(positives: FloatArray, totals: FloatArray, bounds: IntArray) -> FloatArray:
+    """Return what isotonic regression gives each score if one row of class 1 is added at that score."""
+    W, Y = np.append(0.0, np.cumsum(totals)), np.append(0.0, np.cumsum(positives))
+    ends = bounds[1:]
+    chain_W, chain_Y = W[ends] + 1, Y[ends] + 1
+    slopes = np.append(np.diff(chain_Y) / np.diff(chain_W), np.inf)  # From each end to the next.
+    starts_W, starts_Y = W[:-1], Y[:-1]
+    low = np.repeat(np.arange(len(ends)), np.diff(bounds))
+    high = np.full(len(totals), len(ends) - 1)
+    # The first end from which the chain rises more steeply than the line that reaches it.
+    while True:
+        open_ = low < high
+        if not open_.any():
+            break
+        middle = (low + high) // 2
+        slope = (chain_Y[middle] - starts_Y) / (chain_W[middle] - starts_W)
+        touches = slope <= slopes[middle]
+        high = np.where(touches, middle, high)
+        low = np.where(touches | ~open_, low, middle + 1)
+    return np.maximum.accumulate((chain_Y[low] - starts_Y) / (chain_W[low] - starts_W))

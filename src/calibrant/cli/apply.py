@@ -1,0 +1,114 @@
+"""`calibrant apply`: a file of predictions with calibrated probabilities."""
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from calibrant.cli.options import Source
+
+if TYPE_CHECKING:
+    from calibrant._typing import FloatArray
+    from calibrant.calibrators.store import StoredCalibrator
+
+
+def apply(
+    file: Path,
+    /,
+    *,
+    calibrator: Path,
+    out: Path,
+    source: Source = Source(),
+    overwrite: Annotated[bool, Parameter(help="Allow FILE itself to be replaced.")] = False,
+    json: bool = False,
+) -> None:
+    """Write FILE again with calibrated probabilities: the same rows, and the same other columns.
+
+    Labels are not needed. With --logits the columns stay logits: logarithms of the calibrated probabilities.
+
+    Example: calibrant apply new.csv --calibrator calibrator.json --out calibrated.parquet
+
+    Parameters
+    ----------
+    file
+        CSV, Parquet, Arrow IPC or NPZ with a column a class.
+    calibrator
+        File that calibrant fit has written.
+    out
+        Where to write; the extension tells the format.
+    json
+        Print JSON instead of text.
+    """
+    from calibrant._convert import InputError
+    from calibrant.calibrators.store import load_with_details
+    from calibrant.cli import show
+    from calibrant.cli.fit import refuse_same
+    from calibrant.io import check_writable
+    from calibrant.io.rewrite import rewrite_probabilities
+
+    refuse_same(calibrator, out)
+    if not overwrite:
+        refuse_same(file, out, "Name another file, or allow it with --overwrite.")
+    check_writable(out)
+    stored = load_with_details(calibrator)
+    if stored.calibrator.scores == "raw":
+        raise InputError("the calibrator is one of raw scores, which have no columns here. Apply it in Python.")
+    counts = _Counts()
+
+    def transform(values: Any) -> "FloatArray":
+        return _calibrated(stored, values, source, counts)
+
+    columns = rewrite_probabilities(
+        file,
+        out,
+        transform,
+        label=source.label,
+        probs=source.columns,
+        logits=source.logits,
+        classes=source.class_names or stored.calibrator.classes_.tolist(),
+    )
+    changed = counts.changed / counts.rows
+    if json:
+        result = {"n_samples": counts.rows, "columns": list(columns), "changed": changed, "sha256": stored.sha256}
+        show.print_json(result)
+        return
+    method = stored.details.get("method", type(stored.calibrator).__name__)
+    show.print_lines(
+        [
+            f"{counts.rows:,} rows calibrated by {method} ({stored.sha256[:12]}).",
+            f"{changed:.2%} of the predicted classes are others than before.",
+        ]
+    )
+    show.print_path("table", out)
+
+
+class _Counts:
+    """What is to be reported of the rows."""
+
+    rows = changed = 0
+
+
+def _calibrated(stored: "StoredCalibrator", values: Any, source: Source, counts: _Counts) -> "FloatArray":
+    """Return calibrated numbers of the kind and shape of those in the file."""
+    import numpy as np
+
+    from calibrant._checks import DataWarning, as_log_probabilities, as_probabilities
+    from calibrant.cli.fit import fingerprint
+
+    if source.logits:
+        before, log_probs, _ = as_log_probabilities(values)
+    else:
+        before, _ = as_probabilities(values, renormalise=source.renormalise)
+    if stored.details.get("fingerprint") == fingerprint(before):
+        message = "the calibrator was fitted on these rows, so that its results on them are better than on others."
+        warnings.warn(message, DataWarning, stacklevel=2)
+    calibrator = stored.calibrator.set_params(scores="logits" if source.logits else "probs")
+    after = calibrator.predict_proba(before if source.renormalise else values)
+    counts.rows, counts.changed = len(after), int(np.sum(after.argmax(axis=1) != before.argmax(axis=1)))
+    if source.logits:
+        after = calibrator.transform(log_probs)
+    if np.ndim(values) == 2 and np.shape(values)[1] > 1:
+        return after
+    one = after[:, 1] - after[:, 0] if source.logits else after[:, 1]
+    return one.reshape(np.shape(values))

@@ -1,0 +1,125 @@
+"""`calibrant compare`: models on the same rows, with paired differences."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from calibrant.cli.options import Options
+
+if TYPE_CHECKING:
+    from calibrant.predictions import Predictions
+
+
+def compare_files(  # noqa: PLR0913 (each is one option)
+    *files: Path,
+    options: Options = Options(),
+    metrics: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
+    baseline: str | None = None,
+    row_id: Annotated[str | None, Parameter(name="--id")] = None,
+    cluster: str | None = None,
+    fail_if: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
+    fail_if_worse_than: str | None = None,
+    json: bool = False,
+) -> int:
+    """Compare models that predicted the same rows, each in a FILE of its own.
+
+    The differences to the baseline come from bootstrap samples of the rows that all models share.
+
+    Example: calibrant compare before.parquet after.parquet --metrics nll brier kde-ece
+
+    Parameters
+    ----------
+    files
+        Two or more; a model is named after its file.
+    metrics
+        Names of metrics; by default the scores and the calibration errors that matter most.
+    baseline
+        Name of the model to compare with; the first file, if not given.
+    row_id
+        Column that names the rows, if the files hold them in different orders.
+    cluster
+        Column of clusters whose rows belong together, such as patients.
+    fail_if
+        Exit with code 1 if any model meets a condition like 'ece>0.05'.
+    fail_if_worse_than
+        Exit with code 1 if any model is significantly worse than this one in any of the metrics; it is the baseline.
+    json
+        Print JSON instead of text.
+    """
+    from calibrant.cli import gates, show
+    from calibrant.compare import DEFAULT_METRICS, compare
+
+    chosen = metrics or DEFAULT_METRICS
+    gates.check_gates(fail_if, chosen)
+    models = _read(files, options, row_id)
+    groups = {name: _column(files[0], column) for name, column in (("clusters", cluster), ("by", options.by))}
+    with show.progress_bar("resampling rows", quiet=options.quiet or json) as progress:
+        comparison = compare(
+            models,
+            chosen,
+            baseline=fail_if_worse_than or baseline,
+            n_resamples=options.resamples,
+            **groups,
+            progress=progress,
+            rng=options.seed,
+        )
+    if json:
+        show.print_json(comparison)
+    else:
+        show.print_comparison(comparison)
+        for name, group in comparison.groups.items():
+            show.print_heading(f"{options.by} {name}: {group.n_samples:,} rows")
+            show.print_comparison(group)
+    failures = [line for model in models for line in gates.failed(fail_if, comparison.of(model), model)]
+    if fail_if_worse_than is not None:
+        failures += gates.worse_than_baseline(comparison)
+    return show.report_failures(failures)
+
+
+def _column(file: Path, name: str | None) -> Any:
+    from calibrant.io import read_column
+
+    return None if name is None else read_column(file, name)
+
+
+def _read(files: tuple[Path, ...], options: Options, row_id: str | None) -> "dict[str, Predictions]":
+    """Read every file under its name without the ending, rows in the order of the first."""
+    from calibrant._convert import InputError
+
+    if len(files) < 2:
+        raise InputError("compare needs at least two files: the baseline first, then the others.")
+    stems = [file.stem for file in files]
+    names = stems if len(set(stems)) == len(stems) else [str(file) for file in files]
+    if len(set(names)) < len(names):
+        raise InputError("compare needs different files, but one is given twice.")
+    models = {name: options.predictions(file) for name, file in zip(names, files, strict=True)}
+    if row_id is None:
+        return models
+    first = _ids(files[0], row_id)
+    return {
+        name: models[name].take(_positions(first, _ids(file, row_id), f"{files[0].name} and {file.name}"))
+        for name, file in zip(names, files, strict=True)
+    }
+
+
+def _ids(file: Path, column: str) -> dict[Any, int]:
+    from calibrant._convert import InputError
+    from calibrant.io import read_column
+
+    values = read_column(file, column).tolist()
+    rows = {value: row for row, value in enumerate(values)}
+    if len(rows) < len(values):
+        twice = next(value for row, value in enumerate(values) if rows[value] != row)
+        raise InputError(f"--id must name each row once, but {column} of {file.name} holds {twice!r} twice.")
+    return rows
+
+
+def _positions(wanted: dict[Any, int], found: dict[Any, int], files: str) -> list[int]:
+    from calibrant._convert import InputError
+
+    missing = [value for value in wanted if value not in found]
+    if missing or len(found) > len(wanted):
+        what = f"the second lacks {missing[0]!r}" if missing else "the second has more"
+        raise InputError(f"{files} must hold the same rows, but {what}.")
+    return [found[value] for value in wanted]

@@ -1,0 +1,187 @@
+"""`calibrant fit`: learn a calibrator from a file of predictions."""
+
+import hashlib
+import json as json_text
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.cli.options import Source
+
+if TYPE_CHECKING:
+    from calibrant._typing import FloatArray
+    from calibrant.calibrators import Calibrator
+    from calibrant.predictions import Predictions
+
+MEASURES = ("nll", "brier", "ece", "accuracy")
+"""What is printed before and after."""
+
+OPTIMISTIC = (
+    'Both columns are on the rows that the calibrator was fitted on, so that "after" flatters it. Apply it to other '
+    "rows, then evaluate these."
+)
+
+LONGEST = 8
+"""More numbers than this are not printed one by one."""
+
+
+def fit(
+    file: Path,
+    /,
+    *,
+    method: str = "ts",
+    out: Path = Path("calibrator.json"),
+    source: Source = Source(),
+    json: bool = False,
+) -> None:
+    """Learn a calibrator from the predictions and labels in FILE, and save it.
+
+    The rows should be ones that the model was not trained on, and others than those it is judged on afterwards.
+
+    Example: calibrant fit validation.csv --method 'ts>irm' --out calibrator.json
+
+    Parameters
+    ----------
+    file
+        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels.
+    method
+        Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
+        quotation marks.
+    out
+        Where to write the calibrator.
+    json
+        Print JSON instead of text.
+    """
+    from calibrant.calibrators.compose import parse
+    from calibrant.calibrators.store import save
+    from calibrant.cli import show
+    from calibrant.io import check_writable
+
+    calibrator = parse(method, scores="logits" if source.logits else "probs")
+    _refuse_redirection(method)
+    refuse_same(file, out)
+    check_writable(out)
+    predictions = source.predictions(file)
+    fit_to(calibrator, predictions)
+    details = {"method": method, "n_samples": predictions.n_samples, "fingerprint": fingerprint(predictions.probs)}
+    checksum = save(calibrator, out, details=details)
+    before, after, changed = in_sample(calibrator, predictions)
+    if json:
+        measured = {"before": before, "after": after, "changed": changed}
+        show.print_json({**details, "learnt": learnt(calibrator), "in_sample": measured, "sha256": checksum})
+        return
+    show.print_heading(f"{method}, fitted to {predictions.n_samples:,} rows of {predictions.n_classes} classes")
+    show.print_lines(describe(learnt(calibrator)))
+    show.print_heading("On the same rows")
+    show.print_estimates({"before": before, "after": after})
+    show.print_lines([f"{changed:.2%} of the predicted classes are others than before.", OPTIMISTIC])
+    show.print_path("calibrator", out)
+
+
+def _refuse_redirection(method: str) -> None:
+    """Refuse to run if the shell has taken 'ts>irm' without quotation marks for output to a file named irm."""
+    from calibrant._convert import InputError
+    from calibrant.calibrators import CALIBRATORS
+
+    try:
+        output = os.fstat(sys.stdout.fileno())
+    except (OSError, ValueError):  # Output to a window or into memory.
+        return
+    for name in CALIBRATORS:
+        if Path(name).is_file() and os.path.samestat(output, Path(name).stat()):
+            raise InputError(
+                f"the output goes to a file named {name}: write the method in quotation marks, --method "
+                f"'{method}>{name}'."
+            )
+
+
+def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> None:
+    """Refuse to write where the data is read from."""
+    from calibrant._convert import InputError
+    from calibrant.io import printable
+
+    if out.exists() and file.exists() and out.samefile(file):
+        raise InputError(f"--out is {printable(str(file))} itself. {advice}")
+
+
+def fit_to(calibrator: "Calibrator", predictions: "Predictions") -> None:
+    """Fit a calibrator to predictions, which have been checked."""
+    import numpy as np
+
+    calibrator.classes_ = np.array(predictions.classes)
+    calibrator.learn(predictions.log_probs, predictions.labels, predictions.weights)
+
+
+def fingerprint(probs: "FloatArray") -> str:
+    """Return what tells one set of predictions from another."""
+    import numpy as np
+
+    return hashlib.sha256(np.ascontiguousarray(probs, dtype="<f8").tobytes()).hexdigest()
+
+
+def in_sample(calibrator: "Calibrator", predictions: "Predictions") -> tuple[dict[str, Any], dict[str, Any], float]:
+    """Return the measures before and after, and the share of the rows with another predicted class."""
+    import numpy as np
+
+    from calibrant.calibrators import calibrate
+    from calibrant.metrics import METRICS
+
+    calibrated = calibrate(calibrator, predictions)
+    before, after = ({name: METRICS[name].estimate(p) for name in MEASURES} for p in (predictions, calibrated))
+    return before, after, float(np.mean(calibrated.predicted != predictions.predicted))
+
+
+def learnt(calibrator: "Calibrator") -> dict[str, Any]:
+    """Return what a calibrator has learnt, as numbers and texts, and the same of those inside it."""
+    import numpy as np
+
+    from calibrant.calibrators import Calibrator
+
+    result: dict[str, Any] = {"class": type(calibrator).__name__}
+    for name, value in vars(calibrator).items():
+        plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+        if not name.endswith("_") or name == "classes_":
+            continue
+        if isinstance(plain, Calibrator):
+            result[name[:-1]] = learnt(plain)
+        elif isinstance(plain, list) and any(isinstance(entry, Calibrator) for entry in plain):
+            result[name[:-1]] = [learnt(entry) for entry in plain[:LONGEST]]
+        else:
+            result[name[:-1]] = _short(value, plain)
+    return result
+
+
+def _short(value: Any, plain: Any) -> Any:
+    """Return a number or a few of them, or else how many there are."""
+    import numpy as np
+
+    numbers = np.atleast_1d(plain)
+    if numbers.size > LONGEST:
+        return f"{' x '.join(str(n) for n in np.shape(value))} numbers"
+    if numbers.dtype.kind == "f" and not all(math.isfinite(number) for number in numbers.ravel()):
+        return json_text.dumps(plain).replace("Infinity", "inf")
+    return plain
+
+
+def describe(found: dict[str, Any], indent: str = "") -> Iterator[str]:
+    """Yield what was learnt line by line."""
+    yield f"{indent}{found['class']}"
+    for name, value in found.items():
+        if isinstance(value, dict):
+            yield from describe(value, indent + "  ")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for entry in value:
+                yield from describe(entry, indent + "  ")
+        elif name != "class":
+            yield f"{indent}  {name.replace('_', ' ')}: {_text(value)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,62 @@
+"""Fitted calibrators for other runtimes: PyTorch modules and ONNX models."""
+
+from typing import TYPE_CHECKING
+
+from calibrant.calibrators.base import Calibrator
+
+if TYPE_CHECKING:
+    from calibrant.export.torch_module import CalibrationModule
+
+__all__ = ["to_onnx", "to_torch"]
+
+
+def to_torch(calibrator: Calibrator) -> "CalibrationModule":
+    """Return a fitted calibrator as a PyTorch module.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted. Of a `CalibratedModel`, pass the `calibrator_`.
+
+    Returns
+    -------
+    torch.nn.Module
+        Takes a tensor of what the calibrator's `scores` says, of shape (n, K), also for two classes; raw scores have
+        shape (n,). Returns calibrated probabilities, (n, K), in double precision. Rows of probabilities are divided by
+        their sum, other checks are not made.
+
+    Notes
+    -----
+    The results are those of `predict_proba` up to rounding. Where a map jumps, as histograms and Venn-Abers do, a score
+    that lies on the jump up to rounding can fall on either side.
+    """
+    try:
+        from calibrant.export.torch_module import CalibrationModule
+    except ImportError as error:
+        raise ImportError("to_torch needs PyTorch: pip install 'calibrant[torch]'.") from error
+    from calibrant.export.maps import as_program
+
+    return CalibrationModule(as_program(calibrator)).eval()
+
+
+def to_onnx(calibrator: Calibrator) -> bytes:
+    """Return a fitted calibrator as an ONNX model.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted. Of a `CalibratedModel`, pass the `calibrator_`.
+
+    Returns
+    -------
+    bytes
+        A model with the input "scores" and the output "probabilities", both in double precision: what `to_torch` says
+        of both holds here too. Write it to a file with the extension .onnx.
+    """
+    try:
+        from calibrant.export.onnx_model import as_onnx
+    except ImportError as error:
+        raise ImportError("to_onnx needs onnx: pip install 'calibrant[onnx]'.") from error
+    from calibrant.export.maps import as_program
+
+    return as_onnx(as_program(calibrator), len(calibrator.classes_), is_raw=calibrator.scores == "raw")

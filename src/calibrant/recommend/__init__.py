@@ -1,0 +1,6 @@
+"""Which calibrator to use: a rule names candidates, and rows that were held out decide between them."""
+
+from calibrant.recommend.advise import recommend
+from calibrant.recommend.rule import RULE, shortlist
+
+__all__ = ["RULE", "recommend", "shortlist"]

@@ -1,0 +1,58 @@
+"""The tables of docs/calibrators.md, made from the classes; run this file to write them into the page."""
+
+import re
+from pathlib import Path
+
+from calibrant.calibrators import CALIBRATORS
+from calibrant.recommend import RULE
+
+PAGE = Path(__file__).parents[1] / "docs" / "calibrators.md"
+CASES = {"two": "two classes", "many": "more classes", "keep": "classes that must stay"}
+
+
+def calibrators_table():
+    """One line for every row of CALIBRATORS."""
+    lines = [
+        "| name | class | type | keeps the predicted class | parameters | needs few rows | expressive | use it |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, build in CALIBRATORS.items():
+        c = build()
+        kept = "yes" if c.preserves_argmax else "no"
+        cells = (
+            f"`{name}`",
+            f"`{type(c).__name__}`",
+            c.kind,
+            kept,
+            c.n_parameters,
+            c.data_efficiency,
+            c.expressiveness,
+            c.use_when,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def rule_table():
+    """One line for every row of RULE."""
+    lines = ["| candidate | tried for | when |", "|---|---|---|"]
+    lines += [f"| `{row.name}` | {', '.join(CASES[case] for case in row.cases)} | {row.condition} |" for row in RULE]
+    return "\n".join(lines)
+
+
+TABLES = {"calibrators": calibrators_table, "rule": rule_table}
+
+
+def with_tables(text):
+    """The page with its tables as they should be."""
+    for name, table in TABLES.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        text, n_found = re.subn(
+            f"{begin}.*?{end}", lambda _, t=table, b=begin, e=end: f"{b}\n{t()}\n{e}", text, flags=re.DOTALL
+        )
+        assert n_found == 1, name
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,34 @@
+"""Over-confident data, and minima found without knowing the problem, for the tests of the scaling methods."""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from simulate import calibrated, sharpened
+
+
+def overconfident(n=600, k=4, seed=0, temperature=0.5):
+    p = sharpened(calibrated(n=n, k=k, seed=seed), temperature)
+    return p.probs, p.labels
+
+
+def log_loss(probs, labels, weights=None):
+    return float(np.average(-np.log(probs[np.arange(len(labels)), labels]), weights=weights))
+
+
+def in_sample(estimator, probs, labels):
+    return log_loss(estimator.fit(probs, labels).predict_proba(probs), labels)
+
+
+def affine_loss(x, scores, labels, *, diagonal):
+    """Mean negative log-likelihood of an affine map, matrix first, written from the definition."""
+    k = scores.shape[1]
+    coef = np.diag(x[:k]) if diagonal else x[: k * k].reshape(k, k)
+    log_q = log_softmax(scores @ coef.T + x[-k:], axis=1)
+    return -log_q[np.arange(len(labels)), labels].mean()
+
+
+def general_minimum(objective, start):
+    """Minimum by quasi-Newton steps with numerical derivatives: slow, and knows nothing of the problem."""
+    found = minimize(objective, start, method="BFGS", options={"gtol": 1e-7, "maxiter": 2000})
+    return minimize(objective, found.x, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000})

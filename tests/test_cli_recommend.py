@@ -1,0 +1,73 @@
+"""`calibrant recommend`."""
+
+import json
+
+import polars as pl
+import pytest
+
+from calibrant import read_predictions, recommend
+from calibrant.cli import main
+from calibrant.results import as_record
+from simulate import calibrated, sharpened
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "over confident.csv"
+    p = sharpened(calibrated(n=400, k=3, seed=1), 0.4)
+    columns = {f"proba_{c}": p.probs[:, c] for c in range(3)}
+    pl.DataFrame(columns | {"label": p.labels}).write_csv(path)
+    return path
+
+
+def run(capsys, *arguments):
+    code = main([*map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_words_come_first_then_a_table_then_what_to_do(file, capsys):
+    code, out, err = run(capsys, "recommend", file, "--keep-argmax", "--resamples", "200")
+    assert (code, err) == (0, "")
+    assert out.startswith("Use ts: on rows it was not fitted to, the log loss falls from ")
+    table = [line.split() for line in out.splitlines()]
+    assert ["ts", "*"] in [words[:2] for words in table]
+    assert {"identity", "ets"} <= {words[0] for words in table if words}
+    assert f"calibrant fit '{file}' --method ts" in out
+
+
+def test_it_says_when_nothing_helps(tmp_path, capsys):
+    p = calibrated(n=400, k=2, seed=0)
+    path = tmp_path / "fine.parquet"
+    pl.DataFrame({"proba_0": p.probs[:, 0], "proba_1": p.probs[:, 1], "label": p.labels}).write_parquet(path)
+    code, out, _ = run(capsys, "recommend", path, "--resamples", "200")
+    assert code == 0
+    assert out.startswith("Leave the predictions as they are")
+    assert "calibrant fit" not in out
+
+
+def test_json_is_the_result_of_the_function(file, capsys):
+    code, out, _ = run(
+        capsys, "recommend", file, "--json", "--candidates", "ts", "ts>irm", "--score", "brier", "--folds", "3",
+        "--resamples", "50", "--seed", "4",
+    )  # fmt: skip
+    expected = recommend(
+        read_predictions(file), candidates=["ts", "ts>irm"], score="brier", n_folds=3, n_resamples=50, rng=4
+    )
+    assert code == 0
+    assert json.loads(out) == as_record(expected)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--candidates", "tss"], "'tss' is not one"),
+        (["--keep-argmax", "--candidates", "vs"], "can change them"),
+        (["--folds", "1"], "n_folds must be"),
+        (["--score", "ece"], "--help"),
+    ],
+)
+def test_what_cannot_be_done_exits_with_2(file, capsys, arguments, words):
+    code, out, err = run(capsys, "recommend", file, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err

@@ -1,0 +1,286 @@
+"""Advice about calibrators."""
+
+import re
+
+import numpy as np
+import pytest
+
+from calibrant import InputError, Predictions, as_record, recommend, to_frame
+from calibrant.bootstrap import Bootstrap
+from calibrant.calibrators import CALIBRATORS, Identity, TemperatureScaling, VectorScaling, calibrate, parse
+from calibrant.metrics import METRICS, NLL, Brier
+from calibrant.recommend import RULE, shortlist
+from calibrant.recommend.choice import choose
+from calibrant.recommend.cross_fit import cross_fit, draw_folds
+from calibrator_page import CASES, PAGE, with_tables
+from simulate import calibrated, draw_labels, sharpened
+
+OVER_CONFIDENT = sharpened(calibrated(n=600, k=3, seed=1), 0.4)
+
+
+def shifted(n, k, seed, shift=2.0):
+    """Predictions that favour class 0 too much: a temperature cannot repair them, a number for each class can."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, k))
+    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = draw_labels(truth, rng)
+    logits[:, 0] += shift
+    return Predictions.from_logits(logits, labels)
+
+
+class TestRule:
+    def test_every_candidate_is_a_calibrator_that_fits_its_case(self):
+        for row in RULE:
+            assert row.cases
+            assert set(row.cases) <= set(CASES)
+            if "keep" in row.cases:
+                assert parse(row.name).preserves_argmax
+
+    @pytest.mark.parametrize("n, k", [(50, 2), (300, 2), (6000, 2), (60, 200), (500, 10), (20000, 10), (30000, 1000)])
+    def test_candidates_come_in_the_order_of_the_table(self, n, k):
+        for keep in (False, True):
+            names = shortlist(n, k, keep_argmax=keep)
+            assert names
+            order = [
+                [row.name for row in RULE].index(re.sub(r"(?<!irm)(?<!irova)(?<!isotonic)>guard$", "", x))
+                for x in names
+            ]
+            assert order == sorted(order)
+            assert all(parse(name).preserves_argmax for name in names) or not keep
+
+    def test_flexible_maps_need_rows_and_matrices_few_classes(self):
+        assert "spline>guard" not in shortlist(199, 2)
+        assert "spline>guard" in shortlist(200, 2)
+        assert "vs" not in shortlist(999, 10)
+        assert "vs" in shortlist(1000, 10)
+        assert "sms" in shortlist(500, 200)
+        assert "sms" not in shortlist(50000, 201)
+        assert not any("isoto" in name for name in shortlist(4999, 2))
+        assert "ts>irova>guard" in shortlist(10000, 10)
+
+    def test_the_guard_comes_last_for_two_classes_and_first_for_impossible_labels(self):
+        assert all(name.endswith(">guard") for name in shortlist(10000, 2))
+        assert shortlist(60, 5, certain=True) == ("ts>guard", "svs>guard", "sms>guard")
+        assert shortlist(60, 5, impossible=True) == ("guard", "guard>ts", "guard>svs", "guard>sms")
+
+
+class TestCrossFit:
+    def test_folds_divide_the_rows_and_hold_every_class_alike(self):
+        folds = draw_folds(OVER_CONFIDENT, 5, np.random.default_rng(0))
+        assert np.sort(np.concatenate(folds)).tolist() == list(range(600))
+        counts = np.array([np.bincount(OVER_CONFIDENT.labels[rows], minlength=3) for rows in folds])
+        assert np.ptp(counts, axis=0).max() <= 1
+        assert np.ptp(counts.sum(axis=1)) <= 1
+
+    def test_every_row_is_calibrated_by_a_fit_to_the_other_folds(self):
+        folds = draw_folds(OVER_CONFIDENT, 4, np.random.default_rng(0))
+        found = cross_fit(TemperatureScaling(), OVER_CONFIDENT, folds, lambda: None)
+        rows = folds[2]
+        others = np.setdiff1d(np.arange(600), rows)
+        by_hand = TemperatureScaling().fit(OVER_CONFIDENT.probs[others], OVER_CONFIDENT.labels[others])
+        expected = by_hand.predict_proba(OVER_CONFIDENT.probs[rows])
+        assert found.predictions.probs[rows] == pytest.approx(expected, rel=1e-9)
+        assert found.converged
+
+
+class TestChoice:
+    def choice(self, losses, level=0.95):
+        return choose(losses, np.ones(200), Bootstrap(400), level, np.random.default_rng(0))
+
+    def losses(self, *means, spread=0.5):
+        noise = np.random.default_rng(0).normal(size=(len(means), 200)) * 0.05
+        shared = np.random.default_rng(1).normal(size=200) * spread
+        return {
+            name: mean + row - row.mean() + shared for name, mean, row in zip("abcd", means, noise, strict=False)
+        }  # fmt: skip
+
+    def test_the_simplest_of_what_beats_nothing_and_is_near_the_best(self):
+        found = self.choice(self.losses(1.0, 0.8, 0.799, 0.7985))
+        assert (found.name, found.best) == ("b", "d")
+        assert found.over_nothing["b"].high < 0 < found.behind_best["b"].value
+        assert found.alternative is None
+
+    def test_a_simpler_one_that_is_clearly_behind_is_passed_over(self):
+        found = self.choice(self.losses(1.0, 0.8, 0.6, 0.9))
+        assert (found.name, found.best, found.alternative) == ("c", "c", "b")
+        assert found.over_alternative.high < 0
+
+    def test_nothing_is_chosen_if_nothing_beats_it(self):
+        found = self.choice(self.losses(1.0, 0.999, 1.1, 1.0))
+        assert (found.name, found.best, found.alternative) == ("a", "b", None)
+        assert found.over_nothing["b"].low < 0 < found.over_nothing["b"].high
+
+    def test_the_level_decides_what_beats_nothing(self):
+        losses = self.losses(1.0, 1.0 - 1.3 * 0.05 * np.sqrt(2 / 200))  # 1.3 standard errors.
+        assert self.choice(losses).name == "a"
+        assert self.choice(losses, level=0.5).name == "b"
+
+    def test_what_is_finite_beats_infinity_and_infinity_beats_nothing(self):
+        losses = self.losses(1.0, 0.9, 3.0)
+        losses["a"][7] = losses["b"][7] = np.inf
+        found = self.choice(losses)
+        assert (found.name, found.best) == ("c", "c")
+        assert "b" not in found.over_nothing  # Both infinite.
+        assert found.over_nothing["c"].value == -np.inf
+        losses["c"][7] = np.inf
+        assert self.choice(losses).name == "a"
+
+
+class TestAdvice:
+    def test_over_confidence_calls_for_a_temperature(self):
+        advice = recommend(OVER_CONFIDENT, keep_argmax=True, rng=0)
+        assert advice.name == "ts"
+        assert advice.calibrator.temperature_ == pytest.approx(2.5, rel=0.2)
+        assert advice.candidate("ts").changed == 0
+        assert "Use ts" in advice.headline
+        assert "changes no predicted class" in " ".join(advice.reasons)
+
+    def test_the_numbers_are_those_of_the_out_of_fold_predictions(self):
+        advice = recommend(OVER_CONFIDENT, candidates=["ts", "vs"], rng=3, n_resamples=50)
+        folds = draw_folds(OVER_CONFIDENT, 5, np.random.default_rng(3))
+        after = cross_fit(VectorScaling(), OVER_CONFIDENT, folds, lambda: None).predictions
+        vs = advice.candidate("vs")
+        assert vs.loss == NLL()(after)
+        assert vs.ece == METRICS["ece"](after)
+        assert vs.kde_ece == METRICS["kde-ece"](after)
+        assert vs.changed == np.mean(after.predicted != OVER_CONFIDENT.predicted)
+        assert advice.candidates[0].loss == pytest.approx(NLL()(OVER_CONFIDENT), rel=1e-12)
+        assert vs.over_nothing.value == pytest.approx(NLL()(after) - NLL()(OVER_CONFIDENT), rel=1e-9)
+
+    def test_a_class_that_is_predicted_too_often_calls_for_more_than_a_temperature(self):
+        advice = recommend(shifted(2000, 4, seed=0), rng=0)
+        assert advice.name in ("svs", "vs", "sms")
+        assert advice.over_alternative is None or advice.over_alternative.value < 0
+        assert advice.candidate(advice.name).changed > 0.1
+        assert re.search(r"changes the predicted class of \d+\.\d\d% of the rows", " ".join(advice.reasons))
+        kept = recommend(shifted(2000, 4, seed=0), keep_argmax=True, rng=0)
+        assert all(candidate.changed == 0 for candidate in kept.candidates)
+
+    def test_calibrated_predictions_are_mostly_left_alone(self):
+        names = [recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200).name for s in range(30)]
+        assert names.count("identity") >= 26  # 2.5 % in each of several correlated comparisons.
+        advice = recommend(calibrated(n=300, k=2, seed=0), rng=0)
+        assert advice.name == "identity"
+        assert "Leave the predictions as they are" in advice.headline
+        assert isinstance(advice.calibrator, Identity)
+
+    def test_the_fitted_calibrator_is_ready_for_new_rows(self):
+        new = sharpened(calibrated(n=2000, k=3, seed=9), 0.4)
+        advice = recommend(OVER_CONFIDENT, rng=0)
+        assert NLL()(calibrate(advice.calibrator, new)) < NLL()(new) - 0.05
+        direct = parse(advice.name).fit(OVER_CONFIDENT.probs, OVER_CONFIDENT.labels)
+        assert advice.calibrator.predict_proba(new.probs) == pytest.approx(direct.predict_proba(new.probs), rel=1e-9)
+
+    def test_labels_called_impossible_are_made_possible_first(self):
+        probs = np.array(calibrated(n=300, k=3, seed=4).probs)
+        labels = draw_labels(probs, np.random.default_rng(0))
+        probs[probs < 0.15] = 0.0
+        p = Predictions(probs / probs.sum(axis=1, keepdims=True), labels)
+        advice = recommend(p, rng=0)
+        assert advice.candidates[0].loss == np.inf
+        assert advice.name.startswith("guard")
+        assert np.isfinite(advice.candidate(advice.name).loss)
+        assert "probability 0" in " ".join(advice.reasons)
+        hopeless = recommend(p, candidates=["ts"], rng=0)
+        assert hopeless.name == "identity"
+        assert "infinite whatever" in hopeless.headline
+        assert "nan" not in str(as_record(hopeless)).lower()
+
+    def test_rows_without_errors_never_lead_to_certainty(self):
+        p = calibrated(n=200, k=3, seed=5)
+        with pytest.warns(UserWarning, match="every row is predicted correctly"):
+            right = Predictions(p.probs, p.predicted)
+        advice = recommend(right, rng=0)
+        assert advice.name.endswith("guard")
+        assert advice.calibrator.predict_proba(np.eye(3)).min() >= 1 / (201 * 3) * 0.999
+        assert "speaks against certainty" in " ".join(advice.reasons)
+
+    def test_rows_of_weight_0_do_not_count_and_weights_do(self):
+        weights = np.r_[np.ones(400), np.zeros(200)]
+        part = Predictions(OVER_CONFIDENT.probs, OVER_CONFIDENT.labels, weights)
+        one, two = (recommend(p, rng=0, n_resamples=50) for p in (part, OVER_CONFIDENT.take(np.arange(400))))
+        assert as_record(one) == as_record(two)
+        heavy = Predictions(OVER_CONFIDENT.probs, OVER_CONFIDENT.labels, np.where(OVER_CONFIDENT.labels == 0, 3.0, 1.0))
+        loss = recommend(heavy, candidates=["ts"], rng=0, n_resamples=50).candidates[0].loss
+        assert loss == pytest.approx(NLL()(heavy), rel=1e-12)
+
+    def test_the_brier_score_may_decide_and_a_calibration_error_may_not(self):
+        advice = recommend(OVER_CONFIDENT, score="brier", rng=0, n_resamples=50)
+        assert advice.candidates[0].loss == pytest.approx(Brier()(OVER_CONFIDENT), rel=1e-12)
+        assert "Brier score" in advice.headline
+        with pytest.raises(InputError, match=r'"nll" or "brier", but is .ece.\. .*all the same'):
+            recommend(OVER_CONFIDENT, score="ece")
+
+    def test_the_same_seed_gives_the_same_advice(self):
+        one, two = (as_record(recommend(OVER_CONFIDENT, rng=5, n_resamples=50)) for _ in range(2))
+        assert one == two
+
+    def test_progress_ends_at_the_total(self):
+        seen = []
+        recommend(
+            OVER_CONFIDENT, candidates=["ts"], n_folds=3, n_resamples=20, progress=lambda *x: seen.append(x), rng=0
+        )
+        assert seen == [(i, 7) for i in range(1, 8)]
+
+    def test_own_calibrators_may_be_candidates(self):
+        advice = recommend(OVER_CONFIDENT, candidates={"mine": TemperatureScaling()}, rng=0, n_resamples=50)
+        assert [candidate.name for candidate in advice.candidates] == ["identity", "mine"]
+        assert advice.name == "mine"
+
+    def test_as_a_frame_every_candidate_is_a_row(self):
+        frame = to_frame(recommend(OVER_CONFIDENT, candidates=["ts", "ets"], rng=0, n_resamples=20), backend="pandas")
+        assert frame["name"].tolist() == ["identity", "ts", "ets"]
+        assert {"loss", "ece", "kde_ece", "changed"} <= set(frame.columns)
+
+    @pytest.mark.parametrize(
+        "settings, words",
+        [
+            ({"keep_argmax": True, "candidates": ["ts", "vs"]}, "'vs' can change them"),
+            ({"candidates": ["tss"]}, "'tss' is not one"),
+            ({"n_folds": 1}, "n_folds must be from 2"),
+            ({"n_folds": 601}, "n_folds must be from 2 to the number of rows, 600"),
+            ({"level": 95}, "level must be"),
+            ({"n_resamples": 0}, "n_resamples"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, settings, words):
+        with pytest.raises(InputError, match=words):
+            recommend(OVER_CONFIDENT, **settings)
+
+    def test_too_few_rows_are_refused_with_advice(self):
+        with pytest.raises(InputError, match=r"at least 50 rows .* there are 49.*Temperature scaling"):
+            recommend(OVER_CONFIDENT.take(np.arange(49)))
+
+    def test_one_name_is_not_a_sequence_of_names(self):
+        with pytest.raises(TypeError, match=r"Pass \['ts'\]"):
+            recommend(OVER_CONFIDENT, candidates="ts")
+
+
+class TestPage:
+    def test_the_tables_are_those_of_the_classes(self):
+        text = PAGE.read_text(encoding="utf-8")
+        assert with_tables(text) == text, "run python tests/calibrator_page.py"
+
+    def test_every_calibrator_has_a_formula(self):
+        section = PAGE.read_text(encoding="utf-8").split("## What they compute")[1].split("\n## ")[0]
+        assert re.findall(r"^\| `(.*?)` \|", section, flags=re.MULTILINE) == list(CALIBRATORS)
+
+    def test_what_it_says_of_0_and_1_is_so(self):
+        section = PAGE.read_text(encoding="utf-8").split("## Exact 0 and 1")[1].split("\n## ")[0]
+        makes = set(re.findall(r"`([a-z-]+)`", section.split("For two classes, ")[1].split(" give 0 and 1")[0]))
+        never = set(re.findall(r"`([a-z-]+)`", section.split("ruinous. ")[1].split("never")[0]))
+        p = calibrated(n=400, k=2, seed=0)
+        sure = p.probs.max(axis=1) > 0.8
+        labels = np.where(sure, p.predicted, p.labels)
+        low = {name: build().fit(p.probs, labels).predict_proba(p.probs).min() for name, build in CALIBRATORS.items()}
+        assert {name for name, value in low.items() if value == 0} == makes
+        decided = {name: build().fit(p.probs, labels).predict_proba(np.eye(2)) for name, build in CALIBRATORS.items()}
+        assert {name for name, value in decided.items() if value.min() > 1e-9} == never
+
+    def test_the_examples_run(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)), {})  # noqa: S102 (our own page)
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith("Use ts: ")
+        assert lines[2:] == ["temperature 3.0", "[False, True]"]
+        assert (tmp_path / "rows.png").stat().st_size > 5000
