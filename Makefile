@@ -2,6 +2,7 @@
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
 # make dist   a wheel, installed and run in an empty environment
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
+# make coverage     how often confidence limits cover, by simulation, resumable; results in docs/coverage (hours)
 # make benchmarks   speed and memory against named peers, in one run each; results in docs/benchmarks
 # make clean  remove what the above made
 
@@ -9,7 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test dist validity benchmarks clean
+.PHONY: demo test dist validity coverage benchmarks clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo/report.html
@@ -32,6 +33,9 @@ dist: .venv/bin/python
 
 validity: .venv/test-installed
 	$(BIN)/python -m calibrant.validity --jobs 2
+
+coverage: .venv/test-installed
+	$(BIN)/python -m calibrant.coverage --jobs 2
 
 benchmarks: .venv/test-installed
 	for name in pair_sums skce skce_test; do \

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, assess
-from calibrant.metrics import METRICS, Brier
+from calibrant.hypotest import ConsistencyTest
+from calibrant.metrics import ECE, METRICS, Brier, KdeECE
 from calibrant.results import TestResult
 from calibrant.verdict import judge
 from simulate import calibrated, draw_labels, sharpened
@@ -46,9 +47,20 @@ def test_the_verdict_names_the_error(predictions, code, words):
 
 
 def test_the_verdict_holds_the_value_expected_by_chance():
-    verdict = assess(calibrated(n=1000), n_resamples=499, rng=0).verdict
-    assert verdict.expected == pytest.approx(METRICS["ece-chance"](calibrated(n=1000)), rel=0.1)
-    assert verdict.expected < verdict.detectable
+    p = calibrated(n=1000)
+    verdict = assess(p, n_resamples=199, rng=0).verdict
+    metric = KdeECE().fit_bandwidth(p)
+    rng = np.random.default_rng(1)
+    redrawn = [metric(p.with_labels(draw_labels(p.probs, rng))) for _ in range(200)]
+    assert verdict.error == METRICS["kde-ece"](p)
+    assert verdict.expected == pytest.approx(np.mean(redrawn), abs=5 * np.std(redrawn) / np.sqrt(100))
+    assert verdict.expected < verdict.detectable < 2 * np.quantile(redrawn, 0.95)
+
+
+def test_the_p_value_of_the_verdict_is_that_of_the_exact_test():
+    p = sharpened(calibrated(n=200), 0.7)
+    result = assess(p, n_resamples=99, rng=3)
+    assert result.verdict.pvalue == result.test.pvalue == ConsistencyTest(ECE(), 99)(p, rng=3).pvalue
 
 
 def test_groups_are_assessed_one_by_one():
@@ -101,7 +113,7 @@ def test_a_few_metrics_of_ones_own_will_do():
 
 def test_a_verdict_needs_the_null_draws():
     with pytest.raises(TypeError, match="judge needs a test that keeps"):
-        judge(calibrated(), TestResult(name="t", statistic=1.0, pvalue=0.5))
+        judge(calibrated(), *[TestResult(name="t", statistic=1.0, pvalue=0.5)] * 2)
 
 
 def test_weights_count_in_the_direction():

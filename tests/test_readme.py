@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from calibrant.calibrators import TemperatureScaling, save
 from calibrant.cli import main
 from simulate import calibrated
 
@@ -36,8 +37,9 @@ def files(tmp_path, monkeypatch):
     frame.drop("y").write_csv("predictions.csv")
     frame.write_parquet("scores.parquet")
     pl.DataFrame({"score": binary.positive, "clicked": binary.labels}).write_csv("binary.csv")
-    votes = pl.DataFrame({name: np.round(values * 100) for name, values in columns.items()} | {"label": p.labels})
-    votes.write_csv("votes.csv")
+    for name in ("before.csv", "after.csv", "new.csv"):
+        frame.drop("y").write_csv(name)
+    save(TemperatureScaling().fit(p.probs, p.labels), "cal.json")
     np.savez("logits.npz", logits=p.log_probs, y=p.labels)
 
 

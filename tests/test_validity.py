@@ -15,13 +15,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant.validity import cells, workers
+from calibrant.simulations import workers
+from calibrant.simulations.limits import band_width, clopper_pearson, departure
+from calibrant.simulations.units import load
+from calibrant.validity import cells
 from calibrant.validity.battery import BATTERY
 from calibrant.validity.cells import HARMS, SHAPES, Cell
 from calibrant.validity.command import main
-from calibrant.validity.limits import band_width, clopper_pearson, departure
 from calibrant.validity.summaries import summarise
-from calibrant.validity.units import Unit, load, plan, pvalues_of
+from calibrant.validity.units import Unit, plan
 
 TINY = r"^(flat K=2 n=20|normal K=- n=20|bad-class K=10 n=100) (cox|spiegelhalter|skce-block-20?|skce-bootstrap)$"
 PAGES = ("null.csv", "null.md", "ecdf.csv", "power.csv", "power.md")
@@ -123,7 +125,7 @@ def test_harms_by_hand():
 
 
 def test_more_sets_only_add_to_the_first():
-    few, many = (pvalues_of(Unit(Cell("flat", 20, 3, sets), "skce-bootstrap")) for sets in (3, 6))
+    few, many = (Unit(Cell("flat", 20, 3, sets), "skce-bootstrap").compute() for sets in (3, 6))
     assert many[:3] == few
     assert len(set(many)) > 1
 
@@ -139,7 +141,7 @@ REDUCED = [
 @pytest.mark.parametrize("unit", REDUCED, ids=[unit.name for unit in REDUCED])
 def test_exact_tests_hold_their_level(unit):
     """The reduced grid: 120 sets of 20 rows of three classes, or 10 of forecasts; the committed table has 2000."""
-    summary = summarise(unit, np.array(pvalues_of(unit), dtype=float))
+    summary = summarise(unit, np.array(unit.compute(), dtype=float))
     assert not summary.rejects_too_often
     assert not summary.rises_above
     assert summary.refused == 0
@@ -259,7 +261,7 @@ def test_workers_have_one_thread_and_the_parent_keeps_its_own():
 
 
 def test_nothing_loads_numpy_before_the_threads_are_set():
-    code = "import sys, calibrant.validity.workers, calibrant.validity.__main__; print('numpy' in sys.modules)"
+    code = "import sys, calibrant.simulations.workers, calibrant.validity.__main__; print('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

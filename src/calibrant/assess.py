@@ -10,10 +10,13 @@ from calibrant._convert import InputError, convert
 from calibrant._typing import Progress, Rng
 from calibrant.curves import reliability_curve
 from calibrant.hypotest import ConsistencyTest
-from calibrant.metrics import ECE, METRICS, Metric
+from calibrant.metrics import ECE, METRICS, KdeECE, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment, ClassSummary, TestResult
 from calibrant.verdict import judge
+
+SIZE_RESAMPLES = 199
+"""Redraws that say what chance would make of the error that the verdict shows."""
 
 
 def assess(
@@ -59,7 +62,9 @@ def assess(
     def one(part: Predictions, part_name: str, position: int) -> Assessment:
         shifted = None if progress is None else lambda done, _: progress(position * n_resamples + done, total)
         test = ConsistencyTest(ECE(), n_resamples)(part, generator, progress=shifted)
-        return _assemble(part, part_name, METRICS if metrics is None else metrics, test)
+        # The bandwidth was chosen with the labels: right for the size of the error, but not for an exact test.
+        size = ConsistencyTest(KdeECE().fit_bandwidth(part), min(n_resamples, SIZE_RESAMPLES))(part, generator)
+        return _assemble(part, part_name, METRICS if metrics is None else metrics, test, size)
 
     whole = one(predictions, name, 0)
     parts = {key: one(part, key, 1 + i) for i, (key, part) in enumerate(groups.items())}
@@ -72,13 +77,15 @@ def assess(
     return Assessment(**{**vars(whole), "groups": parts, "settings": settings})
 
 
-def _assemble(predictions: Predictions, name: str, metrics: Mapping[str, Metric], test: TestResult) -> Assessment:
+def _assemble(
+    predictions: Predictions, name: str, metrics: Mapping[str, Metric], test: TestResult, size: TestResult
+) -> Assessment:
     n_weighted = int((predictions.weights > 0).sum())
     return Assessment(
         name=name,
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
-        verdict=judge(predictions, test),
+        verdict=judge(predictions, test, size),
         metrics={
             key: metric.estimate(predictions) for key, metric in metrics.items() if metric.least_rows <= n_weighted
         },

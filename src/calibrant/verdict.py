@@ -12,32 +12,35 @@ SIGNIFICANT_Z = 1.96
 """A mean gap of this many standard errors has a direction."""
 
 
-def judge(predictions: Predictions, test: TestResult) -> Verdict:
+def judge(predictions: Predictions, test: TestResult, size: TestResult) -> Verdict:
     """Say whether the predictions are calibrated, in which direction they err, and by how much.
 
     Parameters
     ----------
     predictions : Predictions
     test : TestResult
-        Of a `ConsistencyTest` with the expected calibration error.
+        Decides whether they are calibrated: an exact `ConsistencyTest`.
+    size : TestResult
+        Of a `ConsistencyTest` with the error that is shown; its redraws say what chance would make of it.
     """
-    if test.null is None or test.estimate is None:
+    if size.null is None or size.estimate is None:
         raise TypeError("judge needs a test that keeps its estimate and its null draws, such as ConsistencyTest.")
     confidence, accuracy, z_confidence = _gap(predictions.top_label())
     code = "consistent"
     if test.pvalue <= LEVEL:
         code = _direction(predictions, confidence - accuracy, z_confidence)
-    detectable = float(np.quantile(test.null, 1 - LEVEL))
-    expected = float(test.null.mean())
+    sign = "≤" if test.pvalue <= test.details["smallest_pvalue"] else "="
+    detectable = float(np.quantile(size.null, 1 - LEVEL))
+    expected = float(size.null.mean())
     return Verdict(
         code=code,
         headline=_headline(code, predictions, confidence, accuracy),
         explanation=(
-            f"The expected calibration error is {test.estimate:.3g}. For a perfectly calibrated model it would be "
-            f"{expected:.3g} on average by chance, and above {detectable:.3g} in 5 of 100 data sets of this size "
-            f"(p {'≤' if test.pvalue <= test.details['smallest_pvalue'] else '='} {test.pvalue:.2g})."
+            f"The calibration error (KDE-ECE) is {size.estimate:.3g}. For a perfectly calibrated model it would be "
+            f"{expected:.3g} on average by chance, and above {detectable:.3g} in 5 of 100 data sets of this size. "
+            f"The exact test gives p {sign} {test.pvalue:.2g}."
         ),
-        error=test.estimate,
+        error=size.estimate,
         expected=expected,
         detectable=detectable,
         gap=confidence - accuracy,

@@ -1,6 +1,6 @@
 """Reliability curves: how often the event happens, against how often it was predicted."""
 
-from calibrant.curves.binned import bin_totals, reliability_curve
+from calibrant.curves.binned import bin_totals, joint_bin_totals, reliability_curve
 from calibrant.curves.classwise import classwise_curves
 from calibrant.curves.forecasts import pit_histogram, quantile_curve
 from calibrant.curves.isotonic import isotonic_curve
@@ -11,6 +11,7 @@ __all__ = [
     "bin_totals",
     "classwise_curves",
     "isotonic_curve",
+    "joint_bin_totals",
     "kernel_curve",
     "pit_histogram",
     "quantile_curve",

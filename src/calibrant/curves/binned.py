@@ -24,6 +24,21 @@ def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]
     return lambda columns: scatter @ columns
 
 
+def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
+    """Return the map from columns W, (n, B), to the sums of each of m values (n, m) times W, (m, n_bins, B).
+
+    All m in one pass over W, which is what takes the time.
+    """
+    from scipy.sparse import csr_array
+
+    n, m = values.shape
+    kept = bins.index >= 0
+    data = np.where(kept[:, None], values, 0.0)
+    column = np.where(kept, bins.index, 0)[:, None] + bins.n_bins * np.arange(m)
+    scatter = csr_array((data.ravel(), column.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
+    return lambda columns: (scatter @ columns).reshape(m, bins.n_bins, -1)
+
+
 def reliability_curve(
     predictions: Predictions, bins: Binning | None = None, *, level: float = 0.95
 ) -> ReliabilityCurve:

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
-from calibrant.curves import bin_totals
+from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
 
@@ -34,10 +34,15 @@ class BinnedMetric(Metric):
         """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
         view = self.view(predictions)
         cut = self.bins.cut(view.positive, view.weights)
-        mass = bin_totals(cut, np.ones(view.n_samples))
-        predicted = bin_totals(cut, view.positive)
-        hits = bin_totals(cut, view.labels.astype(float))
-        return lambda weights: self.combine(weights.sum(axis=0), mass(weights), predicted(weights), hits(weights))
+        sums = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive, view.labels]))
+        complete = bool((cut.index >= 0).all())
+
+        def evaluate(weights: Any) -> FloatArray:
+            mass, predicted, hits = sums(weights)
+            total = mass.sum(axis=0) if complete else weights.sum(axis=0)
+            return self.combine(total, mass, predicted, hits)
+
+        return evaluate
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: only the frequencies change."""

@@ -1,15 +1,16 @@
 """The simulated worlds: calibrated predictions of several shapes, and predictions spoilt in known ways."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._typing import FloatArray
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.predictions import Predictions
+from calibrant.simulations import worlds
+from calibrant.simulations.worlds import temper
 
 SEED = 20_240_229
 """Root of all random numbers of the tables."""
@@ -55,9 +56,7 @@ class Cell:
 
     def generators(self, index: int) -> tuple[np.random.Generator, np.random.Generator]:
         """Return the random numbers of a data set and of the test that sees it."""
-        key = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:4], "little")
-        data, test = np.random.SeedSequence(SEED, spawn_key=(key, index)).spawn(2)
-        return np.random.default_rng(data), np.random.default_rng(test)
+        return worlds.generators(SEED, self.name, index)
 
 
 def simulate(cell: Cell, rng: np.random.Generator) -> Any:
@@ -66,13 +65,7 @@ def simulate(cell: Cell, rng: np.random.Generator) -> Any:
         loc, scale = rng.normal(size=cell.n), rng.uniform(0.5, 2.0, cell.n)
         return Forecasts(Normal(loc, scale), loc + scale * rng.standard_normal(cell.n))
     truth = SHAPES[cell.shape](rng, cell.n, cell.n_classes)
-    return Predictions(HARMS[cell.harm](truth), _draw(rng, truth))
-
-
-def _draw(rng: np.random.Generator, probs: FloatArray) -> IntArray:
-    # Not `calibrant.resampling`: an error there must not cancel against itself here.
-    cumulative = np.cumsum(probs, axis=1)
-    return (cumulative / cumulative[:, -1:] > rng.random((len(probs), 1))).argmax(axis=1)
+    return Predictions(HARMS[cell.harm](truth), worlds.draw(rng, truth))
 
 
 def _two_point(rng: np.random.Generator, n: int, n_classes: int) -> FloatArray:
@@ -98,12 +91,6 @@ SHAPES: dict[str, Callable[[np.random.Generator, int, int], FloatArray]] = {
     "zero-one": _with_zeros_and_ones,
 }
 """True probabilities: uniform on the simplex, close to its corners, of two kinds only, with exact zeros and ones."""
-
-
-def temper(probs: FloatArray, temperature: float) -> FloatArray:
-    """Report probabilities with their logits divided by the temperature: below 1 is over-confident."""
-    powers = probs ** (1 / temperature)
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
 def inflate(probs: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.validity.limits import Departure, band_width, clopper_pearson, departure
+from calibrant.simulations.limits import Departure, band_width, clopper_pearson, departure
 from calibrant.validity.units import Unit
 
 LEVELS = (0.01, 0.05, 0.10)

@@ -1,7 +1,5 @@
 """The tables as files: every number as CSV, and the same to read as Markdown."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.io import write_text
+from calibrant.simulations import text
 from calibrant.validity.battery import BATTERY, N_RESAMPLES
 from calibrant.validity.cells import HARMS, SHAPES
 from calibrant.validity.summaries import LEVELS, POWER_LEVEL, Rate, Summary, summaries
@@ -47,20 +46,11 @@ def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray]) ->
     null, power = (sorted(summaries(found, null=kind), key=key) for kind in (True, False))
     missing = [unit for unit in units if unit not in found]
     out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "null.csv", _csv(_null_records(null)))
-    write_text(out / "ecdf.csv", _csv(_ecdf_records(null)))
-    write_text(out / "power.csv", _csv(_power_records(power)))
+    write_text(out / "null.csv", text.as_csv(_null_records(null)))
+    write_text(out / "ecdf.csv", text.as_csv(_ecdf_records(null)))
+    write_text(out / "power.csv", text.as_csv(_power_records(power)))
     write_text(out / "null.md", _null_page(null, [unit for unit in missing if unit.cell.is_null]))
     write_text(out / "power.md", _power_page(power, [unit for unit in missing if not unit.cell.is_null]))
-
-
-def _csv(records: Iterable[Mapping[str, object]]) -> str:
-    rows = list(records)
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
 
 
 def _columns(summary: Summary) -> dict[str, object]:
@@ -123,8 +113,8 @@ def _null_page(rows: Sequence[Summary], missing: Sequence[Unit]) -> str:
                 "levels",
                 "whole",
             )
-            parts.append(f"## {name} ({BATTERY[name].promise})\n\n" + _markdown(heads, map(_null_cells, chosen)))
-    return "\n".join([*parts, _missing(missing)])
+            parts.append(f"## {name} ({BATTERY[name].promise})\n\n" + text.as_markdown(heads, map(_null_cells, chosen)))
+    return "\n".join([*parts, text.missing(missing)])
 
 
 def _overview(rows: Sequence[Summary]) -> str:
@@ -143,7 +133,9 @@ def _overview(rows: Sequence[Summary]) -> str:
         )
         span = f"{min(rates):.3f} to {max(rates):.3f}" if rates else ""
         lines.append((name, entry.promise, *map(str, counts), span))
-    return f"## In short\n\nCells, of each test; B = {N_RESAMPLES} redraws or replicates.\n\n" + _markdown(heads, lines)
+    return f"## In short\n\nCells, of each test; B = {N_RESAMPLES} redraws or replicates.\n\n" + text.as_markdown(
+        heads, lines
+    )
 
 
 def _null_cells(row: Summary) -> tuple[str, ...]:
@@ -172,8 +164,10 @@ def _power_page(rows: Sequence[Summary], missing: Sequence[Unit]) -> str:
         sizes = sorted({n for _, n in chosen})
         n_classes = next(iter(chosen.values())).unit.cell.n_classes
         lines = [(name, *(_power_cell(chosen.get((name, n))) for n in sizes)) for name in BATTERY]
-        parts.append(f"## {harm}, {n_classes} classes\n\n" + _markdown(("test", *(f"n={n}" for n in sizes)), lines))
-    return "\n".join([*parts, _missing(missing)])
+        parts.append(
+            f"## {harm}, {n_classes} classes\n\n" + text.as_markdown(("test", *(f"n={n}" for n in sizes)), lines)
+        )
+    return "\n".join([*parts, text.missing(missing)])
 
 
 def _power_cell(row: Summary | None) -> str:
@@ -183,19 +177,3 @@ def _power_cell(row: Summary | None) -> str:
         return "refuses"
     (rate,) = row.rates
     return f"{rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}]"
-
-
-def _missing(units: Sequence[Unit]) -> str:
-    if not units:
-        return "Every unit of the grid is complete.\n"
-    names = sorted(unit.name for unit in units)
-    return (
-        f"## Not computed\n\n{len(names)} units of the grid are missing:\n\n"
-        + "\n".join(f"- {n}" for n in names)
-        + "\n"
-    )
-
-
-def _markdown(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rows = [heads, ["---"] * len(heads), *lines]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from calibrant.validity.units import Unit
+    from calibrant.simulations.units import Unit
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """What the usual linear algebra libraries obey."""
@@ -24,7 +24,7 @@ def start_worker() -> None:
 
 def complete(unit: "Unit", cache: Path) -> str:
     """Compute a unit in a worker."""
-    from calibrant.validity import units
+    from calibrant.simulations import units
 
     return units.complete(unit, cache)
 

@@ -1,0 +1,168 @@
+"""The confidence limits under examination."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from calibrant.binning import EqualMass
+from calibrant.bootstrap import Bootstrap
+from calibrant.compare import compare
+from calibrant.coverage.cells import BETAS, SHAPES, Cell, Pair
+from calibrant.coverage.truths import LENGTHSCALE
+from calibrant.intervals import METHODS
+from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
+from calibrant.metrics import ECE, NLL, SKCE, Accuracy, Brier, Classwise, CoxSlope, KdeECE, Metric, PerPredictedClass
+
+N_RESAMPLES = 399
+"""Bootstrap samples: 0.025 and 0.975 are multiples of 1 / (399 + 1)."""
+
+LEVEL = 0.95
+
+KERNEL = ExponentialKernel(TotalVariation(), LENGTHSCALE) @ WhiteKernel()
+"""With a fixed lengthscale: that of the median depends on the sample, and the true value with it."""
+
+
+@dataclass(frozen=True)
+class Entry(ABC):
+    """What is computed from a data set.
+
+    Attributes
+    ----------
+    metric : Metric
+    truth : str
+        The true value of the metric, or of what stands for it, by its name in `truths`.
+    cost : float
+        Milliseconds on 1000 rows of two classes, roughly, to run cheap work first.
+    most_rows : int
+        Larger data sets would take too long.
+    shapes : tuple of str
+        Predictions of other shapes would too.
+    """
+
+    metric: Metric
+    truth: str
+    cost: float
+    most_rows: int = 5000
+    shapes: tuple[str, ...] = tuple(SHAPES)
+
+    @property
+    @abstractmethod
+    def truths(self) -> dict[str, str]:
+        """Names of the intervals that come out, with what they should contain."""
+
+    @property
+    @abstractmethod
+    def offered(self) -> str | None:
+        """Which of them the library offers."""
+
+    @abstractmethod
+    def limits(self, data: Pair, rng: np.random.Generator) -> list[float]:
+        """Return the lower and the upper limit of each."""
+
+    def takes(self, cell: Cell) -> bool:
+        """Whether the data sets of the cell are of the right size and shape."""
+        return cell.n <= self.most_rows and cell.world.shape in self.shapes
+
+    def seconds(self, cell: Cell) -> float:
+        """Return about how long all data sets of a cell take; only the order matters."""
+        return cell.sets * (1 + self.cost * cell.n / 1000) / 1000
+
+
+@dataclass(frozen=True)
+class OwnMethod(Entry):
+    """The method that `calibrant.interval` offers for the metric."""
+
+    method: str = ""
+
+    @property
+    def truths(self) -> dict[str, str]:
+        """The one method."""
+        return {self.method: self.truth}
+
+    @property
+    def offered(self) -> str:
+        """Its name."""
+        return self.method
+
+    def limits(self, data: Pair, rng: np.random.Generator) -> list[float]:
+        """Return its limits."""
+        return list(METHODS[self.method](data.model, self.metric, LEVEL, Bootstrap(N_RESAMPLES), rng)[:2])
+
+
+@dataclass(frozen=True)
+class Naive(Entry):
+    """What the textbook bootstrap gives, whether it is valid or not."""
+
+    offered: ClassVar[None] = None
+
+    @property
+    def truths(self) -> dict[str, str]:
+        """Both are about the metric itself."""
+        return {"percentile": self.truth, "basic": self.truth}
+
+    def limits(self, data: Pair, rng: np.random.Generator) -> list[float]:
+        """Return quantiles of the replicates, and these reflected at the value."""
+        evaluate = self.metric.prepare(data.model)
+        value = float(evaluate(data.model.weights[:, None])[0])
+        counts = Bootstrap(N_RESAMPLES).counts(data.model.n_samples, rng)
+        draws = np.concatenate([evaluate(block) for block in counts])
+        low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf").tolist()
+        return [low, high, 2 * value - high, 2 * value - low]
+
+
+@dataclass(frozen=True)
+class Paired(Entry):
+    """The difference of two models, as `calibrant.compare` gives it."""
+
+    own_truth: str = ""
+    offered: str = "bootstrap-t"
+
+    @property
+    def truths(self) -> dict[str, str]:
+        """The offered limits, and the textbook ones, which are about the difference of the metric itself."""
+        return {self.offered: self.own_truth or self.truth, "percentile": self.truth, "basic": self.truth}
+
+    def limits(self, data: Pair, rng: np.random.Generator) -> list[float]:
+        """Return the limits of the difference, percentiles, and these reflected at the value."""
+        models = {"model": data.model, "other": data.other}
+        found = compare(models, {"metric": self.metric}, n_resamples=N_RESAMPLES, level=LEVEL, intervals=False, rng=rng)
+        difference = found.entry("other", "metric").difference
+        if difference is None or difference.method != self.offered or difference.resampled is None:
+            return [np.nan] * 6
+        value, (low, high) = difference.value, difference.resampled
+        return [difference.low, difference.high, low, high, 2 * value - high, 2 * value - low]
+
+
+BINARY = tuple(BETAS)
+LIFTED = tuple(shape for shape in SHAPES if shape not in BETAS)
+TWO_SHAPES = ("beta-2", "dirichlet-0.1")
+
+BATTERY: dict[str, Entry] = {
+    "nll": OwnMethod(NLL(), "nll", 5, method="bootstrap-t"),
+    "brier": OwnMethod(Brier(), "brier", 5, method="bootstrap-t"),
+    "accuracy": OwnMethod(Accuracy(), "accuracy", 0.1, method="wilson"),
+    "ece": OwnMethod(ECE(), "rms-equal-width", 0.2, method="debiased"),
+    "ece-equal-mass": OwnMethod(ECE(bins=EqualMass(15)), "rms-equal-mass", 0.3, method="debiased"),
+    "ece-classwise": OwnMethod(Classwise(ECE()), "rms-classwise", 4, shapes=LIFTED, method="debiased"),
+    "ece-per-predicted-class": OwnMethod(
+        PerPredictedClass(ECE()), "rms-per-predicted-class", 1, shapes=LIFTED, method="debiased"
+    ),
+    "skce": OwnMethod(SKCE(KERNEL), "skce", 40, most_rows=1000, method="law"),
+    "cox-slope": OwnMethod(CoxSlope(), "cox-slope", 100, most_rows=1000, shapes=BINARY, method="percentile"),
+    "naive ece": Naive(ECE(), "ece", 4),
+    "naive kde-ece": Naive(KdeECE(), "kde-ece", 90, most_rows=1000, shapes=TWO_SHAPES),
+    "nll difference": Paired(NLL(), "nll difference", 10),
+    "ece difference": Paired(ECE(), "ece difference", 8, own_truth="mean-square difference", offered="debiased"),
+    "kde-ece difference": Paired(
+        KdeECE(),
+        "kde-ece difference",
+        180,
+        most_rows=1000,
+        shapes=TWO_SHAPES,
+        own_truth="mean-square difference",
+        offered="debiased",
+    ),
+}
+"""Every row of the tables."""

@@ -1,0 +1,102 @@
+"""The simulated worlds: what is predicted, and how far the truth is from it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.predictions import Predictions
+from calibrant.simulations import worlds
+
+SEED = 20_250_301
+"""Root of all random numbers of the tables."""
+
+SETS = 1000
+"""Simulated data sets of a cell."""
+
+SHAPES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
+    "beta-2": lambda rng, n: rng.dirichlet(np.full(2, 2.0), n),
+    "beta-0.3": lambda rng, n: rng.dirichlet(np.full(2, 0.3), n),
+    "beta-5-0.1": lambda rng, n: rng.dirichlet(np.array([0.1, 5.0]), n),
+    "dirichlet-1": lambda rng, n: rng.dirichlet(np.ones(3), n),
+    "dirichlet-0.1": lambda rng, n: rng.dirichlet(np.full(10, 0.1), n),
+}
+"""Laws of the predictions.
+
+Of two classes: moderate, peaked at both ends, and nearly sure of one class; uniform over three classes; of ten classes,
+peaked.
+"""
+
+BETAS = {"beta-2": (2.0, 2.0), "beta-0.3": (0.3, 0.3), "beta-5-0.1": (5.0, 0.1)}
+"""Parameters of the law of the probability of class 1, for two classes."""
+
+CLASSES = {"beta-2": 2, "beta-0.3": 2, "beta-5-0.1": 2, "dirichlet-1": 3, "dirichlet-0.1": 10}
+
+SLOPES = (1.0, 0.8, 0.5)
+"""The true logits are so many times the predicted ones: calibrated, mildly and strongly over-confident."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A law of predictions and labels."""
+
+    shape: str
+    slope: float
+
+    @property
+    def name(self) -> str:
+        """Name in tables and file names."""
+        return f"{self.shape} K={CLASSES[self.shape]} slope={self.slope:g}"
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the predictions are right."""
+        return self.slope == 1
+
+    def truth(self, probs: FloatArray) -> FloatArray:
+        """Return the true probabilities where these are predicted."""
+        return probs if self.is_calibrated else worlds.temper(probs, 1 / self.slope)
+
+    def second(self, probs: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return what a second, calibrated model says.
+
+        If the first is not calibrated, it is the first with the right temperature. If it is, the second knows less:
+        it mixes the truth with that of an unrelated row in equal parts, and is calibrated because it cannot tell which
+        of the two belongs to the label.
+        """
+        return (probs + SHAPES[self.shape](rng, len(probs))) / 2 if self.is_calibrated else self.truth(probs)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Data sets of one size from one world."""
+
+    world: World
+    n: int
+    sets: int = SETS
+
+    @property
+    def name(self) -> str:
+        """Name in tables and file names; it decides the random numbers, the number of sets does not."""
+        return f"{self.world.name} n={self.n}"
+
+
+class Pair(NamedTuple):
+    """What two models say about the same rows."""
+
+    model: Predictions
+    other: Predictions
+
+
+def simulate(cell: Cell, rng: np.random.Generator) -> Pair:
+    """Return one data set of the cell."""
+    probs = SHAPES[cell.world.shape](rng, cell.n)
+    labels = worlds.draw(rng, cell.world.truth(probs))
+    return Pair(Predictions(probs, labels), Predictions(cell.world.second(probs, rng), labels))
+
+
+def all_worlds() -> list[World]:
+    """Return the worlds of the grid."""
+    return [World(shape, slope) for shape in SHAPES for slope in SLOPES]

@@ -1,0 +1,14 @@
+"""The command line of the simulations."""
+
+from collections.abc import Sequence
+
+from calibrant.coverage import tables
+from calibrant.coverage.units import plan
+from calibrant.simulations.command import Study, run
+
+STUDY = Study("coverage", "Simulate how often confidence limits contain the true value.", plan, tables.write)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Complete what is missing, write the tables; return the exit code."""
+    return run(STUDY, arguments)

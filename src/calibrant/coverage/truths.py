@@ -1,0 +1,185 @@
+"""True values, from the laws instead of data: the labels are integrated out, the predictions summed over."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.coverage.cells import BETAS, SHAPES, World
+
+N_ROWS = 2**20
+"""Predictions of a world: quantiles of its law for two classes, draws for more."""
+
+N_PARTS = 16
+"""Parts of the rows, whose scatter gives the error of the value over all."""
+
+N_BATCHES, BATCH_ROWS = 48, 1024
+"""Rows whose pairs give the kernel calibration error."""
+
+LENGTHSCALE = 0.25
+"""Of the kernel."""
+
+COARSE_BINS, FINE_BINS = 15, 1000
+"""Bins of the metrics, and bins that stand for the limit of ever narrower ones."""
+
+
+class Truth(NamedTuple):
+    """A true value and the standard error of its computation."""
+
+    value: float
+    error: float
+
+
+class Rows(NamedTuple):
+    """What two models predict, and the true probabilities of the labels."""
+
+    probs: FloatArray
+    truth: FloatArray
+    second: FloatArray
+
+
+def true_values(world: World, n_rows: int = N_ROWS, n_batches: int = N_BATCHES) -> dict[str, Truth]:
+    """Return every quantity of the tables."""
+    rng = np.random.default_rng(list(SHAPES).index(world.shape))
+    rows = _rows(world, n_rows, rng)
+    parts = [Rows(*(array[part::N_PARTS] for array in rows)) for part in range(N_PARTS)]
+    found = {}
+    for name, quantity in QUANTITIES.items():
+        error = np.std([quantity(part) for part in parts], ddof=1) / np.sqrt(N_PARTS)
+        found[name] = Truth(quantity(rows), float(error))
+    return found | {"skce": _skce(world, n_batches, rng)}
+
+
+def _rows(world: World, n: int, rng: np.random.Generator) -> Rows:
+    if world.shape in BETAS:
+        from scipy.special import betaincinv
+
+        (a, b), share = BETAS[world.shape], (np.arange(n) + 0.5) / n
+        # Both from their own law: 1 - p would be rounded.
+        probs = np.column_stack([betaincinv(b, a, share[::-1]), betaincinv(a, b, share)])
+    else:
+        probs = SHAPES[world.shape](rng, n)
+    return Rows(probs, world.truth(probs), world.second(probs, rng))
+
+
+def _log_loss(probs: FloatArray, truth: FloatArray) -> float:
+    from scipy.special import xlogy
+
+    return float(-np.sum(xlogy(truth, probs)) / len(probs))
+
+
+def _brier(rows: Rows) -> float:
+    return float(1 + np.mean(np.sum(rows.probs**2 - 2 * rows.probs * rows.truth, axis=1)))
+
+
+def _accuracy(rows: Rows) -> float:
+    return float(np.mean(rows.truth[np.arange(len(rows.probs)), rows.probs.argmax(axis=1)]))
+
+
+class _View(NamedTuple):
+    """Predicted and true probability of an event."""
+
+    predicted: FloatArray
+    true: FloatArray
+
+
+def _event(rows: Rows) -> _View:
+    """Return what a binary metric looks at: class 1 of two, or the most probable of more."""
+    if rows.probs.shape[1] == 2:
+        return _View(rows.probs[:, 1], rows.truth[:, 1])
+    top = (np.arange(len(rows.probs)), rows.probs.argmax(axis=1))
+    return _View(rows.probs[top], rows.truth[top])
+
+
+def _equal_width(view: _View) -> IntArray:
+    return np.maximum(np.ceil(COARSE_BINS * view.predicted).astype(np.int64) - 1, 0)
+
+
+def _equal_mass(view: _View, n_bins: int = COARSE_BINS) -> IntArray:
+    rank = np.empty(len(view.predicted), dtype=np.int64)
+    rank[np.argsort(view.predicted, kind="stable")] = np.arange(len(rank))
+    return rank * n_bins // len(rank)
+
+
+def _mean_gap(view: _View, index: IntArray) -> float:
+    """Return the mean over bins of the absolute gap."""
+    return float(np.abs(np.bincount(index, view.true - view.predicted)).sum() / len(index))
+
+
+def _mean_squared_gap(view: _View, index: IntArray) -> float:
+    """Return the mean over bins of the squared gap."""
+    mass = np.bincount(index)
+    sums = np.bincount(index, view.true - view.predicted)[mass > 0]
+    return float(np.sum(sums**2 / mass[mass > 0]) / len(index))
+
+
+def _root_mean_square(index: Callable[[_View], IntArray]) -> Callable[[Rows], float]:
+    return lambda rows: float(np.sqrt(_mean_squared_gap(view := _event(rows), index(view))))
+
+
+def _classwise(rows: Rows) -> float:
+    views = [_View(*pair) for pair in zip(rows.probs.T, rows.truth.T, strict=True)]
+    return float(np.sqrt(np.mean([_mean_squared_gap(view, _equal_width(view)) for view in views])))
+
+
+def _per_predicted_class(rows: Rows) -> float:
+    predicted = rows.probs.argmax(axis=1)
+    total = 0.0
+    for c in range(rows.probs.shape[1]):
+        view = _View(rows.probs[predicted == c, c], rows.truth[predicted == c, c])
+        total += len(view.true) * _mean_squared_gap(view, _equal_width(view))
+    return float(np.sqrt(total / len(predicted)))
+
+
+def _slope(rows: Rows) -> float:
+    """Return the slope of the best logistic recalibration, by Newton's method."""
+    view = _event(rows)
+    certain = 1e-12  # `CoxSlope` knows no log-odds beyond this either.
+    odds = np.log(view.predicted.clip(certain)) - np.log((1 - view.predicted).clip(certain))
+    design = np.stack([np.ones(len(odds)), odds])
+    share = float(view.true.mean())
+    point = np.array([np.log(share / (1 - share)), 0.0])
+    for _ in range(30):
+        fitted = 1 / (1 + np.exp(-(point @ design)))
+        point = point + np.linalg.solve((design * fitted * (1 - fitted)) @ design.T, design @ (view.true - fitted))
+    return float(point[1])
+
+
+def _ece(rows: Rows) -> float:
+    return _mean_gap(view := _event(rows), _equal_width(view))
+
+
+def _limit_of_ece(rows: Rows) -> float:
+    return _mean_gap(view := _event(rows), _equal_mass(view, FINE_BINS))
+
+
+QUANTITIES: dict[str, Callable[[Rows], float]] = {
+    "nll": lambda rows: _log_loss(rows.probs, rows.truth),
+    "brier": _brier,
+    "accuracy": _accuracy,
+    "ece": _ece,
+    "kde-ece": _limit_of_ece,
+    "rms-equal-width": _root_mean_square(_equal_width),
+    "rms-equal-mass": _root_mean_square(_equal_mass),
+    "rms-classwise": _classwise,
+    "rms-per-predicted-class": _per_predicted_class,
+    "cox-slope": _slope,
+    "nll difference": lambda rows: _log_loss(rows.second, rows.truth) - _log_loss(rows.probs, rows.truth),
+    "mean-square difference": lambda rows: -(_root_mean_square(_equal_width)(rows) ** 2),
+    "ece difference": lambda rows: -_ece(rows),
+    "kde-ece difference": lambda rows: -_limit_of_ece(rows),
+}
+"""Every quantity by its name; "rms" are roots of mean squared gaps over 15 bins. The second model has no gaps."""
+
+
+def _skce(world: World, n_batches: int, rng: np.random.Generator) -> Truth:
+    """Return the kernel calibration error, with the exponential kernel of total variation."""
+    values = []
+    upper = np.triu_indices(BATCH_ROWS, 1)
+    for _ in range(n_batches):
+        probs = SHAPES[world.shape](rng, BATCH_ROWS)
+        gaps = world.truth(probs) - probs
+        distances = sum(np.abs(column[:, None] - column) for column in probs.T) / 2
+        values.append(np.mean((np.exp(-distances / LENGTHSCALE) * (gaps @ gaps.T))[upper]))
+    return Truth(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(n_batches)))

@@ -1,0 +1,107 @@
+"""Units of work: one kind of limits on all data sets of one cell, and the true values of one world."""
+
+import hashlib
+import warnings
+from dataclasses import astuple, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._checks import DataWarning
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
+from calibrant.coverage.cells import SEED, SETS, Cell, World, all_worlds, simulate
+from calibrant.coverage.truths import BATCH_ROWS, LENGTHSCALE, N_BATCHES, N_ROWS, QUANTITIES, Truth, true_values
+from calibrant.simulations import units, worlds
+
+SIZES = (100, 300, 1000, 5000)
+"""Rows of a data set."""
+
+
+@dataclass(frozen=True)
+class LimitsUnit(units.Unit):
+    """The limits of one row of the battery in one cell."""
+
+    content: ClassVar[str] = "limits"
+    cell: Cell
+    key: str
+
+    @property
+    def name(self) -> str:
+        """Name in progress lines, matched by the option `--only`."""
+        return f"{self.cell.name} {self.key}"
+
+    @property
+    def settings(self) -> str:
+        """Digest of everything that decides the limits, except the code itself."""
+        entry = BATTERY[self.key]
+        text = repr(
+            (__version__, SEED, astuple(self.cell), self.key, entry.metric, [*entry.truths], N_RESAMPLES, LEVEL)
+        )
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def compute(self) -> list[Any]:
+        """Return the limits for every data set; None for each where they were refused."""
+        with warnings.catch_warnings():
+            # Small simulated sets look suspicious: labels of one class, few distinct predictions.
+            warnings.simplefilter("ignore", DataWarning)
+            return [self._limits(index) for index in range(self.cell.sets)]
+
+    def is_possible(self, values: FloatArray) -> bool:
+        """Whether there is a row of limits for every data set, in order unless refused."""
+        if values.shape != (self.cell.sets, self._width):
+            return False
+        return not np.any(values[:, ::2] > values[:, 1::2])
+
+    @property
+    def _width(self) -> int:
+        return 2 * len(BATTERY[self.key].truths)
+
+    def _limits(self, index: int) -> list[Any]:
+        data_rng, rng = worlds.generators(SEED, self.cell.name, index)
+        try:
+            return BATTERY[self.key].limits(simulate(self.cell, data_rng), rng)
+        except InputError:
+            return [None] * self._width
+
+
+@dataclass(frozen=True)
+class TruthUnit(units.Unit):
+    """The true values of one world with their errors."""
+
+    content: ClassVar[str] = "truths"
+    world: World
+
+    @property
+    def name(self) -> str:
+        """Name in progress lines, matched by the option `--only`."""
+        return f"{self.world.name} truth"
+
+    @property
+    def settings(self) -> str:
+        """Digest of everything that decides the values, except the code itself."""
+        text = repr((__version__, astuple(self.world), (N_ROWS, N_BATCHES, BATCH_ROWS, LENGTHSCALE), [*QUANTITIES]))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def compute(self) -> list[Any]:
+        """Return value and error of every quantity, those of the kernel calibration error last."""
+        return [[*truth] for truth in true_values(self.world).values()]
+
+    def is_possible(self, values: FloatArray) -> bool:
+        """Whether there are as many as expected, all of them numbers."""
+        return values.shape == (len(QUANTITIES) + 1, 2) and bool(np.isfinite(values).all())
+
+    @staticmethod
+    def named(values: FloatArray) -> dict[str, Truth]:
+        """Return the values by their names."""
+        return {name: Truth(*row) for name, row in zip([*QUANTITIES, "skce"], values.tolist(), strict=True)}
+
+
+def plan(sets: int | None = None) -> list[units.Unit]:
+    """Return all units: the true values, then the limits, cheapest first; `sets` overrides their number in a cell."""
+    cells = [Cell(world, n, sets or SETS) for world in all_worlds() for n in SIZES]
+    limits = [LimitsUnit(cell, key) for cell in cells for key, entry in BATTERY.items() if entry.takes(cell)]
+    limits.sort(key=lambda unit: BATTERY[unit.key].seconds(unit.cell))
+    return [*map(TruthUnit, all_worlds()), *limits]

@@ -1,0 +1,73 @@
+"""Limits of paired differences of metrics, where better ones are known than the percentiles of resamples."""
+
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.bootstrap import Bootstrap
+from calibrant.intervals.debiased import debiased_difference
+from calibrant.intervals.interval import method_for
+from calibrant.intervals.scores import studentised_means
+from calibrant.metrics import Metric, Score
+from calibrant.predictions import Predictions
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Pair(NamedTuple):
+    """A metric, and two models that predict the same rows: the second minus the first is asked for."""
+
+    metric: Metric
+    first: Predictions
+    second: Predictions
+
+
+class DifferenceLimits(NamedTuple):
+    """Limits and two-sided p-value of a difference, and how they were made."""
+
+    low: float
+    high: float
+    pvalue: float
+    method: str
+    quantity: str
+
+
+def difference_limits(
+    pairs: Mapping[Key, Pair], level: float, bootstrap: Bootstrap, rng: np.random.Generator
+) -> dict[Key, DifferenceLimits]:
+    """Return the limits of those differences for which there are better ones than percentiles.
+
+    Finite scores: the studentised bootstrap of the mean difference of the rows. Calibration errors that chance makes
+    positive: the difference of the debiased mean squared errors, because the bias of chance does not cancel.
+    """
+    found = _of_scores(pairs, level, bootstrap, rng)
+    for key, pair in pairs.items():
+        if method_for(pair.metric, pair.first, bootstrap) == "debiased":
+            gap = debiased_difference(pair.first, pair.second, pair.metric, level)
+            found[key] = DifferenceLimits(*gap.limits[:2], gap.pvalue, "debiased", gap.limits.quantity)
+    return found
+
+
+def _of_scores(
+    pairs: Mapping[Key, Pair], level: float, bootstrap: Bootstrap, rng: np.random.Generator
+) -> dict[Key, DifferenceLimits]:
+    rows = {key: row for key, pair in pairs.items() if (row := _of_rows(pair)) is not None}
+    if not rows:
+        return {}
+    weights = next(iter(pairs.values())).first.weights
+    means = studentised_means(np.column_stack([*rows.values()]), weights, level, bootstrap, rng)
+    return {
+        key: DifferenceLimits(mean.low, mean.high, mean.pvalue, "bootstrap-t", "")
+        for key, mean in zip(rows, means, strict=True)
+    }
+
+
+def _of_rows(pair: Pair) -> FloatArray | None:
+    """Return the difference of the row scores, or None if the metric is no mean of those, or they are infinite."""
+    if not isinstance(pair.metric, Score):
+        return None
+    # A row without weight may be infinite.
+    first, second = (np.where(p.weights > 0, pair.metric.per_row(p), 0.0) for p in (pair.first, pair.second))
+    return second - first if np.isfinite(first).all() and np.isfinite(second).all() else None

@@ -1,0 +1,76 @@
+"""Limits of the unbiased squared kernel calibration error."""
+
+from typing import Any
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.bootstrap import Bootstrap
+from calibrant.discrepancy import pair_matrix, prediction_pairs, tune
+from calibrant.intervals.base import Limits, PairLaw
+from calibrant.kernels.joint import TensorProduct
+from calibrant.kernels.targets import WhiteKernel
+from calibrant.metrics import KCE, SKCE
+from calibrant.pairs import PairMatrix
+from calibrant.predictions import Predictions
+
+N_COLUMNS = 256
+"""So many columns of H, of rows chosen at random, stand for all where there are more."""
+
+
+def is_known(metric: SKCE | KCE, data: Any) -> bool:
+    """Whether the law applies: to rows of equal weight in one block, with an exact kernel."""
+    whole = metric.rows_per_block(data.n_samples) == data.n_samples
+    return whole and metric.features is None and np.ptp(data.weights) == 0 and data.n_samples > 2
+
+
+def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+    r"""Return the limits of the (squared) kernel calibration error by the law of its unbiased estimate U.
+
+    As a U-statistic, U has the variance :math:`\frac2{n(n-1)} \zeta_2 + \frac4n \zeta_1`, where :math:`\zeta_2` is the
+    mean of :math:`H_{ij}^2` and :math:`\zeta_1` the variance of the expected pair value of a row. The first term rules
+    without miscalibration, where :math:`\zeta_1 = 0`, and the second with it, as in a `PairLaw`. Above 256 rows,
+    :math:`\zeta_2` is that of 256 rows with all others, chosen at random, so that H is never stored. For classes and
+    the white kernel on labels it is at least what is expected if the predictions are right.
+    """
+    if not is_known(metric, data) or bootstrap.clusters is not None:
+        raise InputError(
+            "the law of the kernel calibration error is known for independent rows of equal weight, in one block and "
+            "without random features only."
+        )
+    n, kernel = data.n_samples, tune(metric.kernel, data)
+    pairs = pair_matrix(data, kernel)
+    row_means = pairs.matmul(np.ones((n, 1)))[:, 0] / (n - 1)
+    mean_square = _mean_square(pairs, data, kernel, rng)
+    noise = 2 * mean_square / (n * (n - 1))
+    # The row means scatter by the pairs that were drawn too, by zeta_2 / (n - 1).
+    observed = 4 / n * (float(row_means.var(ddof=1)) - mean_square / (n - 1))
+    diagonal = float(pairs.diagonal().mean())
+    typical = 4 / n * mean_square / diagonal if diagonal > 0 else 0.0
+    low, high = PairLaw.of(float(row_means.mean()), noise, observed, typical).limits(level)
+    if isinstance(metric, KCE):
+        return Limits(float(np.sqrt(max(low, 0.0))), float(np.sqrt(max(high, 0.0))), "root of the debiased SKCE")
+    return Limits(low, high, repr(metric))
+
+
+def _mean_square(pairs: PairMatrix, data: Any, kernel: Any, rng: np.random.Generator) -> float:
+    """Return the mean of H_ij^2 over different rows, of some columns of H if there are many."""
+    n = pairs.n
+    columns = np.sort(rng.choice(n, min(n, N_COLUMNS), replace=False))
+    units = np.zeros((n, len(columns)))
+    units[columns, np.arange(len(columns))] = 1.0
+    sums = [float(np.sum(pairs.matmul(units) ** 2))]
+    if isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel():
+        squared_kernel = prediction_pairs(data, kernel.predictions).matmul(units) ** 2
+        sums.append(float(np.sum(squared_kernel * _expected_squares(data.probs, data.probs[columns]))))
+    return max(sums) / (len(columns) * (n - 1))
+
+
+def _expected_squares(probs: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the mean squared product of the residuals of two rows whose labels follow the predictions.
+
+    It is the trace of the product of their covariance matrices diag(p) - p p'.
+    """
+    overlap = probs @ others.T
+    return overlap - probs**2 @ others.T - probs @ others.T**2 + overlap**2

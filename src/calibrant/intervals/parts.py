@@ -1,0 +1,144 @@
+r"""Mean squared gaps over bins, as sums over pairs of different rows.
+
+In a bin of weight :math:`W_b`, out of W, with residuals :math:`r_i = y_i - p_i`, the unbiased estimate of the squared
+gap is :math:`\sum_{i \ne j} w_i w_j r_i r_j / (W_b^2 - \sum w_i^2)`. Weighted with the share of the bin it is
+:math:`\sum_{i \ne j} h_{ij}` with :math:`h_{ij} = c_b w_i r_i w_j r_j` for two rows of bin b and 0 for others. Several
+classes, and the difference of two models, are sums of such parts with bins of their own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.binning import Binning, EqualWidth
+from calibrant.metrics import Classwise, Metric, PerPredictedClass, TopLabel
+from calibrant.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows in bins.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n,)
+        Bin of each row.
+    coefficient : ndarray of shape (n_bins,)
+        The :math:`c_b` above, times the share and the sign of the part; 0 in bins without two rows.
+    weights, probs, residuals : ndarray of shape (n,)
+        The weights in units of the largest, the predicted probability of the event, and what is missing from it.
+    event : ndarray of shape (n,)
+        Which class the row is about.
+    """
+
+    index: IntArray
+    coefficient: FloatArray
+    weights: FloatArray
+    probs: FloatArray
+    residuals: FloatArray
+    event: IntArray
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Return sums in every bin."""
+        return np.bincount(self.index, values, minlength=len(self.coefficient)).astype(float)
+
+    def row_sums(self) -> FloatArray:
+        """Return the sum of h_ij over all other rows j, for every row i."""
+        own = self.weights * self.residuals
+        return self.coefficient[self.index] * own * (self.totals(own)[self.index] - own)
+
+    def noise(self) -> FloatArray:
+        """Return weighted residuals without the mean of their bin, scaled so that their squares are unbiased."""
+        mass, squares = self.totals(self.weights), self.totals(self.weights**2)
+        several = self.coefficient != 0
+        mean = np.divide(self.totals(self.weights * self.residuals), mass, out=np.zeros_like(mass), where=several)
+        # Kish's effective number of rows m, in m / (m - 1).
+        factor = np.divide(mass**2, mass**2 - squares, out=np.zeros_like(mass), where=several)
+        return self.weights * (self.residuals - mean[self.index]) * np.sqrt(factor)[self.index]
+
+
+def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> list[Part]:
+    """Return the parts that the metric looks at, over its own bins or 15 of equal width."""
+    bins = bins_of(metric)
+    if isinstance(metric, Classwise):
+        n_classes = predictions.n_classes
+        views = [(predictions.one_vs_rest(c), np.full(predictions.n_samples, c)) for c in range(n_classes)]
+        return [_part(view, event, _cut(view, bins), sign / n_classes) for view, event in views]
+    if isinstance(metric, (TopLabel, PerPredictedClass)) or predictions.n_classes > 2:
+        view, event = predictions.top_label(), predictions.predicted
+        index = _cut_by_class(view, event, bins) if isinstance(metric, PerPredictedClass) else _cut(view, bins)
+        return [_part(view, event, index, sign)]
+    return [_part(predictions, np.ones(predictions.n_samples, dtype=np.int64), _cut(predictions, bins), sign)]
+
+
+def bins_of(metric: Any) -> Binning:
+    """Return the bins of a metric, or of the metric that it lifts; 15 of equal width if there are none."""
+    bins = getattr(getattr(metric, "metric", metric), "bins", None)
+    return bins if isinstance(bins, Binning) else EqualWidth()
+
+
+def _cut(view: Predictions, bins: Binning) -> IntArray:
+    return bins.cut(view.positive, view.weights).index
+
+
+def _cut_by_class(view: Predictions, predicted: IntArray, bins: Binning) -> IntArray:
+    """Cut the rows of every predicted class by themselves, and number the bins on."""
+    index, used = np.full(view.n_samples, -1), 0
+    for c in np.unique(predicted[view.weights > 0]).tolist():
+        rows = np.flatnonzero(predicted == c)
+        cut = bins.cut(view.positive[rows], view.weights[rows])
+        index[rows] = np.where(cut.index < 0, -1, cut.index + used)
+        used += cut.n_bins
+    return index
+
+
+def _part(view: Predictions, event: IntArray, index: IntArray, share: float) -> Part:
+    # Huge weights would overflow when squared. Rows that a convention leaves in no bin keep their place in the total.
+    weights = view.weights / view.weights.max()
+    total, weights = float(weights.sum()), np.where(index < 0, 0.0, weights)
+    index = np.maximum(index, 0)
+    mass, squares = (np.bincount(index, power) for power in (weights, weights**2))
+    pairs = mass**2 - squares
+    several = pairs > 1e-12 * mass**2  # A bin of one row says nothing about its variance.
+    coefficient = np.divide(share * mass / total, pairs, out=np.zeros_like(mass), where=several)
+    return Part(index, coefficient, weights, view.positive, view.labels - view.positive, event)
+
+
+def square_sums(parts: Sequence[Part]) -> float:
+    r"""Return an estimate of :math:`\sum_{i \ne j} \operatorname{E} h_{ij}^2` if no bin had a gap.
+
+    It is the larger of two: with the products of the residuals as they are, and with those that are expected if the
+    predictions are right. The former is too small where errors are rare and none happened, the latter where there are
+    more than predicted.
+    """
+    noise = [part.noise() for part in parts]
+    observed = expected = 0.0
+    for p, q in combinations_with_replacement(range(len(parts)), 2):
+        times = 1 if p == q else 2
+        observed += times * _sum_over_pairs(parts[p], parts[q], noise[p] * noise[q])
+        expected += times * _sum_over_pairs(parts[p], parts[q], _covariance(parts[p], parts[q]))
+    return max(observed, expected, 0.0)
+
+
+def diagonal_sum(parts: Sequence[Part]) -> float:
+    """Return the sum of the expected h_ii over all rows if the predictions are right."""
+    return float(sum(part.coefficient @ part.totals(_covariance(part, part)) for part in parts))
+
+
+def _covariance(p: Part, q: Part) -> FloatArray:
+    """Return the covariance of the weighted events of each row if the predictions are right."""
+    same = np.sqrt(p.probs * (1 - p.probs) * q.probs * (1 - q.probs))
+    return np.where(p.event == q.event, same, -p.probs * q.probs) * p.weights * q.weights
+
+
+def _sum_over_pairs(p: Part, q: Part, products: FloatArray) -> float:
+    """Return the sum of c_p x_i c_q x_j over different rows that share a bin in both parts."""
+    n_bins = len(q.coefficient)
+    cells = p.index * n_bins + q.index
+    occupied, cells = np.unique(cells, return_inverse=True)
+    sums, squares = np.bincount(cells, products), np.bincount(cells, products**2)
+    return float((p.coefficient[occupied // n_bins] * q.coefficient[occupied % n_bins]) @ (sums**2 - squares))

@@ -1,0 +1,194 @@
+"""Paired comparison of models."""
+
+import numpy as np
+import pytest
+
+from calibrant import InputError, Predictions
+from calibrant.bootstrap import Bootstrap
+from calibrant.compare import DEFAULT_METRICS, compare
+from calibrant.hypotest import holm
+from calibrant.intervals.debiased import debiased_difference
+from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge
+from calibrant.results import as_record
+from simulate import calibrated, sharpened
+
+GOOD = calibrated(n=300, k=3)
+BAD = sharpened(GOOD, 0.4)
+
+
+def samples(seed, n, n_resamples):
+    """Rows of the bootstrap samples that `compare` draws."""
+    rng = np.random.default_rng(np.random.default_rng(seed).integers(2**63))
+    counts = np.concatenate(list(Bootstrap(n_resamples).counts(n, rng)), axis=1)
+    return [np.repeat(np.arange(n), column.astype(int)) for column in counts.T]
+
+
+def test_values_and_resampled_differences_are_their_definitions():
+    metrics = {"nll": NLL(), "ece": ECE(), "in-the-large": InTheLarge()}
+    result = compare({"good": GOOD, "bad": BAD}, metrics, n_resamples=50, rng=4)
+    for key, metric in metrics.items():
+        draws = np.array([metric(BAD.take(rows)) - metric(GOOD.take(rows)) for rows in samples(4, 300, 50)])
+        entry = result.entry("bad", key)
+        low, high = np.quantile(draws, [0.025, 0.975], method="inverted_cdf")
+        assert entry.value == pytest.approx(metric(BAD), rel=1e-12)
+        assert entry.difference.value == pytest.approx(metric(BAD) - metric(GOOD), rel=1e-12)
+        assert entry.difference.resampled == pytest.approx((low, high), rel=1e-9)
+        assert entry.difference.same_sign == np.mean(np.sign(draws) == np.sign(entry.difference.value))
+        assert result.entry("good", key).difference is None
+    assert entry.difference.method == "percentile"
+    assert (entry.difference.low, entry.difference.high) == entry.difference.resampled
+    assert entry.difference.pvalue == 2 * (1 + min((draws <= 0).sum(), (draws >= 0).sum())) / 51
+
+
+def test_limits_of_score_differences_are_those_of_the_studentised_bootstrap():
+    result = compare({"good": GOOD, "bad": BAD}, ["accuracy", "nll"], n_resamples=99, level=0.9, rng=6)
+    rows = NLL().per_row(BAD) - NLL().per_row(GOOD)
+    error = rows.std() / np.sqrt(300)
+    drawn = [rows[sample] for sample in samples(6, 300, 99)]
+    studentised = np.array([(x.mean() - rows.mean()) / (x.std() / np.sqrt(300)) for x in drawn])
+    low, high = np.quantile(studentised, [0.05, 0.95], method="inverted_cdf")
+    found = result.entry("bad", "nll").difference
+    assert found.method == "bootstrap-t"
+    assert (found.low, found.high) == pytest.approx((rows.mean() - high * error, rows.mean() - low * error), rel=1e-9)
+    beyond = min((studentised >= rows.mean() / error).sum(), (studentised <= rows.mean() / error).sum())
+    assert found.pvalue == pytest.approx(2 * (1 + beyond) / 100, rel=1e-12)
+
+
+def test_limits_of_calibration_differences_are_those_of_debiased_squares():
+    result = compare({"good": GOOD, "bad": BAD}, ["ece", "kde-ece-classwise"], n_resamples=20, rng=0)
+    for key in ("ece", "kde-ece-classwise"):
+        found = result.entry("bad", key).difference
+        expected = debiased_difference(GOOD, BAD, METRICS[key], 0.95)
+        assert (found.low, found.high, found.pvalue) == (*expected.limits[:2], expected.pvalue)
+        assert (found.method, found.quantity) == ("debiased", expected.limits.quantity)
+        assert found.is_significant
+
+
+def test_metrics_without_a_valid_interval_have_none():
+    result = compare({"good": GOOD, "bad": BAD}, ["ucme", "nll"], n_resamples=20, rng=0)
+    assert result.entry("bad", "ucme").interval is None
+    assert result.entry("bad", "ucme").difference.method == "percentile"
+    assert result.entry("bad", "nll").interval is not None
+    bare = compare({"good": GOOD, "bad": BAD}, ["nll"], n_resamples=20, intervals=False, rng=0)
+    assert bare.entry("bad", "nll").interval is None
+    assert bare.entry("bad", "nll").difference.low == result.entry("bad", "nll").difference.low
+
+
+def test_clusters_leave_calibration_errors_without_limits_of_their_own():
+    clusters = np.arange(300) // 3
+    result = compare({"good": GOOD, "bad": BAD}, ["ece", "skce", "nll"], n_resamples=20, clusters=clusters, rng=0)
+    for key in ("ece", "skce"):
+        assert result.entry("bad", key).interval is None
+        assert result.entry("bad", key).difference.method == "percentile"
+    assert result.entry("bad", "nll").difference.method == "bootstrap-t"
+
+
+def test_p_values_are_adjusted_over_all_differences():
+    models = {"good": GOOD, "bad": BAD, "same": GOOD}
+    result = compare(models, ["nll", "brier", "accuracy"], n_resamples=99, rng=0)
+    differences = [entry.difference for entry in result.entries if entry.difference is not None]
+    assert [d.adjusted for d in differences] == holm([d.pvalue for d in differences]).tolist()
+    assert all(d.pvalue >= 2 / 100 for d in differences)
+    same = result.entry("same", "nll").difference
+    assert (same.value, same.low, same.high, same.pvalue, same.is_significant) == (0, 0, 0, 1, False)
+
+
+def test_a_model_against_a_calibrated_twin_is_significant_as_often_as_the_level_says():
+    rng = np.random.default_rng(0)
+    found, n_sets = 0, 300
+    for _ in range(n_sets):
+        noise = rng.normal(scale=0.5, size=(2, 100))
+        truth = np.full(100, 0.5)
+        labels = (rng.random(100) < truth).astype(int)
+        one, two = (Predictions(1 / (1 + np.exp(-z)), labels) for z in noise)  # Equally bad on average.
+        found += (
+            compare({"a": one, "b": two}, ["brier"], n_resamples=199, rng=rng)
+            .entry("b", "brier")
+            .difference.is_significant
+        )
+    assert found / n_sets < 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / n_sets) + 0.01
+
+
+def test_the_baseline_may_be_any_model_and_signs_turn():
+    one = compare({"good": GOOD, "bad": BAD}, ["brier"], n_resamples=50, rng=0)
+    two = compare({"good": GOOD, "bad": BAD}, ["brier"], baseline="bad", n_resamples=50, rng=0)
+    assert two.entry("good", "brier").difference.value == -one.entry("bad", "brier").difference.value
+    assert two.entry("bad", "brier").difference is None
+
+
+def test_infinite_log_losses_are_reported_as_such():
+    labels = [1, 0, 1, 0] * 10
+    fine = Predictions([0.8, 0.3, 0.6, 0.4] * 10, labels)
+    sure = Predictions([0.0, 0.3, 0.6, 0.4] + [0.8, 0.3, 0.6, 0.4] * 9, labels)
+    result = compare({"fine": fine, "sure": sure, "twin": sure}, ["nll"], baseline="fine", n_resamples=99, rng=0)
+    entry = result.entry("sure", "nll")
+    assert entry.value == entry.difference.value == entry.difference.high == np.inf
+    assert np.isfinite(entry.difference.low)
+    against = compare({"sure": sure, "twin": sure}, ["nll"], n_resamples=99, rng=0)
+    assert against.entry("twin", "nll").difference is None
+    assert "nan" not in str(as_record(result)).replace("nan_", "")
+
+
+def test_groups_are_compared_by_themselves():
+    by = np.arange(300) % 2
+    result = compare({"good": GOOD, "bad": BAD}, ["brier"], n_resamples=30, by=by, rng=0)
+    assert list(result.groups) == ["0", "1"]
+    assert result.groups["1"].entry("bad", "brier").value == Brier()(BAD.take(by == 1))
+    assert result.groups["1"].n_samples == 150
+
+
+def test_clusters_widen_what_depends_on_them():
+    rows = np.repeat(np.arange(100), 3)
+    one, two = (Predictions._trusted(p.probs[rows], p.labels[rows], np.ones(300), p.classes) for p in (GOOD, BAD))
+    alone = compare({"a": one, "b": two}, ["brier"], n_resamples=400, rng=0).entry("b", "brier").difference
+    together = (
+        compare({"a": one, "b": two}, ["brier"], n_resamples=400, clusters=rows, rng=0).entry("b", "brier").difference
+    )
+    assert together.high - together.low == pytest.approx(np.sqrt(3) * (alone.high - alone.low), rel=0.2)
+
+
+def test_progress_ends_at_the_total():
+    seen = []
+    compare(
+        {"a": GOOD, "b": BAD},
+        ["nll", "ece"],
+        n_resamples=20,
+        by=np.arange(300) % 2,
+        progress=lambda *x: seen.append(x),
+        rng=0,
+    )
+    assert seen[-1] == (3 * 4 * 20, 3 * 4 * 20)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_the_same_seed_gives_the_same_answer():
+    first, second = (as_record(compare({"a": GOOD, "b": BAD}, ["nll"], n_resamples=40, rng=7)) for _ in range(2))
+    assert first == second
+
+
+def test_default_metrics_are_rows_of_the_table():
+    assert set(DEFAULT_METRICS) <= set(METRICS)
+
+
+@pytest.mark.parametrize(
+    "models, settings, words",
+    [
+        ({}, {}, "at least one"),
+        ({"a": GOOD}, {"baseline": "b"}, "baseline must be one of 'a', but is 'b'"),
+        ({"a": GOOD}, {"metrics": ["eec"]}, "'eec' is not"),
+        ({"a": GOOD}, {"level": 95}, "level must be"),
+        ({"a": GOOD}, {"n_resamples": 0}, "n_resamples"),
+        ({"a": GOOD, "b": GOOD.take(np.arange(299))}, {}, "the same rows, but have 300 and 299"),
+        (
+            {"a": GOOD, "b": GOOD.with_labels(np.roll(GOOD.labels, 1))},
+            {},
+            "the same labels in the same order.*first row",
+        ),
+        ({"a": GOOD, "b": Predictions(GOOD.probs, GOOD.labels, np.arange(1, 301))}, {}, "same weights.*first row 1"),
+        ({"a": GOOD, "b": calibrated(n=300, k=4)}, {}, "same classes"),
+        ({"a": GOOD}, {"by": [1, 2]}, "by must have one value a row"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(models, settings, words):
+    with pytest.raises(InputError, match=words):
+        compare(models, **settings)

@@ -1,0 +1,207 @@
+"""The simulations behind the coverage tables: true values, rows of the tables, and a reduced grid."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import digamma
+from scipy.stats import norm
+
+from calibrant.coverage.battery import BATTERY, LEVEL, OwnMethod, Paired
+from calibrant.coverage.cells import BETAS, CLASSES, SHAPES, SLOPES, Cell, World, all_worlds, simulate
+from calibrant.coverage.command import main
+from calibrant.coverage.tables import rows_of
+from calibrant.coverage.truths import Truth, true_values
+from calibrant.coverage.units import LimitsUnit, TruthUnit, plan
+from calibrant.metrics import ECE, KCE, NLL, SKCE, Accuracy, Brier, Classwise, CoxSlope, PerPredictedClass
+from calibrant.simulations.units import load
+
+SMALL = {"n_rows": 2**14, "n_batches": 4}
+TINY = r"beta-2 K=2 slope=0.5 (truth|n=100 (accuracy|ece|naive ece|nll difference))$"
+PAGES = ("coverage.csv", "truths.csv", "coverage.md")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_true_values_of_calibrated_predictions_are_the_known_ones(shape):
+    """Means of Dirichlet laws: of p^2, and of p log p."""
+    found = true_values(World(shape, 1.0), **SMALL)
+    sizes = {"dirichlet-1": np.ones(3), "dirichlet-0.1": np.full(10, 0.1)}
+    alpha = np.array(BETAS[shape]) if shape in BETAS else sizes[shape]
+    total = alpha.sum()
+    brier = 1 - np.sum(alpha * (alpha + 1)) / (total * (total + 1))
+    nll = np.sum(alpha / total * (digamma(total + 1) - digamma(alpha + 1)))
+    assert found["brier"].value == pytest.approx(brier, abs=1e-4 + 5 * found["brier"].error)
+    assert found["nll"].value == pytest.approx(nll, abs=1e-4 + 5 * found["nll"].error)
+    for name in ("ece", "kde-ece", "rms-equal-mass", "rms-classwise", "skce", "ece difference"):
+        assert found[name] == Truth(0.0, 0.0)
+    assert found["cox-slope"].value == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+def test_metrics_of_many_simulated_rows_approach_the_true_values(shape):
+    world = World(shape, 0.5)
+    found = true_values(world, n_rows=2**16, n_batches=8)
+    p, other = simulate(Cell(world, 60_000), np.random.default_rng(1))
+    metrics = {"nll": NLL(), "brier": Brier(), "accuracy": Accuracy(), "ece": ECE(), "cox-slope": CoxSlope()}
+    metrics |= {"rms-equal-width": ECE(norm=2)}
+    if CLASSES[shape] > 2:
+        metrics |= {"rms-per-predicted-class": None, "rms-classwise": None}
+    for name, metric in metrics.items():
+        if metric is not None:
+            assert metric(p) == pytest.approx(found[name].value, abs=0.012, rel=0.012)
+    if CLASSES[shape] > 2:
+        squares = [ECE(norm=2)(p.one_vs_rest(c)) ** 2 for c in range(p.n_classes)]
+        assert np.sqrt(np.mean(squares)) == pytest.approx(found["rms-classwise"].value, rel=0.03)
+        assert PerPredictedClass(ECE())(p) == pytest.approx(found["ece"].value, rel=0.03)
+        assert Classwise(ECE())(p) < np.sqrt(np.mean(squares))
+    assert NLL()(other) - NLL()(p) == pytest.approx(found["nll difference"].value, abs=0.01, rel=0.05)
+    assert ECE()(other) < 0.012
+    few = p.take(np.arange(4000))
+    kernel = BATTERY["skce"].metric.kernel
+    assert SKCE(kernel)(few) == pytest.approx(found["skce"].value, rel=0.25)
+    assert KCE(kernel)(few) == pytest.approx(np.sqrt(found["skce"].value), rel=0.13)
+
+
+@pytest.mark.parametrize("slope", SLOPES)
+def test_the_second_model_is_calibrated(slope):
+    """Sums of its residuals, alone and times its predictions, within 4.4 standard errors of 0."""
+    for shape in SHAPES:
+        p = simulate(Cell(World(shape, slope), 20_000), np.random.default_rng(2)).other
+        for weight in (1.0, p.probs):
+            error = np.sqrt((weight**2 * p.probs * (1 - p.probs)).sum(axis=0))
+            assert np.all(np.abs((weight * p.residuals).sum(axis=0)) < 4.4 * error + 1e-9)
+
+
+def test_limits_are_counted_by_where_they_miss():
+    unit = LimitsUnit(Cell(World("beta-2", 1.0), 100, 5), "naive ece")
+    limits = np.array([[0, 1, 2, 3], [0.2, 0.4, 0, 1], [0.6, 0.7, 0, 0.5], [np.nan] * 4, [0.5, 0.5, 0, 0.1]])
+    percentile, basic = rows_of(unit, limits, {"ece": Truth(0.5, 0.0)})
+    assert (percentile.covered, percentile.too_low, percentile.too_high, percentile.answered) == (2, 1, 1, 4)
+    assert (basic.covered, basic.too_low, basic.too_high) == (2, 1, 1)
+    assert percentile.coverage == 0.5
+    assert not percentile.is_good
+    assert percentile.width == pytest.approx(0.15)
+
+
+def test_every_unit_has_a_file_of_its_own(tmp_path):
+    units = plan()
+    assert len({unit.path(tmp_path) for unit in units}) == len(units)
+    assert len({unit.settings for unit in units}) == len(units)
+    assert {unit.cell.sets for unit in units if isinstance(unit, LimitsUnit)} == {1000}
+    cells = {key: [u for u in units if isinstance(u, LimitsUnit) and u.key == key] for key in BATTERY}
+    assert min(map(len, cells.values())) >= 12
+
+
+def run(folder, *options, sets=6):
+    arguments = ["--out", folder / "out", "--cache", folder / "cache", "--sets", sets, "--jobs", 1, "--only", TINY]
+    assert main([str(argument) for argument in (*arguments, *options)]) == 0
+    return {page: (folder / "out" / page).read_bytes() for page in PAGES}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    return folder, run(folder)
+
+
+def test_a_second_run_computes_nothing_and_damaged_files_are_done_again(finished):
+    folder, pages = finished
+    files = sorted((folder / "cache").iterdir())
+    assert len(files) == 5
+    stamps = [path.stat().st_mtime_ns for path in files]
+    assert run(folder) == pages
+    assert [path.stat().st_mtime_ns for path in files] == stamps
+    for path, damage in zip(files, ("", "[]", '{"settings": 0}', "{", "{}"), strict=True):
+        path.write_text(damage)
+    assert run(folder) == pages
+
+
+def test_tables_hold_every_method_and_name_what_is_missing(finished):
+    _, pages = finished
+    rows = list(csv.DictReader(pages["coverage.csv"].decode().splitlines()))
+    assert [(row["metric"], row["method"], row["offered"]) for row in rows] == [
+        ("accuracy", "wilson", "yes"),
+        ("ece", "debiased", "yes"),
+        ("naive ece", "percentile", "no"),
+        ("naive ece", "basic", "no"),
+        ("nll difference", "bootstrap-t", "yes"),
+        ("nll difference", "percentile", "no"),
+        ("nll difference", "basic", "no"),
+    ]
+    page = pages["coverage.md"].decode()
+    assert "- beta-2 K=2 slope=1 n=100 ece\n" in page
+    assert "- beta-2 K=2 slope=0.5 n=100 ece\n" not in page
+    assert "## naive ece: basic (not offered)" in page
+
+
+def test_values_that_cannot_be_limits_are_not_read(finished, tmp_path):
+    folder, _ = finished
+    unit = LimitsUnit(Cell(World("beta-2", 0.5), 100, 6), "accuracy")
+    record = json.loads(unit.path(folder / "cache").read_text())
+    assert load(unit, folder / "cache").shape == (6, 2)
+    for wrong in ([[0.5, 0.4]] * 6, [[0.1, 0.2]] * 5, [[0.1]] * 6, ["a"] * 6):
+        unit.path(tmp_path).write_text(json.dumps(record | {"limits": wrong}))
+        assert load(unit, tmp_path) is None
+    truth = TruthUnit(World("beta-2", 0.5))
+    record = json.loads(truth.path(folder / "cache").read_text())
+    record["truths"][0] = [None, 0.0]
+    truth.path(tmp_path).write_text(json.dumps(record))
+    assert load(truth, tmp_path) is None
+
+
+OFFERED = [(key, entry) for key, entry in BATTERY.items() if isinstance(entry, (OwnMethod, Paired)) and entry.cost < 50]
+REDUCED = [
+    (key, Cell(World(shape, slope), 100, 100))
+    for key, entry in OFFERED
+    for shape in ("beta-2", "dirichlet-1")
+    for slope in (1.0, 0.5)
+    if shape in entry.shapes
+]
+
+
+@pytest.fixture(scope="module")
+def truths():
+    worlds = {cell.world for _, cell in REDUCED}
+    return {world: true_values(world, n_rows=2**17, n_batches=20) for world in worlds}
+
+
+@pytest.mark.parametrize("key, cell", REDUCED, ids=[f"{cell.name} {key}" for key, cell in REDUCED])
+def test_what_is_offered_covers(key, cell, truths):
+    """The reduced grid: 100 sets a cell of 100 rows; the committed table has 1000."""
+    unit = LimitsUnit(cell, key)
+    row = rows_of(unit, np.array(unit.compute(), dtype=float), truths[cell.world])[0]
+    assert row.method == BATTERY[key].offered
+    assert row.answered == cell.sets
+    assert row.coverage > LEVEL - 0.02 - norm.ppf(0.999) * np.sqrt(LEVEL * (1 - LEVEL) / cell.sets)
+
+
+def test_the_naive_bootstrap_of_a_calibrated_model_never_covers(truths):
+    cell = Cell(World("beta-2", 1.0), 100, 30)
+    unit = LimitsUnit(cell, "naive ece")
+    percentile, _ = rows_of(unit, np.array(unit.compute(), dtype=float), truths[cell.world])
+    assert percentile.covered == 0
+
+
+def committed():
+    with Path(__file__).parent.parent.joinpath("docs", "coverage", "coverage.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_committed_table_has_the_whole_grid_and_shows_no_failure_that_the_page_does_not_name():
+    rows = committed()
+    assert {row["metric"] for row in rows} == set(BATTERY)
+    for key, entry in BATTERY.items():
+        cells = {(r["predictions"], r["slope"], r["n"]) for r in rows if r["metric"] == key}
+        assert len(cells) >= 12
+        assert {shape for shape, _, _ in cells} == set(entry.shapes)
+    assert all(int(row["sets"]) >= 1000 for row in rows)
+    assert len({(row["predictions"], row["slope"]) for row in rows}) == len(all_worlds())
+    short = {
+        (row["metric"], row["predictions"])
+        for row in rows
+        if row["offered"] == "yes" and float(row["coverage"]) < 0.93 and int(row["n"]) >= 300
+    }
+    assert short == set()

@@ -1,0 +1,344 @@
+"""Confidence limits: definitions, coverage with a Monte Carlo bound, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import binomtest, norm
+
+from calibrant import InputError, Predictions
+from calibrant.binning import EqualMass, EqualWidth
+from calibrant.bootstrap import Bootstrap
+from calibrant.intervals import METHODS, interval, method_for
+from calibrant.intervals.base import PairLaw
+from calibrant.intervals.debiased import debiased_difference
+from calibrant.intervals.kernel import _expected_squares
+from calibrant.intervals.parts import diagonal_sum, parts_of, square_sums
+from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
+from calibrant.metrics import (
+    ECE,
+    KCE,
+    METRICS,
+    NLL,
+    SKCE,
+    UCME,
+    Accuracy,
+    Brier,
+    Classwise,
+    DebiasedECE,
+    PerPredictedClass,
+    TopLabel,
+)
+from simulate import calibrated, sharpened
+
+KERNEL = ExponentialKernel(TotalVariation(), 0.5) @ WhiteKernel()
+
+
+def binary(n, slope, rng):
+    """Predictions of which the true log-odds are `slope` times the predicted ones."""
+    probs = rng.beta(2, 2, n)
+    labels = (rng.random(n) < expit(slope * logit(probs))).astype(int)
+    return Predictions(probs, labels)
+
+
+def monte_carlo_bound(level, n_sets):
+    """Coverage below this, or above one minus it, is not chance (one in a thousand)."""
+    return norm.ppf(0.999) * np.sqrt(level * (1 - level) / n_sets)
+
+
+def test_wilson_limits_are_those_of_scipy():
+    p = Predictions([0.9] * 50, labels=[1] * 40 + [0] * 10)
+    limits = interval(p, Accuracy(), level=0.9)
+    expected = binomtest(40, 50).proportion_ci(0.9, "wilson")
+    assert (limits.low, limits.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+    assert (limits.method, limits.quantity) == ("wilson", "Accuracy()")
+
+
+def test_studentised_bootstrap_is_its_definition():
+    p = sharpened(calibrated(n=80, k=3), 0.5)
+    plan = Bootstrap(199)
+    rows = Brier().per_row(p)
+    mean, error = rows.mean(), rows.std() / np.sqrt(80)
+    studentised = []
+    for counts in np.concatenate(list(plan.counts(80, np.random.default_rng(3))), axis=1).T:
+        sample = np.repeat(rows, counts.astype(int))
+        studentised.append((sample.mean() - mean) / (sample.std() / np.sqrt(80)))
+    low, high = np.quantile(studentised, [0.025, 0.975], method="inverted_cdf")
+    limits = interval(p, Brier(), bootstrap=plan, rng=3)
+    assert (limits.low, limits.high) == pytest.approx((mean - high * error, mean - low * error), rel=1e-9)
+
+
+def test_studentised_bootstrap_of_clusters_that_are_rows_is_that_of_rows():
+    p = calibrated(n=60, k=3)
+    rows, clusters = Bootstrap(99), Bootstrap(99, clusters=np.arange(100, 160))
+    one, two = interval(p, NLL(), bootstrap=rows, rng=0), interval(p, NLL(), bootstrap=clusters, rng=0)
+    assert (one.low, one.high) == pytest.approx((two.low, two.high), rel=1e-12)
+
+
+def test_copies_in_clusters_leave_the_interval_of_the_originals():
+    p = calibrated(n=60, k=3)
+    rows = np.repeat(np.arange(60), 3)
+    copies = Predictions._trusted(p.probs[rows], p.labels[rows], np.ones(180), p.classes)
+    one = interval(p, NLL(), bootstrap=Bootstrap(999), rng=0)
+    three = interval(copies, NLL(), bootstrap=Bootstrap(999, clusters=rows), rng=0)
+    assert three.high - three.low == pytest.approx(one.high - one.low, rel=0.1)
+    alone = interval(copies, NLL(), bootstrap=Bootstrap(999), rng=0)
+    assert alone.high - alone.low == pytest.approx((one.high - one.low) / np.sqrt(3), rel=0.15)
+
+
+def test_infinite_log_loss_has_infinite_limits():
+    p = Predictions([0.0, 0.5, 0.6, 0.4], labels=[1, 0, 1, 1])
+    limits = interval(p, NLL(), rng=0)
+    assert (limits.value, limits.low, limits.high) == (np.inf, np.inf, np.inf)
+
+
+def test_limits_of_a_pair_law_solve_their_equation():
+    for theta in PairLaw(0.03, 2e-4, 0.01).limits(0.95):
+        assert (0.03 - theta) ** 2 == pytest.approx(norm.ppf(0.975) ** 2 * (2e-4 + 0.01 * theta), rel=1e-10)
+
+
+def test_the_slope_of_a_pair_law_is_the_typical_one_without_error_and_the_observed_one_with_it():
+    assert PairLaw.of(0.0, 1e-6, 0.0, 0.3).slope == pytest.approx(0.3, rel=1e-12)
+    assert PairLaw.of(0.1, 1e-12, 0.02, 0.3).slope == pytest.approx(0.2, rel=1e-4)
+    assert PairLaw.of(0.0, 0.0, 0.0, 0.3).limits(0.95) == (0.0, 0.0)
+
+
+class Definition:
+    """Sums over pairs by two loops, from bins, residuals and weights of each part of a metric."""
+
+    def __init__(self, p, metric):
+        self.p, self.parts = p, self.views(p, metric)
+        self.weights = p.weights / p.weights.max()
+
+    @staticmethod
+    def views(p, metric):
+        """Return, by part: its factor, and for each row the bin, the class, and the probability of the class."""
+        if isinstance(metric, Classwise):
+            ranges = [(1 / p.n_classes, np.full(p.n_samples, c)) for c in range(p.n_classes)]
+        else:
+            ranges = [(1.0, p.probs.argmax(axis=1) if p.n_classes > 2 else np.ones(p.n_samples, dtype=int))]
+        found = []
+        for factor, event in ranges:
+            probs = p.probs[np.arange(p.n_samples), event]
+            bins = np.maximum(np.ceil(15 * probs) - 1, 0)
+            if isinstance(metric, PerPredictedClass):
+                bins = bins + 100 * event
+            found.append((factor, bins, event, probs))
+        return found
+
+    def pairs(self):
+        """Yield i, j and, by part, the coefficient of the pair."""
+        w = self.weights
+        for i in range(self.p.n_samples):
+            for j in range(self.p.n_samples):
+                found = []
+                for factor, bins, _, _ in self.parts:
+                    own = w[bins == bins[i]]
+                    several = own.sum() ** 2 - (own**2).sum()
+                    same = bins[i] == bins[j] and several > 1e-9
+                    found.append(factor * own.sum() / w.sum() / several * w[i] * w[j] if same else 0.0)
+                yield i, j, found
+
+    def row_sums(self):
+        rows = np.zeros(self.p.n_samples)
+        for i, j, coefficients in self.pairs():
+            for coefficient, (_, _, event, probs) in zip(coefficients, self.parts, strict=True):
+                residuals = (self.p.labels == event) - probs
+                rows[i] += (i != j) * coefficient * residuals[i] * residuals[j]
+        return rows
+
+    def expected_squares(self):
+        """Return the sum of the expected h_ij^2, and that of the h_ii, if the labels follow the predictions."""
+
+        def covariance(i, k, m):
+            (_, _, a, p), (_, _, b, q) = self.parts[k], self.parts[m]
+            return p[i] * (1 - p[i]) if a[i] == b[i] else -p[i] * q[i]
+
+        total = diagonal = 0.0
+        n_parts = range(len(self.parts))
+        for i, j, c in self.pairs():
+            if i == j:
+                diagonal += sum(c[k] * covariance(i, k, k) for k in n_parts)
+            else:
+                total += sum(c[k] * c[m] * covariance(i, k, m) * covariance(j, k, m) for k in n_parts for m in n_parts)
+        return total, diagonal
+
+
+LIFTS = [ECE(), TopLabel(ECE()), Classwise(ECE()), PerPredictedClass(ECE())]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("metric", LIFTS, ids=repr)
+def test_parts_are_sums_over_pairs(metric, weighted):
+    p = calibrated(n=40, k=3, seed=5)
+    if weighted:
+        p = Predictions(p.probs, p.labels, 7e100 * np.arange(40))
+    definition, parts = Definition(p, metric), parts_of(metric, p)
+    rows = np.sum([part.row_sums() for part in parts], axis=0)
+    assert rows == pytest.approx(definition.row_sums(), rel=1e-9, abs=1e-15)
+    total, diagonal = definition.expected_squares()
+    assert diagonal_sum(parts) == pytest.approx(diagonal, rel=1e-9)
+    certain = p.with_labels(p.predicted)  # Hardly any scatter is left in the residuals: the expected one rules.
+    assert square_sums(parts_of(metric, certain)) == pytest.approx(total, rel=1e-9)
+
+
+def test_squares_are_those_of_the_residuals_where_these_scatter_more_than_predicted():
+    p = Predictions([0.98] * 6, labels=[0, 0, 1, 1, 1, 0])
+    centred = (p.labels - p.labels.mean()) * np.sqrt(6 / 5)  # Their squares add up to 6 times the unbiased variance.
+    by_pair = [(centred[i] * centred[j]) ** 2 for i in range(6) for j in range(6) if i != j]
+    assert square_sums(parts_of(ECE(), p)) == pytest.approx(sum(by_pair) / 30**2, rel=1e-9)
+
+
+def test_the_estimate_of_one_bin_is_the_pair_mean():
+    p = Predictions([0.2, 0.4, 0.5, 0.3, 0.9], labels=[0, 1, 1, 0, 0])
+    residuals = p.labels - p.positive
+    pairs = [residuals[i] * residuals[j] for i in range(5) for j in range(5) if i != j]
+    (part,) = parts_of(ECE(EqualWidth(1)), p)
+    assert part.row_sums().sum() == pytest.approx(np.mean(pairs), rel=1e-12)
+
+
+def test_rows_that_a_convention_leaves_in_no_bin_count_in_the_total_only():
+    p = Predictions([0.0, 0.0, 0.5, 0.5], labels=[0, 1, 1, 1])
+    (part,) = parts_of(ECE(EqualWidth(2, convention="guo")), p)
+    assert part.row_sums().tolist() == pytest.approx([0, 0, 0.0625, 0.0625])
+
+
+def test_bins_of_one_row_say_nothing():
+    p = Predictions([0.1, 0.5, 0.9], labels=[0, 1, 1])
+    limits = interval(p, ECE(), rng=0)
+    assert (limits.low, limits.high) == (0.0, 1.0)
+
+
+def test_the_difference_of_squared_gaps_turns_with_the_order_of_the_models_and_is_0_for_twins():
+    good = calibrated(n=400, k=3)
+    bad = sharpened(good, 0.4)
+    for metric in LIFTS:
+        one, two = debiased_difference(good, bad, metric, 0.95), debiased_difference(bad, good, metric, 0.95)
+        better, worse = (sum(part.row_sums().sum() for part in parts_of(metric, p)) for p in (good, bad))
+        assert one.value == pytest.approx(worse - better, rel=1e-9)
+        assert one.value == pytest.approx(-two.value, rel=1e-12)
+        assert (one.limits.low, one.limits.high) == pytest.approx((-two.limits.high, -two.limits.low), rel=1e-9)
+        assert one.limits.low > 0
+        assert one.pvalue < 0.05
+        same = debiased_difference(good, good, metric, 0.95)
+        assert (same.value, same.limits.low, same.limits.high, same.pvalue) == pytest.approx((0, 0, 0, 1), abs=1e-9)
+
+
+@pytest.mark.parametrize("metric", [ECE(), SKCE(KERNEL)], ids=["ece", "skce"])
+def test_a_model_that_is_rightly_sure_is_not_found_miscalibrated(metric):
+    """Hardly any of its predictions is wrong, so that the residuals scatter less than they might."""
+    rng = np.random.default_rng(3)
+    n_sets, found = 200, 0
+    for _ in range(n_sets):
+        probs = rng.beta(50, 0.5, 100)
+        p = Predictions._trusted(
+            np.column_stack([1 - probs, probs]), (rng.random(100) < probs).astype(int), np.ones(100), (0, 1)
+        )
+        method = METHODS[method_for(metric, p)]
+        found += method(p, metric, 0.95, Bootstrap(1), rng).low > 0
+    assert found / n_sets < 0.05 + monte_carlo_bound(0.95, n_sets)
+
+
+@pytest.mark.parametrize("slope, truth", [(1.0, 0.0), (0.4, 0.1173)])
+def test_debiased_limits_cover_with_and_without_miscalibration(slope, truth):
+    rng = np.random.default_rng(0)
+    n_sets, covered = 400, 0
+    for _ in range(n_sets):
+        limits = METHODS["debiased"](binary(400, slope, rng), ECE(), 0.95, Bootstrap(1), rng)
+        covered += limits.low <= truth <= limits.high
+    assert abs(covered / n_sets - 0.95) < 0.02 + monte_carlo_bound(0.95, n_sets)
+
+
+@pytest.mark.parametrize("metric", [NLL(), Brier(), Accuracy()])
+def test_limits_of_scores_cover(metric):
+    rng = np.random.default_rng(1)
+    truth = metric(binary(1_000_000, 0.7, rng))
+    n_sets, covered = 400, 0
+    for _ in range(n_sets):
+        limits = interval(binary(150, 0.7, rng), metric, bootstrap=Bootstrap(199), rng=rng)
+        covered += limits.low <= truth <= limits.high
+    assert abs(covered / n_sets - 0.95) < 0.02 + monte_carlo_bound(0.95, n_sets)
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.4])
+def test_the_law_of_skce_covers(slope):
+    rng = np.random.default_rng(2)
+    metric = SKCE(KERNEL)
+    truth = 0.0 if slope == 1 else np.mean([metric(binary(20_000, slope, rng)) for _ in range(10)])
+    n_sets, covered = 300, 0
+    for _ in range(n_sets):
+        limits = interval(binary(120, slope, rng), metric, rng=rng)
+        covered += limits.low <= truth <= limits.high
+    assert abs(covered / n_sets - 0.95) < 0.03 + monte_carlo_bound(0.95, n_sets)
+
+
+def test_expected_squares_of_residual_products_are_means_over_all_labels():
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 2)
+    rows = np.eye(3)[:, None] - probs  # Residuals of both rows for every label.
+    by_labels = sum(probs[0, y] * probs[1, z] * (rows[y, 0] @ rows[z, 1]) ** 2 for y in range(3) for z in range(3))
+    assert _expected_squares(probs[:1], probs[1:])[0, 0] == pytest.approx(by_labels, rel=1e-12)
+
+
+def test_limits_of_kce_are_roots_of_those_of_skce():
+    p = sharpened(calibrated(n=100, k=3), 0.3)
+    squared, root = interval(p, SKCE(KERNEL), rng=0), interval(p, KCE(KERNEL), rng=0)
+    assert root.low == pytest.approx(np.sqrt(max(squared.low, 0)), rel=1e-12)
+    assert root.high == pytest.approx(np.sqrt(squared.high), rel=1e-12)
+
+
+def test_calibration_errors_come_with_their_law_under_calibration():
+    p = calibrated(n=400, k=3, seed=2)
+    limits = interval(p, ECE(), bootstrap=Bootstrap(199), rng=0)
+    assert limits.null[0] < limits.expected < limits.null[1]
+    assert limits.null[0] < limits.value < limits.null[1]
+    assert limits.low == 0.0
+    assert "debiased" in limits.quantity
+
+
+def test_bins_and_views_are_those_of_the_metric():
+    p = sharpened(calibrated(n=300, k=3), 0.4)
+    rng = np.random.default_rng(0)
+
+    def limits(predictions, metric):
+        return METHODS["debiased"](predictions, metric, 0.95, Bootstrap(1), rng)
+
+    assert limits(p, TopLabel(ECE()))[:2] == limits(p.top_label(), ECE())[:2]
+    assert limits(p, ECE(EqualMass(5))).quantity.count("EqualMass") == 1
+    assert limits(p.top_label(), DebiasedECE())[:2] == limits(p, ECE())[:2]
+    binary_view = p.one_vs_rest(0)
+    assert limits(binary_view, Classwise(ECE()))[:2] == pytest.approx(limits(binary_view, ECE())[:2], rel=1e-9)
+    groups = limits(p, PerPredictedClass(ECE()))
+    assert groups.low <= PerPredictedClass(DebiasedECE())(p) + 0.05
+
+
+def test_weights_in_proportion_change_nothing():
+    p = calibrated(n=100, k=3)
+    scaled = Predictions(p.probs, p.labels, np.full(100, 1e200))
+    for metric in (NLL(), Accuracy(), ECE()):
+        one, two = interval(p, metric, rng=0), interval(scaled, metric, rng=0)
+        assert (two.low, two.high) == pytest.approx((one.low, one.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_every_metric_has_a_method_or_none_and_no_calibration_error_has_percentiles(metric):
+    p = calibrated(n=60, k=3)
+    method = method_for(metric, p)
+    assert method in {None, *METHODS}
+    if metric.measures == "calibration" and metric.better == "lower":
+        assert method != "percentile"
+        with pytest.raises(InputError, match="do not cover"):
+            interval(p, metric, "percentile")
+
+
+def test_what_is_not_valid_is_refused():
+    p = calibrated(n=60, k=3)
+    with pytest.raises(InputError, match="no interval that is known to cover"):
+        interval(p, UCME())
+    with pytest.raises(InputError, match='method must be "auto" or one of'):
+        interval(p, ECE(), "bca")
+    with pytest.raises(InputError, match="level must be a number between 0 and 1"):
+        interval(p, ECE(), level=95)
+    with pytest.raises(InputError, match="not available by cluster"):
+        interval(p, ECE(), bootstrap=Bootstrap(9, clusters=np.arange(60) // 2))
+    weighted = Predictions(p.probs, p.labels, np.arange(1, 61))
+    with pytest.raises(InputError, match="rows of equal weight"):
+        interval(weighted, SKCE(KERNEL), "law")
