@@ -43,15 +43,12 @@ def test_true_values_of_calibrated_predictions_are_the_known_ones(shape):
 @pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 def test_metrics_of_many_simulated_rows_approach_the_true_values(shape):
     world = World(shape, 0.5)
-    found = true_values(world, n_rows=2**16, n_batches=8)
+    found = true_values(world, n_rows=2**15, n_batches=8)
     p, other = simulate(Cell(world, 60_000), np.random.default_rng(1))
-    metrics = {"nll": NLL(), "brier": Brier(), "accuracy": Accuracy(), "ece": ECE(), "cox-slope": CoxSlope()}
-    metrics |= {"rms-equal-width": ECE(norm=2)}
-    if CLASSES[shape] > 2:
-        metrics |= {"rms-per-predicted-class": None, "rms-classwise": None}
+    metrics = {"nll": NLL(), "brier": Brier(), "accuracy": Accuracy(), "ece": ECE(), "rms-equal-width": ECE(norm=2)}
     for name, metric in metrics.items():
-        if metric is not None:
-            assert metric(p) == pytest.approx(found[name].value, abs=0.012, rel=0.012)
+        assert metric(p) == pytest.approx(found[name].value, abs=0.012, rel=0.012)
+    assert CoxSlope()(p) == pytest.approx(found["cox-slope"].value, rel=0.05)
     if CLASSES[shape] > 2:
         squares = [ECE(norm=2)(p.one_vs_rest(c)) ** 2 for c in range(p.n_classes)]
         assert np.sqrt(np.mean(squares)) == pytest.approx(found["rms-classwise"].value, rel=0.03)
@@ -165,7 +162,7 @@ REDUCED = [
 @pytest.fixture(scope="module")
 def truths():
     worlds = {cell.world for _, cell in REDUCED}
-    return {world: true_values(world, n_rows=2**17, n_batches=20) for world in worlds}
+    return {world: true_values(world, n_rows=2**16, n_batches=20) for world in worlds}
 
 
 @pytest.mark.parametrize("key, cell", REDUCED, ids=[f"{cell.name} {key}" for key, cell in REDUCED])

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from calibrant._checks import DataWarning
     from calibrant._convert import InputError
     from calibrant.assess import assess
+    from calibrant.compare import compare
     from calibrant.curves import reliability_curve
     from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
+    from calibrant.intervals import interval
     from calibrant.io import read_forecasts, read_predictions
     from calibrant.learning import learning_curve
     from calibrant.predictions import Predictions
@@ -34,6 +36,8 @@ _HOMES = {
     "Samples": "forecasts",
     "as_record": "results",
     "assess": "assess",
+    "compare": "compare",
+    "interval": "intervals",
     "learning_curve": "learning",
     "read_forecasts": "io",
     "read_predictions": "io",
@@ -58,6 +62,8 @@ __all__ = [
     "Samples",
     "as_record",
     "assess",
+    "compare",
+    "interval",
     "learning_curve",
     "plots",
     "read_forecasts",

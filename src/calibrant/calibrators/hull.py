@@ -38,6 +38,9 @@ class ROCConvexHull(BinaryCalibrator):
     probability halfway between theirs; below the first and above the last segment it is given theirs. Data of one class
     makes one segment.
 
+    Without smoothing the hull of few rows overfits: its end segments are short and promise 0 or 1 after a handful of
+    rows. Smooth it, or use a method with fewer parameters.
+
     References
     ----------
     T. Fawcett, A. Niculescu-Mizil, "PAV and the ROC convex hull", Machine Learning 68 (2007).

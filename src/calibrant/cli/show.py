@@ -106,13 +106,16 @@ def print_comparison(comparison: Comparison) -> None:
             table.add_row(name, Text(printable(model)), number(entry.value), _limits(entry.interval), *_change(entry))
     console = Console()
     console.print(table)
-    console.print(
-        Text(
-            f"* the interval of the difference excludes 0; p by {comparison.n_resamples:,} bootstrap samples of rows, "
-            "adjusted for the number of differences (Holm)",
-            style="dim",
-        )
+    note = (
+        f"* the interval of the difference excludes 0; {comparison.n_resamples:,} bootstrap samples of rows; p is "
+        "adjusted for the number of differences (Holm)"
     )
+    if any(entry.difference is not None and entry.difference.quantity for entry in comparison.entries):
+        note += (
+            "\n( ) range over the samples, which chance shifts; * and p are then about the difference of debiased mean "
+            "squared errors"
+        )
+    console.print(Text(note, style="dim"))
 
 
 def _limits(interval: Interval | None) -> str:
@@ -127,8 +130,12 @@ def _change(entry: Compared) -> tuple[str, str, str]:
     if difference is None:
         return "", "", ""
     mark = "*" if difference.is_significant else " "
-    limits = f"{difference.low:+.4g} to {difference.high:+.4g}"
-    return f"{difference.value:+.4g}{mark}", limits, f"{difference.adjusted:.2g}"
+    low, high = difference.low, difference.high
+    if difference.quantity and difference.resampled is not None:  # The limits are about something else.
+        low, high = difference.resampled
+    limits = f"{low:+.4g} to {high:+.4g}"
+    shown = f"({limits})" if difference.quantity else limits
+    return f"{difference.value:+.4g}{mark}", shown, f"{difference.adjusted:.2g}"
 
 
 def report_failures(failures: Sequence[str]) -> int:

@@ -135,13 +135,13 @@ class Paired(Entry):
         return [difference.low, difference.high, low, high, 2 * value - high, 2 * value - low]
 
 
-BINARY = tuple(BETAS)
+TWO_BETAS = ("beta-2", "beta-0.3")
 LIFTED = tuple(shape for shape in SHAPES if shape not in BETAS)
 TWO_SHAPES = ("beta-2", "dirichlet-0.1")
 
 BATTERY: dict[str, Entry] = {
     "nll": OwnMethod(NLL(), "nll", 5, method="bootstrap-t"),
-    "brier": OwnMethod(Brier(), "brier", 5, method="bootstrap-t"),
+    "brier": OwnMethod(Brier(), "brier", 5, most_rows=1000, method="bootstrap-t"),
     "accuracy": OwnMethod(Accuracy(), "accuracy", 0.1, method="wilson"),
     "ece": OwnMethod(ECE(), "rms-equal-width", 0.2, method="debiased"),
     "ece-equal-mass": OwnMethod(ECE(bins=EqualMass(15)), "rms-equal-mass", 0.3, method="debiased"),
@@ -150,11 +150,13 @@ BATTERY: dict[str, Entry] = {
         PerPredictedClass(ECE()), "rms-per-predicted-class", 1, shapes=LIFTED, method="debiased"
     ),
     "skce": OwnMethod(SKCE(KERNEL), "skce", 40, most_rows=1000, method="law"),
-    "cox-slope": OwnMethod(CoxSlope(), "cox-slope", 100, most_rows=1000, shapes=BINARY, method="percentile"),
-    "naive ece": Naive(ECE(), "ece", 4),
+    "cox-slope": OwnMethod(CoxSlope(), "cox-slope", 100, most_rows=1000, shapes=TWO_BETAS, method="percentile"),
+    "naive ece": Naive(ECE(), "ece", 4, most_rows=1000),
     "naive kde-ece": Naive(KdeECE(), "kde-ece", 90, most_rows=1000, shapes=TWO_SHAPES),
-    "nll difference": Paired(NLL(), "nll difference", 10),
-    "ece difference": Paired(ECE(), "ece difference", 8, own_truth="mean-square difference", offered="debiased"),
+    "nll difference": Paired(NLL(), "nll difference", 10, most_rows=1000),
+    "ece difference": Paired(
+        ECE(), "ece difference", 8, most_rows=1000, own_truth="mean-square difference", offered="debiased"
+    ),
     "kde-ece difference": Paired(
         KdeECE(),
         "kde-ece difference",

@@ -2,6 +2,6 @@
 
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.differences import DifferenceLimits, difference_limits
-from calibrant.intervals.interval import METHODS, Plan, interval, method_for
+from calibrant.intervals.methods import METHODS, Plan, interval, method_for
 
 __all__ = ["METHODS", "DifferenceLimits", "Limits", "Method", "Plan", "difference_limits", "interval", "method_for"]

@@ -62,7 +62,7 @@ def debiased_difference(first: Predictions, second: Predictions, metric: Metric,
     name = f"difference of mean squared calibration errors over {bins_of(metric)!r}, debiased"
     minus, plus = parts_of(metric, first, -1.0), parts_of(metric, second)
     # Added up in the same order, those of twins cancel exactly.
-    rows = sum(part.row_sums() for part in plus) + sum(part.row_sums() for part in minus)
+    rows = np.sum([part.row_sums() for part in plus], axis=0) + np.sum([part.row_sums() for part in minus], axis=0)
     squares = square_sums(minus + plus)
     observed = 4 * (float(np.sum((rows - rows.mean()) ** 2)) - squares)
     value, error = float(rows.sum()), float(np.sqrt(2 * squares + max(observed, 0.0)))

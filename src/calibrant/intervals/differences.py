@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.interval import method_for
+from calibrant.intervals.methods import method_for
 from calibrant.intervals.scores import studentised_means
 from calibrant.metrics import Metric, Score
 from calibrant.predictions import Predictions

@@ -91,6 +91,10 @@ def convex_hull(curve: ROCCurve, *, merge_equal: bool = True) -> ConvexHull:
     :math:`\lambda = (n^+ / P) / (n^- / N)`, so its empirical probability is
     :math:`n^+ / (n^+ + n^-) = \lambda c / (\lambda c + 1)` with :math:`c = P / N`.
 
+    Probabilities read off the hull of few rows overfit: the segments at its ends are short and often of one class, and
+    promise 0 or 1 after a handful of rows. On the rows that made it the hull is always calibrated, which proves
+    nothing. Smooth the counts, and judge on other rows.
+
     References
     ----------
     T. Fawcett, A. Niculescu-Mizil, "PAV and the ROC convex hull", Machine Learning 68 (2007).
