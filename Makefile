@@ -38,7 +38,7 @@ coverage: .venv/test-installed
 	$(BIN)/python -m calibrant.coverage --jobs 2
 
 benchmarks: .venv/test-installed
-	for name in pair_sums skce skce_test; do \
+	for name in pair_sums skce skce_test replicates; do \
 		{ echo "$$ python benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; } | tee docs/benchmarks/$$name.txt; \
 	done
 

@@ -78,23 +78,23 @@ def evaluations(metric, p, n_resamples):
 
 
 def print_ece(p):
-    ours, plain, shortest = (
-        best(lambda f=f: f(p)) for f in (lambda p: replicates(ECE(), p), plain_loop, shortest_loop)
-    )
-    print(f"\nECE, {N_RESAMPLES} replicates of {N} rows: {ours:.3f} s")
-    print(f"  plain NumPy loop        {plain:7.3f} s   ratio {plain / ours:5.1f}")
-    print(f"  shortest NumPy loop     {shortest:7.3f} s   ratio {shortest / ours:5.1f}")
+    ours = best(lambda: replicates(ECE(), p))
+    print(f"ECE, {N_RESAMPLES} replicates of {N} rows: {ours:.3f} s")
+    for name, loop in (("plain NumPy loop", plain_loop), ("shortest NumPy loop", shortest_loop)):
+        seconds = best(lambda loop=loop: loop(p))
+        print(f"  {name:<36} {seconds:7.3f} s   ratio {seconds / ours:6.1f}")
     spread = np.std(plain_loop(p)) / np.std(replicates(ECE(), p))
     print(f"  standard deviation over replicates, loop / ours: {spread:.3f}")
 
 
 def print_kde(p):
     some = 40
-    tuned = KdeECE().fit_bandwidth(p)  # Both with the bandwidth of the data: fixed before resampling.
+    tuned = KdeECE().fit_bandwidth(p)
     ours = best(lambda: replicates(tuned, p), 3)
-    one_by_one = best(lambda: evaluations(tuned, p, some), 3) * N_RESAMPLES / some
     print(f"\nKDE-ECE, {N_RESAMPLES} replicates of {N} rows: {ours:.3f} s")
-    print(f"  our own evaluations     {one_by_one:7.3f} s   ratio {one_by_one / ours:5.1f}   (from {some})")
+    for name, metric in (("at the bandwidth of the data", tuned), ("each with a bandwidth of its own", KdeECE())):
+        seconds = best(lambda metric=metric: evaluations(metric, p, some), 2) * N_RESAMPLES / some
+        print(f"  evaluations {name:<32} {seconds:7.3f} s   ratio {seconds / ours:6.1f}   (from {some})")
 
 
 def print_compare():
@@ -121,10 +121,8 @@ def print_memory(p):
             replicates(metric, p, n_resamples)
             peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
             tracemalloc.stop()
-        print(
-            f"  {name:<10} 100 replicates {peaks[0]:6.1f}   2000 replicates {peaks[1]:6.1f}   "
-            f"ratio {peaks[1] / peaks[0]:.2f}"
-        )
+        few, many = peaks
+        print(f"  {name:<10} 100 replicates {few:6.1f}   2000 replicates {many:6.1f}   ratio {many / few:.2f}")
 
 
 if __name__ == "__main__":

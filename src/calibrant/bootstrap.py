@@ -11,7 +11,7 @@ from calibrant._convert import InputError, convert
 from calibrant._native import twin_draws
 from calibrant._typing import FloatArray, IntArray
 
-BLOCK_CELLS = 2**20
+BLOCK_CELLS = 2**19
 """Counts are drawn in blocks of at most this many, which the cache of the processor still holds when they are used."""
 
 WORTH_COMPILING = 5_000_000

@@ -13,9 +13,8 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap, group_rows
 from calibrant.hypotest import holm
-from calibrant.intervals import Plan, difference_limits, method_for
+from calibrant.intervals import Plan, difference_limits, method_for, paired_difference
 from calibrant.intervals.differences import Pair
-from calibrant.intervals.scores import tail_pvalue, tails
 from calibrant.metrics import METRICS, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Compared, Comparison, Difference, Interval
@@ -200,25 +199,6 @@ class _Plan:
             found[cell] = replace(found[cell], **limits._asdict(), is_significant=significant)
         adjusted = holm({cell: difference.pvalue for cell, difference in found.items()}) if found else {}
         return {cell: replace(difference, adjusted=adjusted[cell]) for cell, difference in found.items()}
-
-
-def paired_difference(value: float, replicates: FloatArray, base: FloatArray, level: float) -> Difference:
-    """Return a difference with limits, from the values of both models on shared bootstrap samples."""
-    both = np.isinf(replicates) & np.isinf(base)  # Two infinite log losses do not differ.
-    draws = np.subtract(replicates, base, out=np.zeros_like(base), where=~both)
-    # An order statistic, not a mean of two: they may be infinite.
-    low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
-    pvalue = tail_pvalue(draws, 0.0)
-    return Difference(
-        value=value,
-        low=low,
-        high=high,
-        same_sign=float(np.mean(np.sign(draws) == np.sign(value))),
-        pvalue=pvalue,
-        adjusted=pvalue,
-        is_significant=bool(low > 0 or high < 0),
-        resampled=(low, high),
-    )
 
 
 def _chosen(metrics: Mapping[str, Metric] | Sequence[str]) -> Mapping[str, Metric]:

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_CACHED = 2**14
+"""So many random numbers stay in the cache until they are counted."""
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -29,5 +32,10 @@ def row_of(bits: Any, n: int) -> Any:
 def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
     """Return how often each of n rows occurs in a sample of n, (n, B), for each of B keys."""
     steps = np.arange(1, n + 1, dtype=np.uint64) * GOLDEN
-    samples = [np.bincount(row_of(mix(key + steps), n).astype(np.int64), minlength=n) for key in keys]
-    return np.stack(samples, axis=1, dtype=np.float64)
+    counts = np.empty((n, len(keys)))
+    together = max(1, _CACHED // n)
+    for first in range(0, len(keys), together):
+        some = keys[first : first + together, None]
+        rows = row_of(mix(some + steps), n).astype(np.int64) + n * np.arange(len(some))[:, None]
+        counts[:, first : first + together] = np.bincount(rows.ravel(), minlength=rows.size).reshape(-1, n).T
+    return counts

@@ -1,4 +1,4 @@
-"""Limits of paired differences of metrics, where better ones are known than the percentiles of resamples."""
+"""Paired differences of metrics: percentiles of resamples, and better limits where such are known."""
 
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple, TypeVar
@@ -9,9 +9,10 @@ from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.methods import method_for
-from calibrant.intervals.scores import studentised_means
+from calibrant.intervals.scores import studentised_means, tail_pvalue, tails
 from calibrant.metrics import Metric, Score
 from calibrant.predictions import Predictions
+from calibrant.results import Difference
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -32,6 +33,25 @@ class DifferenceLimits(NamedTuple):
     pvalue: float
     method: str
     quantity: str
+
+
+def paired_difference(value: float, replicates: FloatArray, base: FloatArray, level: float) -> Difference:
+    """Return a difference with limits, from the values of both models on shared bootstrap samples."""
+    both = np.isinf(replicates) & np.isinf(base)  # Two infinite log losses do not differ.
+    draws = np.subtract(replicates, base, out=np.zeros_like(base), where=~both)
+    # An order statistic, not a mean of two: they may be infinite.
+    low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
+    pvalue = tail_pvalue(draws, 0.0)
+    return Difference(
+        value=value,
+        low=low,
+        high=high,
+        same_sign=float(np.mean(np.sign(draws) == np.sign(value))),
+        pvalue=pvalue,
+        adjusted=pvalue,
+        is_significant=bool(low > 0 or high < 0),
+        resampled=(low, high),
+    )
 
 
 def difference_limits(

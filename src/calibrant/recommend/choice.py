@@ -7,8 +7,8 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
-from calibrant.compare import paired_difference
 from calibrant.hypotest import holm
+from calibrant.intervals import paired_difference
 from calibrant.metrics.scores import weighted_means
 from calibrant.results import Difference
 
