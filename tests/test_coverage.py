@@ -58,8 +58,8 @@ def test_metrics_of_many_simulated_rows_approach_the_true_values(shape):
     assert ECE()(other) < 0.012
     few = p if CLASSES[shape] == 2 else p.take(np.arange(4000))
     kernel = BATTERY["skce"].metric.kernel
-    assert SKCE(kernel)(few) == pytest.approx(found["skce"].value, rel=0.3)
-    assert KCE(kernel)(few) == pytest.approx(np.sqrt(found["skce"].value), rel=0.15)
+    assert SKCE(kernel)(few) == pytest.approx(found["skce"].value, rel=0.2)
+    assert KCE(kernel)(few) == pytest.approx(np.sqrt(found["skce"].value), rel=0.13)
 
 
 @pytest.mark.parametrize("slope", SLOPES)

@@ -115,7 +115,9 @@ class TestReliability:
         assert not ax.child_axes
 
     def test_one_row_is_drawn(self):
-        rendered(plot_reliability(reliability_curve(Predictions([0.3], labels=[1]))))
+        ax = plot_reliability(reliability_curve(Predictions([0.3], labels=[1])))
+        rendered(ax)
+        assert ax.texts[0].get_text().endswith("1 row")
 
     def test_the_strip_of_a_subplot_stays_inside_the_figure(self):
         figure = Figure(figsize=(9, 4), layout="constrained")

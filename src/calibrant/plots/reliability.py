@@ -143,7 +143,9 @@ def _line(ax: "Axes", curve: ReliabilityCurve) -> None:
 
 def _number(ax: "Axes", curve: ReliabilityCurve) -> None:
     lines = [] if curve.error is None else [f"{curve.error.name} {significant(curve.error.value)}"]
-    lines.append(f"{int(curve.count.sum()):,} rows".replace(",", "\N{NARROW NO-BREAK SPACE}"))
+    n_rows = int(curve.count.sum())
+    noun = "row" if n_rows == 1 else "rows"
+    lines.append(f"{n_rows:,} {noun}".replace(",", "\N{NARROW NO-BREAK SPACE}"))
     ax.text(0.03, 0.97, "\n".join(lines), transform=ax.transAxes, va="top", color=INK)
 
 
