@@ -5,6 +5,7 @@ probabilities, and `ground_truth`. Best of interleaved repetitions: on a shared 
 A peer that is not installed (netcal, venn-abers) is left out with a note.
 """
 
+import os
 import sys
 import time
 import warnings
@@ -52,11 +53,15 @@ def best(functions, repetitions):
     return times, values
 
 
-def show(title, times, losses):
+def show(title, times, losses, bar):
     print(title)
     first = next(iter(times))
     for name, seconds in times.items():
-        print(f"  {name:<28}{seconds:9.4f} s {seconds / times[first]:8.2f} x ours   log-loss {losses[name]:.4f}")
+        wanted = "" if name == first else f"   bar {bar:g}"
+        print(
+            f"  {name:<28}{seconds:9.4f} s {seconds / times[first]:8.2f} x ours   log-loss {losses[name]:.4f}{wanted}",
+            flush=True,
+        )
 
 
 def log_loss(probs, labels):
@@ -64,9 +69,9 @@ def log_loss(probs, labels):
     return float(-np.log(np.clip(picked, 1e-12, None)).mean())
 
 
-def race(title, calls, labels, repetitions=5):
+def race(title, calls, labels, bar, repetitions=5):
     times, values = best(calls, repetitions)
-    show(title, times, {name: log_loss(value, labels) for name, value in values.items()})
+    show(title, times, {name: log_loss(value, labels) for name, value in values.items()}, bar)
 
 
 def peer(module, name):
@@ -102,7 +107,7 @@ def isotonic():
     for n in (100_000, 1_000_000, 2_000_000):
         data = simulate(n)
         calls = {"calibrant": partial(ours, IsotonicCalibration, *data), "scikit-learn": partial(by_sklearn, *data)}
-        race(f"isotonic, fit {n // 2} rows and predict as many", calls, data[-1])
+        race(f"isotonic, fit {n // 2} rows and predict as many", calls, data[-1], bar=1)
 
 
 def bbq():
@@ -111,7 +116,7 @@ def bbq():
         calls = {"calibrant": partial(ours, BBQ, *data)}
         if netcal is not None:
             calls["netcal (another score)"] = partial(by_netcal, netcal, *data)
-        race(f"BBQ, {title}, half to fit", calls, data[-1], 2)
+        race(f"BBQ, {title}, half to fit", calls, data[-1], bar=10, repetitions=2)
 
 
 def venn_abers():
@@ -121,7 +126,8 @@ def venn_abers():
         calls = {"calibrant": partial(ours, VennAbers, *data)}
         if package is not None:
             calls["venn-abers"] = partial(by_venn_abers, package, *data)
-        race(f"Venn-Abers, fit {n // 2} rows and predict as many", calls, data[-1], 2)
+        title = f"Venn-Abers, fit {n // 2} rows and predict as many"
+        race(title, calls, data[-1], bar=10, repetitions=9 if n < 1e5 else 2)
 
 
 def everything():
@@ -166,6 +172,7 @@ SECTIONS = {"isotonic": isotonic, "bbq": bbq, "venn-abers": venn_abers, "everyth
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # Peers warn of their dependencies.
+    os.environ.setdefault("TQDM_DISABLE", "1")  # And draw bars.
     for argument in sys.argv[1:] or SECTIONS:
         if argument in SECTIONS:
             SECTIONS[argument]()

@@ -27,7 +27,7 @@ ROWS = [
 ]
 PARAMETRIC = {
     "platt": PlattScaling(),
-    "quadratic": QuadraticScaling(),
+    "quadratic": QuadraticScaling(monotone=False),
     "monotone": QuadraticScaling(monotone=True),
     "abm": BetaCalibration("abm"),
     "am": BetaCalibration("am"),
@@ -96,7 +96,8 @@ def test_platt_equals_a_general_solver_on_any_scale(smooth, scale):
 
 def test_parameters_are_recovered():
     x, hits, weights = draw(60_000, truth=lambda x: -0.4 + 0.7 * x + 0.1 * x**2)
-    assert QuadraticScaling().fit_line(x, hits, weights).coef_ == pytest.approx([-0.4, 0.7, 0.1], abs=0.05)
+    free = QuadraticScaling(monotone=False).fit_line(x, hits, weights)
+    assert free.coef_ == pytest.approx([-0.4, 0.7, 0.1], abs=0.05)
     x, hits, weights = draw(60_000, truth=lambda x: 0.5 + 1.7 * x)
     platt = PlattScaling().fit_line(x, hits, weights)
     assert [platt.intercept_, platt.slope_] == pytest.approx([0.5, 1.7], abs=0.06)
@@ -221,3 +222,13 @@ def test_smoothing_reaches_the_bins_even_empty_ones():
 def test_bins_must_be_a_binning():
     with pytest.raises(TypeError, match="bins must be a binning"):
         HistogramBinning(bins=15).fit([0.1, 0.9], [0, 1])
+
+
+def test_a_parabola_that_few_rows_bend_does_not_turn_beyond_them():
+    # All extreme scores but one are right; that one bends the free parabola so that higher scores mean class 0.
+    x = np.r_[np.linspace(-4.0, 4.0, 81), 6.0]
+    hits = np.r_[np.linspace(-4.0, 4.0, 81) > 0.05, False]
+    hits[[30, 35, 45, 50]] = ~hits[[30, 35, 45, 50]]
+    free, safe = (QuadraticScaling(monotone=m).fit_line(x, hits, np.ones(82)) for m in (False, True))
+    assert free.log_odds(np.array([20.0]))[0] < -10
+    assert safe.log_odds(np.array([20.0]))[0] > 0

@@ -227,7 +227,9 @@ def test_metadata_are_complete(build):
     assert "scores" in estimator.get_params()
 
 
-@pytest.mark.parametrize("name", ["ts", "vs", "ms", "dirichlet", "svs", "sms"])
+@pytest.mark.parametrize(
+    "name", ["ts", "vs", "ms", "dirichlet", "svs", "sms", "ets", "iop-diag", "iop-oi"]
+)  # fmt: skip
 def test_optimisers_report_their_convergence(name):
     p = sharpened(calibrated(n=600), 0.4)
     fitted = CALIBRATORS[name]().fit(p.probs, p.labels)

@@ -63,7 +63,7 @@ def test_json_is_the_result_of_the_function(file, capsys):
     [
         (["--candidates", "tss"], "'tss' is not one"),
         (["--keep-argmax", "--candidates", "vs"], "can change them"),
-        (["--folds", "1"], "n_folds must be"),
+        (["--folds", "1"], "--folds must be"),
         (["--score", "ece"], "--help"),
     ],
 )

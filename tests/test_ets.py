@@ -23,6 +23,27 @@ from simulate import calibrated, draw_labels, sharpened
 
 
 class TestEnsembleTemperatureScaling:
+    @pytest.mark.parametrize("weights", [(1.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.3, 0.2)])
+    def test_probabilities_too_small_to_be_written_down_have_logarithms(self, weights):
+        p = over_confident()
+        ets = EnsembleTemperatureScaling().fit(p.probs, p.labels)
+        ets.temperature_, ets.weights_ = 0.5, np.array(weights)
+        z = np.array([[0.0, -1500.0, -700.0], [np.log(0.5), np.log(0.5), -np.inf], [0.0, -3.0, -5.0]])
+        z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
+        tempered = 2 * z - np.log(np.exp(2 * z).sum(axis=1, keepdims=True))
+        with np.errstate(divide="ignore"):
+            a, b, c = np.log(weights)
+        expected = np.logaddexp(np.logaddexp(tempered + a, z + b), c - np.log(3))
+        assert ets.transform(z) == pytest.approx(expected, abs=1e-12)
+
+    @pytest.mark.parametrize("loss", ["nll", "brier"])
+    @pytest.mark.parametrize("joint", [False, True])
+    def test_predictions_that_are_always_right_have_the_temperature_of_their_rule(self, loss, joint):
+        rows = np.tile([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], (20, 1))
+        ets = EnsembleTemperatureScaling(loss, joint).fit(rows, [0, 2] * 20)
+        assert ets.temperature_ == TemperatureScaling().fit(rows, [0, 2] * 20).temperature_
+        assert 0.01 < ets.temperature_ < 1
+
     def test_as_published_it_is_the_ensemble_of_three(self):
         p = over_confident()
         ets = EnsembleTemperatureScaling().fit(p.probs, p.labels, p.weights)

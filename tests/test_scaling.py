@@ -114,10 +114,20 @@ class TestTemperature:
         fitted = TemperatureScaling(scores="logits").fit(logits, labels)
         assert fitted.temperature_ == pytest.approx(2000.0, rel=0.2)
 
-    def test_predictions_that_are_always_right_end_the_search(self):
-        fitted = TemperatureScaling().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1])
-        assert fitted.temperature_ == pytest.approx(np.exp(-16))
+    def test_predictions_that_are_always_right_follow_the_rule_of_succession(self):
+        rows = np.tile([[0.6, 0.4], [0.3, 0.7]], (20, 1))
+        fitted = TemperatureScaling().fit(rows, [0, 1] * 20)
+        assert fitted.predict_proba(rows).max(axis=1).mean() == pytest.approx(41 / 42, abs=1e-9)
         assert fitted.converged_
+
+    def test_always_right_and_more_confident_than_the_rows_allow_stays(self):
+        assert TemperatureScaling().fit([[0.9, 0.1], [0.2, 0.8]], [0, 1]).temperature_ == 1.0
+        assert TemperatureScaling().fit([[1.0, 0.0], [0.0, 1.0], [0.6, 0.4]], [0, 1, 0]).temperature_ == 1.0
+
+    def test_always_right_with_ties_reaches_the_same_share_of_what_ties_allow(self):
+        rows = np.tile([[0.4, 0.4, 0.2], [0.2, 0.6, 0.2]], (10, 1))
+        fitted = TemperatureScaling().fit(rows, [0, 1] * 10)
+        assert fitted.predict_proba(rows).max(axis=1).mean() == pytest.approx(0.75 * 21 / 22, abs=1e-9)
 
     def test_scores_that_point_away_from_the_labels_give_a_warning(self):
         with pytest.warns(DataWarning, match="the scores point away from the labels"):
@@ -213,6 +223,23 @@ class TestVectorAndMatrix:
         assert fitted.converged_
         assert np.isfinite(fitted.coef_).all()
         assert log_loss(fitted.predict_proba(probs), labels) < 1e-6
+
+    @pytest.mark.parametrize("build", [VectorScaling, MatrixScaling], ids=["vector", "matrix"])
+    @pytest.mark.parametrize("labelled", ["right", "shifted", "of one class"])
+    def test_weights_equal_copies_also_where_classes_are_separable(self, build, labelled):
+        rng = np.random.default_rng(3)
+        probs = rng.dirichlet(np.ones(3), 40)
+        top = probs.argmax(axis=1)
+        labels = {"right": top, "shifted": (top + 1) % 3, "of one class": np.zeros(40, dtype=int)}[labelled]
+        weights = rng.integers(1, 4, 40)
+        copies = np.repeat(np.arange(40), weights)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            weighted = build().fit(probs, labels, weights)
+            copied = build().fit(probs[copies], labels[copies])
+        assert weighted.converged_
+        assert weighted.coef_ == pytest.approx(copied.coef_, abs=1e-5)
+        assert weighted.predict_proba(probs) == pytest.approx(copied.predict_proba(probs), abs=1e-9)
 
     def test_a_search_that_ends_too_early_says_so(self):
         probs, labels = overconfident()

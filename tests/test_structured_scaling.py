@@ -90,7 +90,7 @@ class TestStructured:
             return affine_loss(x, scores, labels, diagonal=diagonal) + penalty
 
         best = general_minimum(objective, np.r_[np.ones(k) if diagonal else np.eye(k).ravel(), np.zeros(k)])
-        fitted = StructuredScaling(structure).fit(probs, labels)
+        fitted = StructuredScaling(structure, intercept=1.0).fit(probs, labels)
         x = np.r_[fitted.coef_.ravel(), fitted.intercept_]
         assert objective(x) <= best.fun + 1e-12
         assert x == pytest.approx(best.x, abs=1e-5)
@@ -104,6 +104,21 @@ class TestStructured:
         guarded = LaplaceGuard().fit(tempered, labels).predict_proba(tempered)
         pulled = StructuredScaling(structure, 1e9, 1e9, 1e9).fit(probs, labels)
         assert pulled.predict_proba(probs) == pytest.approx(guarded, abs=1e-8)
+
+    @pytest.mark.parametrize("structure", ["vector", "matrix"])
+    def test_infinitely_penalised_without_guard_it_is_temperature_scaling(self, structure):
+        probs, labels = overconfident(n=200)
+        tempered = TemperatureScaling().fit(probs, labels).predict_proba(probs)
+        pulled = StructuredScaling(structure, 1e9, 1e9, 1e9, guard=False).fit(probs, labels)
+        assert pulled.predict_proba(probs) == pytest.approx(tempered, abs=1e-8)
+
+    def test_an_impossible_class_is_finite_without_guard(self):
+        probs = np.repeat([[1.0, 0.0, 0.0], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]], 10, axis=0)
+        labels = np.repeat([0, 1, 2], 10)
+        labels[[3, 13, 23]] = [1, 2, 0]
+        fitted = StructuredScaling("vector", guard=False).fit(probs, labels)
+        assert np.isfinite(fitted.coef_).all()
+        assert np.isfinite(fitted.predict_proba(probs)).all()
 
     def test_without_penalty_it_is_as_likely_as_vector_scaling(self):
         probs, labels = overconfident(n=500)

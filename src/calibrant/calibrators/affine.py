@@ -7,9 +7,13 @@ import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.inverse_temperature import best_log_beta
 from calibrant.calibrators.newton import Minimum, warn_unless_converged
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
-from calibrant.calibrators.temperature import best_log_beta
+
+RIDGE = 1e-10
+"""Factor of the squared distance from a simpler map, beside the mean loss: it decides only what the data leaves open,
+as on classes that can be separated, whose likelihood has no maximum."""
 
 
 class AffineScaling(Calibrator):

@@ -63,11 +63,15 @@ class BinaryCalibrator(Calibrator):
         """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)
         if self._kind() == "raw":
-            return probs_of(self.log_odds(as_scores(scores)))
+            return self.line_probs(as_scores(scores))
         given, log_probs = self._read(scores)
         if log_probs.shape[1] == 2 == len(self.classes_):
-            return probs_of(self.log_odds(log_probs[:, 1] - log_probs[:, 0]))
+            return self.line_probs(log_probs[:, 1] - log_probs[:, 0])
         return self._calibrated(given, log_probs)[0]
+
+    def line_probs(self, scores: FloatArray) -> FloatArray:
+        """Return both calibrated probabilities, (n, 2), for one score a row."""
+        return probs_of(self.log_odds(scores))
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         if log_probs.shape[1] == 2:

@@ -15,6 +15,9 @@ BLOCK = 16384
 
 _ROUNDING = 1e-13
 
+_MANY_ENTRIES = 1 << 22
+"""Below this many entries, a few operations on each are over before other threads have begun."""
+
 FEW_CLASSES = 32
 """Below this many classes, NumPy is faster column by column than along the rows."""
 
@@ -39,6 +42,11 @@ def add_blocks(
     return total
 
 
+def threads_for(shape: tuple[int, ...]) -> int | None:
+    """Return the number of threads for a few operations on every entry: 1, or None for all there are."""
+    return None if shape[0] * shape[1] >= _MANY_ENTRIES else 1
+
+
 def over_classes(operation: Any, values: FloatArray) -> FloatArray:
     """Reduce every row by a ufunc such as np.add, and keep the axis: (n, K) to (n, 1)."""
     if values.shape[1] >= FEW_CLASSES:
@@ -59,7 +67,7 @@ def softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
         np.exp(p, out=p)
         p *= 1.0 / over_classes(np.add, p)
 
-    for _ in by_blocks(task, scores.shape):
+    for _ in by_blocks(task, scores.shape, n_threads=threads_for(scores.shape)):
         pass
     return probs
 
@@ -73,7 +81,7 @@ def log_softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray
         np.subtract(scores[rows], over_classes(np.maximum, scores[rows]), out=log_p)
         log_p -= np.log(over_classes(np.add, np.exp(log_p)))
 
-    for _ in by_blocks(task, scores.shape):
+    for _ in by_blocks(task, scores.shape, n_threads=threads_for(scores.shape)):
         pass
     return log_probs
 

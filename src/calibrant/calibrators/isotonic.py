@@ -80,10 +80,20 @@ class IsotonicCalibration(BinaryCalibrator):
         """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
         return logit(self._interpolated(scores))
 
+    def line_probs(self, scores: FloatArray) -> FloatArray:
+        """Return both calibrated probabilities, (n, 2): the map needs no log-odds."""
+        probs = np.empty((len(scores), 2))
+        probs[:, 1] = self._interpolated(scores)
+        np.subtract(1.0, probs[:, 1], out=probs[:, 0])
+        return probs
+
     def _interpolated(self, scores: FloatArray) -> FloatArray:
         knots, places = self._axis(self.scores_), self._axis(scores)
         if _is_plain(knots):
-            return np.interp(places, knots, self.probabilities_).clip(0.0, 1.0)
+            order = np.argsort(places)  # Sorting is fast, and what is sorted is found much faster.
+            result = np.empty(len(places))
+            result[order] = np.interp(places[order], knots, self.probabilities_).clip(0.0, 1.0)
+            return result
         # Log-odds can differ where their probabilities do not, so neighbours are found among the log-odds.
         last = len(self.scores_) - 1
         above = np.searchsorted(self.scores_, scores).clip(max=last)

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.affine import AffineScaling, as_matrix, floored, scaled_diagonal
+from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored, scaled_diagonal
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Full, PenalisedLikelihood
 from calibrant.calibrators.vector import best_diagonal
@@ -35,7 +35,8 @@ class MatrixScaling(AffineScaling):
     Notes
     -----
     :math:`q = \mathrm{softmax}(A \ln p + b)` by maximum likelihood, beginning with vector scaling, hence never worse
-    than it on the rows of the fit. What was said there of small probabilities and of separable classes holds here too.
+    than it on the rows of the fit. What was said there of small probabilities and of separable classes holds here too,
+    with the distance from vector scaling.
 
     References
     ----------
@@ -56,7 +57,7 @@ class MatrixScaling(AffineScaling):
         scores = floored(log_probs)
         n_classes = scores.shape[1]
         start = as_matrix(best_diagonal(scores, labels, weights, self.max_iter).x.reshape(n_classes, 2))
-        likelihood = PenalisedLikelihood(Full(scores.shape[1]), scores, labels, weights)
+        likelihood = PenalisedLikelihood(Full(n_classes), scores, labels, weights, penalty=RIDGE, target=start)
         self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), n_classes)
 
 
@@ -91,8 +92,10 @@ class DirichletCalibration(AffineScaling):
     -----
     Minimises the mean negative log-likelihood of :math:`q = \mathrm{softmax}(A \ln p + b)` plus, for "odir",
     :math:`\lambda \sum_{i \ne j} A_{ij}^2 + \mu \sum_j b_j^2`, with :math:`\lambda / (K (K - 1))` and :math:`\mu / K`
-    instead if normalised by the mean. A log-probability below -708, such as that of 0, counts as -708. The best
-    strengths depend on the data; the paper chose both by cross-validated log loss, from powers of ten.
+    instead if normalised by the mean. What is not penalised, as the diagonal, has a factor of :math:`10^{-10}`, so that
+    the solution is finite also where the classes can be separated without error. A log-probability below -708, such as
+    that of 0, counts as -708. The best strengths depend on the data; the paper chose both by cross-validated log loss,
+    from powers of ten.
 
     References
     ----------
@@ -144,7 +147,7 @@ class DirichletCalibration(AffineScaling):
         if self.normalisation == "mean":
             penalised /= penalised.sum()
             intercepts /= k
-        return np.hstack([self.strength * penalised, of_intercept * intercepts])
+        return np.maximum(np.hstack([self.strength * penalised, of_intercept * intercepts]), RIDGE)
 
 
 def check_strength(value: float, name: str) -> None:

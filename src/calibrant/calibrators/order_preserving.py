@@ -9,8 +9,9 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.blocks import by_blocks, softmax
+from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
-from calibrant.calibrators.newton import warn_unless_converged
+from calibrant.calibrators.newton import Minimum, warn_unless_converged
 from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
 from calibrant.calibrators.order_invariant import rank_knots, rank_pieces, rank_roughness
 from calibrant.calibrators.pieces import Pieces, SlopesLikelihood, roughness
@@ -74,6 +75,8 @@ class OrderPreserving(Calibrator):
       multiplied by positive weights. These depend on the row by its confidence :math:`c = \max_k p_k`:
       :math:`s_m = (1 - c) a_m + c b_m`. With at least K - 1 segments, each gap has a weight of its own.
 
+    If every label was the most probable class, steeper is better without end, and the map is `TemperatureScaling`.
+
     In both families the likelihood is a convex function of the slopes. They minimise the mean negative log-likelihood
     plus :math:`\lambda / n` times the sum of the squared differences of neighbouring slopes, as multiples of the
     inverse temperature; for "oi" of neighbouring :math:`a_m`, of neighbouring :math:`b_m`, and of :math:`a_m` and
@@ -127,6 +130,7 @@ class OrderPreserving(Calibrator):
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         check_count(self.segments, "segments")
+        check_count(self.max_iter, "max_iter")
         check_strength(self.smoothness, "smoothness")
         scores = finite(log_probs)
         self.temperature_ = TemperatureScaling().learn(log_probs, labels, weights).temperature_
@@ -139,7 +143,11 @@ class OrderPreserving(Calibrator):
             return objective(x + SMALLEST_SLOPE)
 
         start = np.full(len(penalty), 1.0 - SMALLEST_SLOPE)
-        found = minimise_nonnegative(above_smallest, start, max_iter=self.max_iter)
+        if never_wrong(scores, labels):  # Steeper is better without end: the temperature has its rule for that.
+            value, gradient, _ = above_smallest(start)
+            found = Minimum(start, value, float(np.abs(gradient).max()), True, 0)
+        else:
+            found = minimise_nonnegative(above_smallest, start, max_iter=self.max_iter)
         self.slopes_ = unit * (found.x + SMALLEST_SLOPE)
         self.converged_, self.gradient_norm_, self.n_iter_ = found.converged, found.gradient_norm, found.n_iter
         warn_unless_converged(found, "OrderPreserving")

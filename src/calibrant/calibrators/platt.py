@@ -93,9 +93,10 @@ class QuadraticScaling(BinaryCalibrator):
 
     Parameters
     ----------
-    monotone : bool, default=False
+    monotone : bool, default=True
         Keep the map from falling anywhere: non-negative slopes over the range of the fitted log-odds, and straight
-        lines outside. Otherwise the parabola may turn and change the ranking.
+        lines outside. Otherwise, as published, the parabola may turn and change the ranking, and a score beyond those
+        that were fitted can become certainly wrong.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -114,6 +115,9 @@ class QuadraticScaling(BinaryCalibrator):
     the slopes at both ends of the range, which are what `monotone` bounds; degenerate data is treated as in
     `PlattScaling`.
 
+    A parabola is decided by few rows at its ends, and its square does the rest further out. What `monotone` gains and
+    costs is simulated in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
+
     References
     ----------
     E. Berta, D. Holzmueller, M. I. Jordan, F. Bach, "Structured matrix scaling for multi-class calibration", AISTATS
@@ -121,9 +125,9 @@ class QuadraticScaling(BinaryCalibrator):
 
     Examples
     --------
-    >>> quadratic = QuadraticScaling().fit([0.2, 0.2, 0.5, 0.5, 0.8, 0.8, 0.8], [0, 1, 0, 1, 0, 1, 1])
+    >>> quadratic = QuadraticScaling().fit([0.2] * 4 + [0.5] * 2 + [0.8] * 5, [0, 0, 0, 1, 0, 1, 1, 1, 1, 1, 0])
     >>> quadratic.predict_proba([0.2, 0.5, 0.8])[:, 1].round(3).tolist()
-    [0.5, 0.5, 0.667]
+    [0.25, 0.5, 0.8]
     """
 
     kind: ClassVar[Literal["parametric"]] = "parametric"
@@ -132,7 +136,7 @@ class QuadraticScaling(BinaryCalibrator):
     expressiveness: ClassVar[Literal["medium"]] = "medium"
     use_when: ClassVar[str] = "There are two classes and at least some hundred rows."
 
-    def __init__(self, monotone: bool = False, scores: Literal["probs", "logits"] = "probs") -> None:
+    def __init__(self, monotone: bool = True, scores: Literal["probs", "logits"] = "probs") -> None:
         self.monotone = monotone
         self.scores = scores
 

@@ -77,12 +77,24 @@ def _all_calibrators(members: Any) -> bool:
 
 def _pieces(family: Any, knots: Any, slopes: Any) -> bool:
     n_pieces = len(_vector(knots)) - 1
-    if family == "oi":
-        are_ranks = np.array_equal(knots, np.round(knots)) and np.isfinite(knots).all()
-        return len(_vector(slopes)) == 2 * n_pieces and are_ranks and knots[0] == 0 and _rising(knots)
-    falls = knots[0] == 0 and bool(np.all(knots[1:] < knots[:-1]))
-    return len(_vector(slopes)) == n_pieces and falls
+    return n_pieces > 0 and len(_vector(slopes)) == (2 * n_pieces if family == "oi" else n_pieces)
 
+
+def _knots(family: Any, segments: Any, knots: Any) -> bool:
+    """Whether knots go from 0 to the last rank, or from 0 down to minus infinity, in at most so many steps."""
+    if knots[0] != 0 or len(_vector(knots)) - 1 > segments:
+        return False
+    if family == "oi":
+        return bool(np.isfinite(knots).all() and np.array_equal(knots, np.round(knots)) and np.all(np.diff(knots) > 0))
+    return family == "diag" and bool(knots[-1] == -np.inf and np.all(knots[1:] < knots[:-1]))
+
+
+_REPORT = (
+    Rule(("converged_",), lambda v: isinstance(v, bool), "must be true or false"),
+    Rule(("gradient_norm_",), _not_negative, "must not be negative"),
+    Rule(("n_iter_",), lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "must be a count"),
+)
+"""What holds for every optimiser that reports how it went."""
 
 _AFFINE = (Rule(("coef_", "intercept_"), _affine, "must be finite, with one row a class"),)
 _TEMPERATURE = Rule(("temperature_",), _positive, "must be a positive number")
@@ -151,6 +163,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _TEMPERATURE,
         Rule(("slopes_",), lambda s: _vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
         Rule(("family", "knots_", "slopes_"), _pieces, "must be pieces that meet at the knots"),
+        Rule(("family", "segments", "knots_"), _knots, "must be knots from the top of a row to its bottom"),
     ),
 }
 """Rules by class; those that are not here have nothing but numbers of any size."""
@@ -166,6 +179,9 @@ def check_learnt(calibrator: Calibrator) -> None:
     is_lifted = hasattr(calibrator, "lifted_")
     for rule in RULES.get(type(calibrator).__name__, ()):
         if not is_lifted or any(hasattr(calibrator, name) for name in rule.names):
+            _check_rule(calibrator, rule)
+    for rule in _REPORT:
+        if hasattr(calibrator, rule.names[0]):
             _check_rule(calibrator, rule)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.affine import AffineScaling
-from calibrant.calibrators.blocks import by_blocks, over_classes
+from calibrant.calibrators.blocks import by_blocks, over_classes, threads_for
 from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
@@ -24,8 +24,11 @@ class StructuredScaling(AffineScaling):
     ----------
     structure : {"vector", "matrix"}, default="matrix"
         A factor for every class (SVS), or a full matrix (SMS).
-    diagonal, off_diagonal, intercept : float, default=1.0
-        Factors of the three penalties.
+    diagonal, off_diagonal : float, default=1.0
+    intercept : float, default=0.3
+        Factors of the three penalties. All were published as 1.
+    guard : bool, default=True
+        Whether `LaplaceGuard` follows temperature scaling, so that one row of a probability near 0 cannot decide.
     max_iter : int, default=100
         Largest number of Newton steps.
     scores : {"probs", "logits"}, default="probs"
@@ -34,7 +37,7 @@ class StructuredScaling(AffineScaling):
     ----------
     temperature_scaling_ : TemperatureScaling
     guard_ : LaplaceGuard
-        Applied in this order before the affine map.
+        Applied in this order before the affine map. Without guard its share is 0.
     coef_ : ndarray of shape (K,) or (K, K)
     intercept_ : ndarray of shape (K,)
     converged_ : bool
@@ -49,7 +52,9 @@ class StructuredScaling(AffineScaling):
     .. math:: \lambda_b \frac K n |b|^2 + \lambda_d \frac K n |\mathrm{diag} \Delta|^2
               + \lambda_o \frac {K (K - 1)} n |\mathrm{offdiag} \Delta|^2,
 
-    where n is the sum of the weights, so that a weight counts as that many rows.
+    where n is the sum of the weights, so that a weight counts as that many rows. Log-probabilities are mostly beyond
+    -1, so that b has to be larger than :math:`\Delta` for the same effect, and is penalised less. What this gains and
+    costs is simulated in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
 
     References
     ----------
@@ -67,7 +72,8 @@ class StructuredScaling(AffineScaling):
         structure: Literal["vector", "matrix"] = "matrix",
         diagonal: float = 1.0,
         off_diagonal: float = 1.0,
-        intercept: float = 1.0,
+        intercept: float = 0.3,
+        guard: bool = True,
         max_iter: int = 100,
         scores: Literal["probs", "logits"] = "probs",
     ) -> None:
@@ -75,6 +81,7 @@ class StructuredScaling(AffineScaling):
         self.diagonal = diagonal
         self.off_diagonal = off_diagonal
         self.intercept = intercept
+        self.guard = guard
         self.max_iter = max_iter
         self.scores = scores
 
@@ -87,6 +94,8 @@ class StructuredScaling(AffineScaling):
         family, penalty, target = self._problem(log_probs.shape[1], float(weights.sum()))
         self.temperature_scaling_ = TemperatureScaling().learn(log_probs, labels, weights)
         self.guard_ = LaplaceGuard().learn(log_probs, labels, weights)
+        if not self.guard:
+            self.guard_.share_ = 0.0
         scores = self._tempered(log_probs)
         likelihood = PenalisedLikelihood(family, scores, labels, weights, penalty=penalty, target=target)
         self._keep(minimise(likelihood, target.ravel(), max_iter=self.max_iter), log_probs.shape[1])
@@ -105,9 +114,10 @@ class StructuredScaling(AffineScaling):
             np.exp(scores, out=scores)
             scores *= (1.0 - self.guard_.share_) / over_classes(np.add, scores)
             scores += self.guard_.share_ / scores.shape[1]
+            np.maximum(scores, np.finfo(float).tiny, out=scores)
             np.log(scores, out=result[rows])
 
-        for _ in by_blocks(task, log_probs.shape):
+        for _ in by_blocks(task, log_probs.shape, n_threads=threads_for(log_probs.shape)):
             pass
         return result
 

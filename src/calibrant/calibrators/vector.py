@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.affine import AffineScaling, floored, scaled_diagonal
+from calibrant.calibrators.affine import RIDGE, AffineScaling, floored, scaled_diagonal
 from calibrant.calibrators.newton import Minimum, minimise
 from calibrant.calibrators.softmax import Diagonal, PenalisedLikelihood
 
@@ -20,7 +20,7 @@ class VectorScaling(AffineScaling):
     Attributes
     ----------
     coef_, intercept_ : ndarrays of shape (K,)
-        Of a class without a row, the probability is driven to 0 as far as the search goes.
+        Of a class without a row, the probability is driven towards 0.
     converged_ : bool
     gradient_norm_ : float
     n_iter_ : int
@@ -29,9 +29,11 @@ class VectorScaling(AffineScaling):
     -----
     :math:`q = \mathrm{softmax}(a \odot \ln p + b)` by maximum likelihood, beginning with temperature scaling, hence
     never worse than it on the rows of the fit. It acts on log-probabilities, not on raw logits, so that a number added
-    to all logits of a row does not matter. A log-probability below -708, such as that of 0, counts as -708. If the
-    classes can be separated without error, the likelihood has no maximum, and the search ends where its gradient
-    vanishes.
+    to all logits of a row does not matter. A log-probability below -708, such as that of 0, counts as -708.
+
+    If the classes can be separated without error, or one has no row, the likelihood has no maximum. So the squared
+    distance from the parameters of temperature scaling, times :math:`10^{-10}`, is added to the mean loss: the solution
+    is finite and unique, and a weight counts as that many rows.
 
     References
     ----------
@@ -62,5 +64,6 @@ class VectorScaling(AffineScaling):
 
 def best_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray, max_iter: int) -> Minimum:
     """Return the diagonal map of largest likelihood."""
-    likelihood = PenalisedLikelihood(Diagonal(scores.shape[1]), scores, labels, weights)
-    return minimise(likelihood, scaled_diagonal(scores, labels, weights).ravel(), max_iter=max_iter)
+    start = scaled_diagonal(scores, labels, weights)
+    likelihood = PenalisedLikelihood(Diagonal(len(start)), scores, labels, weights, penalty=RIDGE, target=start)
+    return minimise(likelihood, start.ravel(), max_iter=max_iter)

@@ -74,9 +74,10 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     docs/calibrators.md). Doing nothing is always on it. Every candidate is fitted to all folds but one and applied to
     that one, so that no row is judged by a map that has seen its label.
 
-    A candidate beats doing nothing if the interval of the paired difference of the scores excludes 0. Of those that do,
-    the simplest is recommended whose score is within one standard error, of the paired difference, of the smallest. If
-    there is none, nothing is shown to beat doing nothing. A candidate whose score is infinite is out.
+    A candidate beats doing nothing if the interval of the paired difference of the scores excludes 0; it is that of the
+    studentised bootstrap, or one of percentiles if a score is infinite. Of those that do, the simplest is recommended
+    whose score is within one standard error, of the paired difference, of the smallest. If there is none, nothing is
+    shown to beat doing nothing. A candidate whose score is infinite is out.
 
     The intervals are about the rows, not about drawing other rows to fit the calibrators to; the score of the best of
     several is a little too good.

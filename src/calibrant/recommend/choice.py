@@ -1,6 +1,6 @@
 """The choice between candidates, by paired differences of their scores."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +9,7 @@ from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import holm
 from calibrant.intervals import paired_difference
+from calibrant.intervals.scores import studentised_means
 from calibrant.metrics.scores import weighted_means
 from calibrant.results import Difference
 
@@ -42,25 +43,14 @@ def choose(
     level : float
     rng : Generator
     """
-    values, draws = _replicates(losses, weights, bootstrap, rng)
-
-    def difference(name: str, base: str, level: float = level) -> Difference | None:
-        if name == base or values[name] == values[base] == np.inf:
-            return None
-        return paired_difference(values[name] - values[base], draws[name], draws[base], level)
-
-    def against(base: str) -> dict[str, Difference]:
-        found = {name: d for name in names if (d := difference(name, base)) is not None}
-        adjusted = holm({name: d.pvalue for name, d in found.items()}) if found else {}
-        return {name: replace(d, adjusted=adjusted[name]) for name, d in found.items()}
-
-    names = list(losses)
+    rows = _Rows(losses, weights, bootstrap, int(rng.integers(2**63)))
+    values, names = rows.values, list(losses)
     nothing = names[0]
-    over_nothing = against(nothing)
+    over_nothing = rows.against(nothing, names, level)
     helpful = [name for name in names[1:] if _beats(values[name], values[nothing], over_nothing.get(name))]
     best = min(helpful or names, key=values.__getitem__)
-    near = (name for name in helpful if _is_near(difference(name, best, ONE_STANDARD_ERROR)))
-    chosen = next(near, nothing)
+    behind = rows.against(best, helpful, ONE_STANDARD_ERROR)
+    chosen = next((name for name in helpful if name not in behind or behind[name].low <= 0), nothing)
     simpler = names[1 : names.index(chosen)]
     alternative = min(simpler, key=values.__getitem__, default=None)
     return Choice(
@@ -68,23 +58,53 @@ def choose(
         best=best,
         alternative=alternative,
         over_nothing=over_nothing,
-        behind_best=against(best),
-        over_alternative=None if alternative is None else difference(chosen, alternative),
+        behind_best=rows.against(best, names, level),
+        over_alternative=None if alternative is None else rows.against(alternative, [chosen], level).get(chosen),
     )
 
 
-def _replicates(
-    losses: Mapping[str, FloatArray], weights: FloatArray, bootstrap: Bootstrap, rng: np.random.Generator
-) -> tuple[dict[str, float], dict[str, FloatArray]]:
-    """Return the mean score of every candidate on the rows and on bootstrap samples that all of them share."""
-    means: dict[str, Callable[[FloatArray], FloatArray]] = {name: weighted_means(rows) for name, rows in losses.items()}
-    values = {name: float(mean(weights[:, None])[0]) for name, mean in means.items()}
-    blocks: dict[str, list[FloatArray]] = {name: [] for name in losses}
-    for counts in bootstrap.counts(len(weights), rng):
-        drawn = counts * weights[:, None]
-        for name, mean in means.items():
-            blocks[name].append(mean(drawn))
-    return values, {name: np.concatenate(parts) for name, parts in blocks.items()}
+class _Rows:
+    """The losses of all candidates, and their means on bootstrap samples that they share."""
+
+    def __init__(self, losses: Mapping[str, FloatArray], weights: FloatArray, bootstrap: Bootstrap, seed: int) -> None:
+        self.losses, self.weights, self.bootstrap, self.seed = losses, weights, bootstrap, seed
+        means = {name: weighted_means(rows) for name, rows in losses.items()}
+        self.values = {name: float(mean(weights[:, None])[0]) for name, mean in means.items()}
+        blocks: dict[str, list[FloatArray]] = {name: [] for name in losses}
+        for counts in bootstrap.counts(len(weights), np.random.default_rng(seed)):
+            drawn = counts * weights[:, None]
+            for name, mean in means.items():
+                blocks[name].append(mean(drawn))
+        self.draws = {name: np.concatenate(parts) for name, parts in blocks.items()}
+
+    def against(self, base: str, names: Sequence[str], level: float) -> dict[str, Difference]:
+        """Return the differences to one candidate, where they are numbers: studentised, or percentiles if infinite."""
+        found = {
+            name: paired_difference(self.values[name] - self.values[base], self.draws[name], self.draws[base], level)
+            for name in names
+            if name != base and not self.values[name] == self.values[base] == np.inf
+        }
+        found |= self._studentised(base, found, level)
+        adjusted = holm({name: d.pvalue for name, d in found.items()}) if found else {}
+        return {name: replace(d, adjusted=adjusted[name]) for name, d in found.items()}
+
+    def _studentised(self, base: str, found: Mapping[str, Difference], level: float) -> dict[str, Difference]:
+        finite = [name for name in found if np.isfinite(self.values[name] - self.values[base])]
+        if not finite:
+            return {}
+        rows = np.column_stack([self.losses[name] - self.losses[base] for name in finite])
+        means = studentised_means(rows, self.weights, level, self.bootstrap, np.random.default_rng(self.seed))
+        return {
+            name: replace(
+                found[name],
+                low=mean.low,
+                high=mean.high,
+                pvalue=mean.pvalue,
+                method="bootstrap-t",
+                is_significant=mean.low > 0 or mean.high < 0,
+            )
+            for name, mean in zip(finite, means, strict=True)
+        }
 
 
 def _beats(value: float, base: float, over: Difference | None) -> bool:
@@ -92,8 +112,3 @@ def _beats(value: float, base: float, over: Difference | None) -> bool:
     if not np.isfinite(value):
         return False
     return not np.isfinite(base) or (over is not None and over.high < 0)
-
-
-def _is_near(behind: Difference | None) -> bool:
-    """Tell whether the difference to the best could be none."""
-    return behind is None or behind.low <= 0
