@@ -13,12 +13,12 @@ from calibrant.coverage.battery import BATTERY, LEVEL, OwnMethod, Paired
 from calibrant.coverage.cells import BETAS, CLASSES, SHAPES, SLOPES, Cell, World, simulate
 from calibrant.coverage.command import main
 from calibrant.coverage.tables import rows_of
-from calibrant.coverage.truths import Truth, true_values
+from calibrant.coverage.truths import LENGTHSCALES, SKCE_NAMES, Truth, skce_between, true_values
 from calibrant.coverage.units import LimitsUnit, TruthUnit, plan
 from calibrant.metrics import ECE, KCE, NLL, SKCE, Accuracy, Brier, Classwise, CoxSlope, PerPredictedClass
 from calibrant.simulations.units import load
 
-SMALL = {"n_rows": 2**14, "n_batches": 4}
+SMALL = {"n_rows": 2**14, "n_batches": 16}
 TINY = r"beta-2 K=2 slope=0.5 (truth|n=100 (accuracy|ece|naive ece|nll difference))$"
 PAGES = ("coverage.csv", "truths.csv", "coverage.md")
 
@@ -34,7 +34,7 @@ def test_true_values_of_calibrated_predictions_are_the_known_ones(shape):
     nll = np.sum(alpha / total * (digamma(total + 1) - digamma(alpha + 1)))
     assert found["brier"].value == pytest.approx(brier, abs=1e-4 + 5 * found["brier"].error)
     assert found["nll"].value == pytest.approx(nll, abs=1e-4 + 5 * found["nll"].error)
-    for name in ("ece", "kde-ece", "rms-equal-mass", "rms-classwise", "skce", "ece difference"):
+    for name in ("ece", "kde-ece", "rms-equal-mass", "rms-classwise", *SKCE_NAMES, "ece difference"):
         assert found[name] == Truth(0.0, 0.0)
     assert found["cox-slope"].value == pytest.approx(1.0, rel=1e-9)
 
@@ -43,7 +43,7 @@ def test_true_values_of_calibrated_predictions_are_the_known_ones(shape):
 @pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 def test_metrics_of_many_simulated_rows_approach_the_true_values(shape):
     world = World(shape, 0.5)
-    found = true_values(world, n_rows=2**15, n_batches=8)
+    found = true_values(world, n_rows=2**15, n_batches=32)
     p, other = simulate(Cell(world, 60_000), np.random.default_rng(1))
     metrics = {"nll": NLL(), "brier": Brier(), "accuracy": Accuracy(), "ece": ECE(), "rms-equal-width": ECE(norm=2)}
     for name, metric in metrics.items():
@@ -58,8 +58,17 @@ def test_metrics_of_many_simulated_rows_approach_the_true_values(shape):
     assert ECE()(other) < 0.012
     few = p if CLASSES[shape] == 2 else p.take(np.arange(4000))
     kernel = BATTERY["skce"].metric.kernel
-    assert SKCE(kernel)(few) == pytest.approx(found["skce"].value, rel=0.2)
-    assert KCE(kernel)(few) == pytest.approx(np.sqrt(found["skce"].value), rel=0.13)
+    (at_median,) = skce_between(np.array([SKCE().details(few)["lengthscale"]]), found)
+    assert SKCE()(few) == pytest.approx(at_median, rel=0.2)
+    assert SKCE(kernel)(few) == pytest.approx(found["skce at 0.25"].value, rel=0.2)
+    assert KCE(kernel)(few) == pytest.approx(np.sqrt(found["skce at 0.25"].value), rel=0.13)
+
+
+def test_kernel_errors_between_known_lengthscales_are_interpolated():
+    known = {name: Truth(scale / (1 + scale), 0.0) for name, scale in zip(SKCE_NAMES, LENGTHSCALES, strict=True)}
+    scales = np.array([1.9, 0.37, 0.25, 0.05, 0.0007])
+    assert skce_between(scales, known) == pytest.approx(scales / (1 + scales), rel=0.005)
+    assert skce_between(np.array([0.25, 5.0]), known) == pytest.approx([0.2, 2 / 3], rel=1e-12)
 
 
 @pytest.mark.parametrize("slope", SLOPES)
@@ -81,6 +90,22 @@ def test_limits_are_counted_by_where_they_miss():
     assert percentile.coverage == 0.5
     assert not percentile.is_good
     assert percentile.width == pytest.approx(0.15)
+
+
+def test_limits_of_a_tuned_kernel_are_about_the_error_at_the_lengthscale_of_the_sample():
+    unit = LimitsUnit(Cell(World("beta-2", 0.5), 100, 4), "skce-median")
+    known = {name: Truth(scale, 0.0) for name, scale in zip(SKCE_NAMES, LENGTHSCALES, strict=True)}
+    limits = np.array([[0.2, 0.3, 0.25], [0.2, 0.3, 0.5], [0.2, 0.3, 0.125], [np.nan, np.nan, 0.25]])
+    (row,) = rows_of(unit, limits, known)
+    assert (row.covered, row.too_low, row.too_high, row.answered) == (1, 1, 1, 3)
+    assert row.truth.value == pytest.approx(0.25, rel=1e-12)
+
+
+def test_the_summary_has_a_range_for_every_region_with_cells(finished):
+    _, pages = finished
+    page = pages["coverage.md"].decode()
+    line = next(line for line in page.splitlines() if line.startswith("| accuracy: wilson |"))
+    assert line.count(" to ") == 5  # All cells, 100 rows, all others, not calibrated, two classes.
 
 
 def test_every_unit_has_a_file_of_its_own(tmp_path):
@@ -149,7 +174,7 @@ def test_values_that_cannot_be_limits_are_not_read(finished, tmp_path):
     assert load(truth, tmp_path) is None
 
 
-OFFERED = [(key, entry) for key, entry in BATTERY.items() if isinstance(entry, (OwnMethod, Paired)) and entry.cost < 50]
+OFFERED = [(key, entry) for key, entry in BATTERY.items() if isinstance(entry, (OwnMethod, Paired)) and entry.cost < 70]
 REDUCED = [
     (key, Cell(World(shape, slope), 100, 100))
     for key, entry in OFFERED
@@ -162,7 +187,7 @@ REDUCED = [
 @pytest.fixture(scope="module")
 def truths():
     worlds = {cell.world for _, cell in REDUCED}
-    return {world: true_values(world, n_rows=2**16, n_batches=20) for world in worlds}
+    return {world: true_values(world, n_rows=2**16, n_batches=80) for world in worlds}
 
 
 @pytest.mark.parametrize("key, cell", REDUCED, ids=[f"{cell.name} {key}" for key, cell in REDUCED])

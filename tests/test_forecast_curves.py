@@ -85,6 +85,21 @@ def test_shares_are_the_mean_of_randomised_ones(law):
     assert level_shares(lower, upper, levels)(weights) == pytest.approx(np.array(expected), abs=0.005)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_shares_are_the_sum_over_rows_and_levels(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    lower = rng.integers(0, 11, n) / 11
+    upper = np.minimum(lower + rng.integers(0, 4, n) / 11, 1)
+    levels, weights = np.sort(rng.integers(0, 23, 7) / 22), rng.random((n, 3))
+
+    def share(level, low, high):
+        return float(low <= level) if low == high else min(1.0, max(0.0, (level - low) / (high - low)))
+
+    expected = [[share(q, a, b) for a, b in zip(lower, upper, strict=True)] @ weights / weights.sum(0) for q in levels]
+    assert level_shares(lower, upper, levels)(weights) == pytest.approx(np.array(expected), abs=1e-13)
+
+
 def test_histogram_by_hand():
     f = Forecasts(Normal(np.zeros(4), 1.0), [-3.0, -0.1, 0.0, 0.2], weights=[1.0, 2.0, 0.0, 1.0])
     histogram = pit_histogram(f, bins=4)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest, bootstrap, norm
 
 from calibrant import InputError, Predictions
 from calibrant.binning import EqualMass, EqualWidth
@@ -13,6 +13,7 @@ from calibrant.intervals.base import PairLaw
 from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.kernel import _expected_squares
 from calibrant.intervals.parts import diagonal_sum, parts_of, square_sums
+from calibrant.intervals.scores import N_REDRAWS, _steadied
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (
     ECE,
@@ -24,10 +25,12 @@ from calibrant.metrics import (
     Accuracy,
     Brier,
     Classwise,
+    CoxSlope,
     DebiasedECE,
     PerPredictedClass,
     TopLabel,
 )
+from calibrant.resampling import redraw_labels
 from simulate import calibrated, sharpened
 
 KERNEL = ExponentialKernel(TotalVariation(), 0.5) @ WhiteKernel()
@@ -55,16 +58,77 @@ def test_wilson_limits_are_those_of_scipy():
 
 def test_studentised_bootstrap_is_its_definition():
     p = sharpened(calibrated(n=80, k=3), 0.5)
-    plan = Bootstrap(199)
+    plan, rng = Bootstrap(199), np.random.default_rng(3)
     rows = Brier().per_row(p)
-    mean, error = rows.mean(), rows.std() / np.sqrt(80)
+    mean = rows.mean()
+    all_counts = np.concatenate(list(plan.counts(80, rng)), axis=1).T
+    by_label = 1 + np.sum(p.probs**2, axis=1, keepdims=True) - 2 * p.probs  # The Brier score of every label.
+    (labels,) = redraw_labels(p, N_REDRAWS, rng)
+    expected = np.mean([by_label[np.arange(80), column].var() / 80 for column in labels.T])
+    deciding = np.sum((rows - mean) ** 2) ** 2 / np.sum((rows - mean) ** 4)
+    error = np.sqrt((deciding * rows.var() / 80 + expected) / (deciding + 1))
     studentised = []
-    for counts in np.concatenate(list(plan.counts(80, np.random.default_rng(3))), axis=1).T:
+    for counts in all_counts:
         sample = np.repeat(rows, counts.astype(int))
         studentised.append((sample.mean() - mean) / (sample.std() / np.sqrt(80)))
     low, high = np.quantile(studentised, [0.025, 0.975], method="inverted_cdf")
     limits = interval(p, Brier(), bootstrap=plan, rng=3)
     assert (limits.low, limits.high) == pytest.approx((mean - high * error, mean - low * error), rel=1e-9)
+
+
+def test_rows_that_are_all_equal_have_the_limits_that_are_expected():
+    """Of 100 rows with probability 0.98, two are expected to be wrong though none is: the limits must know."""
+    p = Predictions._trusted(np.tile([0.02, 0.98], (100, 1)), np.ones(100, dtype=int), np.ones(100), (0, 1))
+    limits = interval(p, NLL(), rng=0)
+    spread = np.sqrt(0.98 * 0.02 / 100) * np.log(49)  # Of the mean of a two-valued loss.
+    assert limits.value == pytest.approx(-np.log(0.98), rel=1e-12)
+    assert limits.high == pytest.approx(limits.value + 1.96 * spread, rel=0.25)
+    certain = Predictions._trusted(np.eye(2)[[1, 0, 1]], np.array([1, 0, 1]), np.ones(3), (0, 1))
+    certain = interval(certain, Brier(), rng=0)
+    assert (certain.low, certain.high) == (0.0, 0.0)
+
+
+def test_the_predictions_have_less_part_in_the_standard_error_the_more_rows_decide():
+    errors = np.array([[2.0, 2.0, 0.0, 2.0]])
+    deviations = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, -1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
+    steadied = _steadied(errors, deviations, np.array([16.0, 16.0, 9.0, np.inf]))
+    # One, three and no rows decide: (4 + 16) / 2, (12 + 16) / 4, 9; what is not finite does not count.
+    assert steadied[0] == pytest.approx(np.sqrt([10, 7, 9, 4]), rel=1e-12)
+
+
+def test_limits_of_scores_cover_where_few_rows_are_wrong():
+    """Two wrong rows in 100, each with the same loss: how often no row is wrong decides, 0.13."""
+    rng = np.random.default_rng(6)
+    truth = -0.98 * np.log(0.98) - 0.02 * np.log(0.02)
+    n_sets, covered = 200, 0
+    for _ in range(n_sets):
+        p = Predictions._trusted(np.tile([0.02, 0.98], (100, 1)), (rng.random(100) < 0.98) * 1, np.ones(100), (0, 1))
+        limits = interval(p, NLL(), bootstrap=Bootstrap(199), rng=rng)
+        covered += limits.low <= truth <= limits.high
+    assert covered / n_sets > 0.93 - monte_carlo_bound(0.93, n_sets)
+
+
+def test_bca_limits_are_those_of_scipy():
+    p = binary(60, 0.6, np.random.default_rng(8))
+    rows = np.arange(60)
+
+    def slope(index, axis=-1):
+        del axis
+        return CoxSlope()(p.take(index.astype(int)))
+
+    theirs = bootstrap((rows,), slope, vectorized=False, n_resamples=1500, method="BCa", rng=1).confidence_interval
+    ours = interval(p, CoxSlope(), bootstrap=Bootstrap(4000), rng=2)
+    assert ours.method == "bca"
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.08 * (theirs.high - theirs.low))
+
+
+def test_bca_of_clusters_leaves_out_whole_clusters():
+    p = binary(90, 0.6, np.random.default_rng(9))
+    copies = p.take(np.repeat(np.arange(90), 2))
+    clusters = np.repeat(np.arange(90), 2)
+    one = interval(p, CoxSlope(), bootstrap=Bootstrap(999), rng=0)
+    two = interval(copies, CoxSlope(), bootstrap=Bootstrap(999, clusters=clusters), rng=0)
+    assert two.high - two.low == pytest.approx(one.high - one.low, rel=0.1)
 
 
 def test_studentised_bootstrap_of_clusters_that_are_rows_is_that_of_rows():
@@ -278,6 +342,14 @@ def test_expected_squares_of_residual_products_are_means_over_all_labels():
     assert _expected_squares(probs[:1], probs[1:])[0, 0] == pytest.approx(by_labels, rel=1e-12)
 
 
+def test_rare_pairs_widen_the_law_of_skce_where_none_was_seen():
+    """No row is wrong: the upper limit must allow for an error of a few pairs of the largest value, 2."""
+    n = 100
+    p = Predictions._trusted(np.tile([0.001, 0.999], (n, 1)), np.ones(n, dtype=int), np.ones(n), (0, 1))
+    limits = interval(p, SKCE(KERNEL), rng=0)
+    assert limits.high > norm.ppf(0.975) ** 2 * 2 * 1.99 / (n * (n - 1))
+
+
 def test_limits_of_kce_are_roots_of_those_of_skce():
     p = sharpened(calibrated(n=100, k=3), 0.3)
     squared, root = interval(p, SKCE(KERNEL), rng=0), interval(p, KCE(KERNEL), rng=0)
@@ -329,12 +401,30 @@ def test_every_metric_has_a_method_or_none_and_no_calibration_error_has_percenti
             interval(p, metric, "percentile")
 
 
+def test_the_slope_has_limits_only_if_both_outcomes_are_expected_or_frequent():
+    rng = np.random.default_rng(10)
+    probs = np.clip(rng.beta(0.5, 20, 400), 1e-6, None)  # About ten rows of class 1 are expected.
+
+    def data(expected, happened):
+        scaled = probs * expected / probs.sum()
+        labels = np.zeros(400, dtype=int)
+        labels[np.argsort(-scaled)[:happened]] = 1
+        return Predictions(scaled, labels)
+
+    assert method_for(CoxSlope(), data(11, 5)) == "bca"
+    assert method_for(CoxSlope(), data(9, 49)) is None
+    assert method_for(CoxSlope(), data(9, 50)) == "bca"
+    with pytest.raises(InputError, match="at least 10 rows of the rarer outcome"):
+        interval(data(9, 20), CoxSlope())
+    assert interval(data(9, 20), CoxSlope(), "bca", bootstrap=Bootstrap(19), rng=0).method == "bca"
+
+
 def test_what_is_not_valid_is_refused():
     p = calibrated(n=60, k=3)
     with pytest.raises(InputError, match="no interval that is known to cover"):
         interval(p, UCME())
     with pytest.raises(InputError, match='method must be "auto" or one of'):
-        interval(p, ECE(), "bca")
+        interval(p, ECE(), "jackknife")
     with pytest.raises(InputError, match="level must be a number between 0 and 1"):
         interval(p, ECE(), level=95)
     with pytest.raises(InputError, match="not available by cluster"):

@@ -10,15 +10,15 @@ import numpy as np
 
 from calibrant._native.line.boxes import Line
 from calibrant._typing import FloatArray, IntArray
-from calibrant.kernel_regression import Boundary, KernelName, Sums, kernel_sums, least_mass
+from calibrant.kernel_regression import Boundary, KernelName, Sums, kernel_sums, least_mass, leave_own_out, own_column
 
 Rule: TypeAlias = Literal["cv", "loo", "silverman", "silverman-robust", "mix-n-match"]
 
 # Rules of thumb say nothing about predictions that are all alike, and then every bandwidth gives the same estimate.
 _NARROWEST = 1e-4
 _FOLDS = 5
-# More rows than this take seconds, and hardly move the choice.
-_MOST_SEARCHED = 100_000
+# More rows than this take long, most of all if every class is searched, and hardly move the choice.
+_MOST_SEARCHED = 20_000
 _TRIED = 16
 # Between these bandwidths, as standard deviations of the kernel, is searched: narrower ones move an estimate by less
 # than 0.002, and with wider ones it is nearly flat.
@@ -136,8 +136,7 @@ class HeldOutLoss:
     def __call__(self, sums: Sums) -> float:
         """Return the mean loss with the kernel and bandwidth of `sums`, which must run over the same rows."""
         y, W = self.sample.outcomes, self._columns
-        found = sums.leave_one_out(np.hstack([W * y[:, None], W]))
-        hits, mass = self._own(found[:, : W.shape[1]]), self._own(found[:, W.shape[1] :])
+        hits, mass = leave_own_out(sums, y > 0.5, W, self.folds)
         lonely = mass <= self._own(least_mass(sums.peak(self.sample.positions), W))
         p = np.where(lonely, self._base_rates, hits / np.where(lonely, 1.0, mass))
         p = np.clip(p, _CLIP, 1 - _CLIP)
@@ -145,9 +144,7 @@ class HeldOutLoss:
 
     def _own(self, columns: FloatArray) -> FloatArray:
         """Return every row's value in the column of its fold."""
-        if self.folds is None:
-            return columns[:, 0]
-        return np.take_along_axis(columns, self.folds[:, None], axis=1)[:, 0]
+        return own_column(columns, self.folds)
 
     @cached_property
     def _columns(self) -> FloatArray:

@@ -62,7 +62,7 @@ class Bootstrap:
         members = _clusters_of_strata(codes, strata)
         streams = rng.spawn(len(members))
         draw = _draws(n * self.n_resamples)
-        block = max(1, min(self.n_resamples, BLOCK_CELLS // n))
+        block = _block(n, self.n_resamples)
         for start in range(0, self.n_resamples, block):
             size = min(block, self.n_resamples - start)
             parts = [
@@ -80,6 +80,11 @@ class Bootstrap:
 
     def _codes(self, n: int) -> IntArray:
         return np.arange(n) if self.clusters is None else _codes(self.clusters, "clusters", n)
+
+
+def _block(n: int, n_resamples: int) -> int:
+    most = max(1, BLOCK_CELLS // n)
+    return min(n_resamples, most - most % 8 if most > 8 else most)  # A register may hold eight samples.
 
 
 def _draws(n_counts: int) -> Callable[[NDArray[np.uint64], int], FloatArray]:

@@ -36,6 +36,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     clusters: Any = None,
     strata: Any = None,
     by: Any = None,
+    tuning: Mapping[str, Predictions] | None = None,
     intervals: bool = True,
     progress: Progress | None = None,
     rng: Rng = None,
@@ -59,6 +60,9 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         The number of rows of each value is kept.
     by : array-like of shape (n,), optional
         A group for each row; the models are compared in each group as well.
+    tuning : mapping of str to Predictions, optional
+        Predictions of the same models on other rows, such as a calibration set: bandwidths are chosen on these, in
+        every group too. Without them a model's bandwidths are chosen on the rows that are compared.
     intervals : bool, default=True
         Whether each value gets confidence limits of its own, by `calibrant.interval`, where a valid method is known.
     progress : callable, optional
@@ -72,8 +76,10 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     Notes
     -----
     A bootstrap sample is a vector of counts that multiplies the weights of the rows. Bins, bandwidths and lengthscales
-    are chosen once, on all rows. Values and differences on the samples give `same_sign` and `resampled`. The limits and
-    the p-value of a difference :math:`d = m(\text{model}) - m(\text{baseline})` depend on the metric:
+    are chosen once, on all rows; bandwidths on those of `tuning`, except that of a class which none of these is
+    predicted as, for a metric of the rows predicted as each class. Values and differences on the samples give
+    `same_sign` and `resampled`. The limits and the p-value of a difference
+    :math:`d = m(\text{model}) - m(\text{baseline})` depend on the metric:
 
     - Finite scores: the studentised bootstrap of the mean difference of the rows.
     - Calibration errors that chance makes positive: the bias of chance is larger for the better calibrated model, so
@@ -93,7 +99,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     True
     """
     bootstrap = Bootstrap(n_resamples, clusters, strata)
-    plan = _Plan(_chosen(metrics), _baseline(models, baseline), bootstrap, level, intervals)
+    plan = _Plan(_chosen(metrics), _baseline(models, baseline), bootstrap, level, _tuning(models, tuning), intervals)
     parts = {} if by is None else group_rows(by, models[plan.baseline].n_samples)
     generator = np.random.default_rng(rng)
 
@@ -117,6 +123,7 @@ class _Plan:
     baseline: str
     bootstrap: Bootstrap
     level: float
+    tuning: Mapping[str, Predictions]
     intervals: bool
 
     def __post_init__(self) -> None:
@@ -131,7 +138,8 @@ class _Plan:
     def run(self, models: Mapping[str, Predictions], rng: np.random.Generator, progress: Progress | None) -> Comparison:
         """Compare the models."""
         seed = int(rng.integers(2**63))  # The same bootstrap samples again, for what needs more than values.
-        values, replicates = self._replicate(models, np.random.default_rng(seed), progress)
+        fitted = self._fit(models)
+        values, replicates = self._replicate(models, fitted, np.random.default_rng(seed), progress)
         differences = self._differences(models, values, replicates, np.random.default_rng(seed))
         entries = tuple(
             Compared(
@@ -139,7 +147,7 @@ class _Plan:
                 metric=key,
                 better=metric.better,
                 value=values[model, key],
-                interval=self._interval(p, metric, values[model, key], rng),
+                interval=self._interval(p, fitted[model, key], values[model, key], rng),
                 difference=differences.get((model, key)),
             )
             for (model, p), (key, metric) in product(models.items(), self.metrics.items())
@@ -154,19 +162,27 @@ class _Plan:
             entries=entries,
         )
 
+    def _fit(self, models: Mapping[str, Predictions]) -> dict[Cell, Metric]:
+        """Return every metric with the bandwidths of every model."""
+        return {
+            (model, key): metric.fit_bandwidth(self.tuning.get(model, p)).fit_bandwidth(p)
+            for (model, p), (key, metric) in product(models.items(), self.metrics.items())
+        }
+
     def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
         method = method_for(metric, p, self.bootstrap) if self.intervals else None
         return None if method is None else Plan(method, self.level, self.bootstrap).interval(p, metric, value, rng)
 
     def _replicate(
-        self, models: Mapping[str, Predictions], rng: np.random.Generator, progress: Progress | None
+        self,
+        models: Mapping[str, Predictions],
+        metrics: Mapping[Cell, Metric],
+        rng: np.random.Generator,
+        progress: Progress | None,
     ) -> tuple[dict[Cell, float], dict[Cell, FloatArray]]:
         """Return every metric of every model on the rows and on bootstrap samples that all of them share."""
         weights = models[self.baseline].weights[:, None]
-        evaluators = {
-            (model, key): metric.prepare(p)
-            for (model, p), (key, metric) in product(models.items(), self.metrics.items())
-        }
+        evaluators = {(model, key): metric.prepare(models[model]) for (model, key), metric in metrics.items()}
         values = {cell: float(evaluate(weights)[0]) for cell, evaluate in evaluators.items()}
         blocks: dict[Cell, list[FloatArray]] = {cell: [] for cell in evaluators}
         total, done = self.bootstrap.n_resamples * len(evaluators), 0
@@ -221,6 +237,20 @@ def _baseline(models: Mapping[str, Predictions], baseline: str | None) -> str:
     for name, p in models.items():
         _check_rows(baseline, models[baseline], name, p)
     return baseline
+
+
+def _tuning(models: Mapping[str, Predictions], tuning: Mapping[str, Predictions] | None) -> Mapping[str, Predictions]:
+    if tuning is None:
+        return {}
+    if set(tuning) != set(models):
+        raise InputError(f"tuning must have the names of the models, {[*models]}, but has {[*tuning]}.")
+    for name, p in models.items():
+        if tuning[name].classes != p.classes:
+            raise InputError(
+                f"tuning of {name!r} must have the classes of its predictions, but they are {tuning[name].classes} and "
+                f"{p.classes}."
+            )
+    return tuning
 
 
 def _check_rows(name: str, first: Predictions, other_name: str, other: Predictions) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._native.line.boxes import Line
-from calibrant._typing import FloatArray
+from calibrant._native.line.twin import PlainSums
+from calibrant._typing import BoolArray, FloatArray, IntArray
 
 KernelName: TypeAlias = Literal["gaussian", "triweight", "epanechnikov", "beta"]
 Boundary: TypeAlias = Literal["reflect", "none"]
@@ -45,8 +46,6 @@ def kernel_sums(
     """
     reflect = boundary == "reflect"
     if n_calls * n_targets * len(line) < _WORTH_LOADING:
-        from calibrant._native.line.twin import PlainSums
-
         return PlainSums(line, bandwidth, kernel, reflect)
     if kernel == "beta":
         from calibrant._native.line.beta import BetaSums
@@ -55,6 +54,25 @@ def kernel_sums(
     from calibrant._native.line.sums import KernelSums
 
     return KernelSums(line, bandwidth, kernel, reflect)
+
+
+def leave_own_out(
+    sums: Sums, happened: BoolArray, weights: FloatArray, own: IntArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of events and of weights over all other rows, each row's in its own column of weights (n, m)."""
+    if own is not None and not isinstance(sums, PlainSums):
+        from calibrant._native.lanes import LANES
+        from calibrant._native.line.replicates import Replicates, is_worth_grouping
+
+        if weights.shape[1] <= LANES and is_worth_grouping(sums, weights.shape[1]):
+            return Replicates(sums, happened).own_columns(weights, own)
+    hits, mass = np.split(sums.leave_one_out(np.hstack([weights * happened[:, None], weights])), 2, axis=1)
+    return own_column(hits, own), own_column(mass, own)
+
+
+def own_column(columns: FloatArray, own: IntArray | None) -> FloatArray:
+    """Return every row's value in its own column of (n, m); in the first, if it has none."""
+    return columns[:, 0] if own is None else np.take_along_axis(columns, own[:, None], axis=1)[:, 0]
 
 
 def least_mass(peak: FloatArray, weights: FloatArray) -> FloatArray:

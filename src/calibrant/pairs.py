@@ -20,7 +20,7 @@ import numpy as np
 
 from calibrant._native import engine, twin
 from calibrant._native.kernel import Kernel as CompiledKernel
-from calibrant._typing import FloatArray
+from calibrant._typing import FloatArray, IntArray
 
 TILE = 256
 """Rows and columns of a tile of H where NumPy computes it."""
@@ -53,6 +53,12 @@ class PairMatrix(ABC):
     @abstractmethod
     def weighted(self, weights: FloatArray) -> "PairMatrix":
         """Return the matrix of w_i w_j H_ij."""
+
+    def take(self, columns: IntArray) -> FloatArray:
+        """Return these columns of H, (n, m), with its diagonal set to 0."""
+        units = np.zeros((self.n, len(columns)))
+        units[columns, np.arange(len(columns))] = 1.0
+        return self.matmul(units)
 
     def quadratic_forms(self, weights: FloatArray) -> FloatArray:
         """Return the sum of w_i w_j H_ij over i != j for each column of weights (n, B)."""
@@ -91,6 +97,13 @@ class RadialPairs(PairMatrix):
     def matmul(self, columns: FloatArray) -> FloatArray:
         """Return H with its diagonal set to 0, times (n, B) columns."""
         return self._engine.matmul(self.points, self.left, columns, self.right, kernel=self.kernel, symmetric=True)[0]
+
+    def take(self, columns: IntArray) -> FloatArray:
+        """Return these columns of H, (n, m), with its diagonal set to 0."""
+        right = self.left if self.right is None else self.right
+        found = twin.rectangle(self.points, self.left, self.points[columns], right[columns], kernel=self.kernel)
+        found[columns, np.arange(len(columns))] = 0.0
+        return found
 
     def quadratic_forms(self, weights: FloatArray) -> FloatArray:
         """Return the sum of w_i w_j H_ij over i != j for each column of weights (n, B)."""
@@ -144,6 +157,10 @@ class SortedPairs(PairMatrix):
     def matmul(self, columns: FloatArray) -> FloatArray:
         """Return H with its diagonal set to 0, times (n, B) columns."""
         return self.scale * self._line.matmul(self.residuals, columns)[0]
+
+    def take(self, columns: IntArray) -> FloatArray:
+        """Return these columns of H, (n, m), with its diagonal set to 0."""
+        return _on_a_line(self.positions, self.residuals, self.lengthscale, self.scale).take(columns)
 
     def weighted(self, weights: FloatArray) -> PairMatrix:
         """Return the matrix of w_i w_j H_ij."""
@@ -250,6 +267,10 @@ class SummedPairs(PairMatrix):
     def matmul(self, columns: FloatArray) -> FloatArray:
         """Return H with its diagonal set to 0, times (n, B) columns."""
         return np.sum([part.matmul(columns) for part in self.parts], axis=0)
+
+    def take(self, columns: IntArray) -> FloatArray:
+        """Return these columns of H, (n, m), with its diagonal set to 0."""
+        return np.sum([part.take(columns) for part in self.parts], axis=0)
 
     def quadratic_forms(self, weights: FloatArray) -> FloatArray:
         """Return the sum of w_i w_j H_ij over i != j for each column of weights (n, B)."""

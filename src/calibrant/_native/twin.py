@@ -132,6 +132,11 @@ def block_sums(
     return result
 
 
+def rectangle(P: Floats, A: Floats, Q: Floats, B: Floats, *, kernel: Kernel) -> Floats:
+    r"""Return :math:`\kappa(d(P_i, Q_j) / \ell) \langle A_i, B_j \rangle` for all rows i and j, as an array."""
+    return np.concatenate([_tile(kernel, P[rows], Q, A[rows] @ B.T) for rows in _tiles(0, len(P))])
+
+
 def _tiles(start: int, end: int) -> Iterator[slice]:
     return (slice(first, min(first + _TILE, end)) for first in range(start, end, _TILE))
 

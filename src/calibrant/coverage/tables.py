@@ -1,6 +1,6 @@
 """The tables as files: every number as CSV, and the same to read as Markdown."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +63,11 @@ class Row:
         return self.covered / self.answered if self.answered else float("nan")
 
     @property
+    def is_mostly_answered(self) -> bool:
+        """Whether at least half of the data sets have limits."""
+        return 2 * self.answered >= self.cell.sets
+
+    @property
     def is_good(self) -> bool:
         """Whether the coverage is what it should be."""
         return LEAST <= self.coverage <= MOST
@@ -72,16 +77,16 @@ def rows_of(unit: LimitsUnit, limits: FloatArray, truths: Mapping[str, Truth]) -
     """Return a row for each method of the unit."""
     rows = []
     for position, (method, quantity) in enumerate(BATTERY[unit.key].truths.items()):
-        truth = truths[quantity]
         low, high = limits[:, 2 * position], limits[:, 2 * position + 1]
         given = ~np.isnan(low)
-        below, above = high < truth.value, low > truth.value
+        values = BATTERY[unit.key].true_values(quantity, truths, limits)
+        below, above = high < values, low > values
         rows.append(
             Row(
                 key=unit.key,
                 method=method,
                 cell=unit.cell,
-                truth=truth,
+                truth=Truth(float(np.nanmedian(values)), truths[quantity].error),
                 covered=int((given & ~below & ~above).sum()),
                 too_low=int(below.sum()),
                 too_high=int(above.sum()),
@@ -150,8 +155,43 @@ def _truth_records(truths: Mapping[World, Mapping[str, Truth]]) -> Iterable[dict
             }
 
 
+REGIONS: dict[str, Callable[[Row], bool]] = {
+    "100 rows": lambda row: row.cell.n == 100,
+    "300 rows": lambda row: row.cell.n == 300,
+    "1000 rows and more": lambda row: row.cell.n >= 1000,
+    "nearly sure of one class": lambda row: row.cell.world.shape == "beta-5-0.1",
+    "all others": lambda row: row.cell.world.shape != "beta-5-0.1",
+    "calibrated": lambda row: row.cell.world.is_calibrated,
+    "not calibrated": lambda row: not row.cell.world.is_calibrated,
+    "two classes": lambda row: CLASSES[row.cell.world.shape] == 2,
+    "ten classes": lambda row: CLASSES[row.cell.world.shape] == 10,
+}
+"""Cells whose least and largest coverage stand in the summary."""
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    """Return the least and the largest coverage of every method, by region."""
+    lines = []
+    for key, entry in BATTERY.items():
+        for method in entry.truths:
+            chosen = [row for row in rows if (row.key, row.method) == (key, method) and row.is_mostly_answered]
+            if chosen:
+                offered = "yes" if entry.offered == method else "no"
+                ranges = [
+                    _range([row for row in chosen if belongs(row)]) for belongs in (lambda _: True, *REGIONS.values())
+                ]
+                lines.append((f"{key}: {method}", offered, str(len(chosen)), *ranges))
+    head = "Least and largest share over the cells in which at least half of the data sets have limits.\n\n"
+    return "## Summary\n\n" + head + text.as_markdown(("limits", "offered", "cells", "all cells", *REGIONS), lines)
+
+
+def _range(rows: Sequence[Row]) -> str:
+    shares = [row.coverage for row in rows]
+    return f"{min(shares):.3f} to {max(shares):.3f}" if shares else ""
+
+
 def _page(rows: Sequence[Row], missing: Sequence[Unit]) -> str:
-    parts = [HEAD]
+    parts = [HEAD, _summary(rows)]
     for key, entry in BATTERY.items():
         for method in entry.truths:
             chosen = {(row.cell.world, row.cell.n): row for row in rows if (row.key, row.method) == (key, method)}
@@ -177,6 +217,8 @@ def _any(chosen: Mapping[tuple[World, int], Row], world: World) -> Row:
 def _share(row: Row | None) -> str:
     if row is None:
         return ""
+    if not row.answered:
+        return "refused"
     shown = f"{row.coverage:.3f}" if row.is_good else f"**{row.coverage:.3f}**"
     refused = row.cell.sets - row.answered
     return f"{shown} ({refused} refused)" if refused else shown

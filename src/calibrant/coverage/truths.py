@@ -1,6 +1,6 @@
 """True values, from the laws instead of data: the labels are integrated out, the predictions summed over."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +14,14 @@ N_ROWS = 2**20
 N_PARTS = 16
 """Parts of the rows, whose scatter gives the error of the value over all."""
 
-N_BATCHES, BATCH_ROWS = 48, 1024
+N_BATCHES, BATCH_ROWS = 192, 256
 """Rows whose pairs give the kernel calibration error."""
 
+LENGTHSCALES = tuple(2.0 ** (step / 2) for step in range(2, -26, -1))
+"""Of the kernel, from 2 down by the root of 2: the kernel of one is the square of that of the last but one."""
+
 LENGTHSCALE = 0.25
-"""Of the kernel."""
+"""One of them, where it does not depend on the sample."""
 
 COARSE_BINS, FINE_BINS = 15, 1000
 """Bins of the metrics, and bins that stand for the limit of ever narrower ones."""
@@ -48,7 +51,7 @@ def true_values(world: World, n_rows: int = N_ROWS, n_batches: int = N_BATCHES) 
     for name, quantity in QUANTITIES.items():
         error = np.std([quantity(part) for part in parts], ddof=1) / np.sqrt(N_PARTS)
         found[name] = Truth(quantity(rows), float(error))
-    return found | {"skce": _skce(world, n_batches, rng)}
+    return found | _skce(world, n_batches, rng)
 
 
 def _rows(world: World, n: int, rng: np.random.Generator) -> Rows:
@@ -173,13 +176,43 @@ QUANTITIES: dict[str, Callable[[Rows], float]] = {
 """Every quantity by its name; "rms" are roots of mean squared gaps over 15 bins. The second model has no gaps."""
 
 
-def _skce(world: World, n_batches: int, rng: np.random.Generator) -> Truth:
-    """Return the kernel calibration error, with the exponential kernel of total variation."""
+def skce_at(lengthscale: float) -> str:
+    """Return the name of the kernel calibration error with this lengthscale."""
+    return f"skce at {lengthscale:.4g}"
+
+
+SKCE_NAMES = tuple(map(skce_at, LENGTHSCALES))
+
+
+def _skce(world: World, n_batches: int, rng: np.random.Generator) -> dict[str, Truth]:
+    """Return the kernel calibration errors, with the exponential kernel of total variation."""
+    batches = np.array([_batch_skce(world, SHAPES[world.shape](rng, BATCH_ROWS)) for _ in range(n_batches)])
+    errors = batches.std(axis=0, ddof=1) / np.sqrt(n_batches)
+    pairs = zip(batches.mean(axis=0).tolist(), errors.tolist(), strict=True)
+    return {name: Truth(*pair) for name, pair in zip(SKCE_NAMES, pairs, strict=True)}
+
+
+def _batch_skce(world: World, probs: FloatArray) -> list[float]:
+    """Return the mean over pairs of different rows, for every lengthscale."""
+    gaps = world.truth(probs) - probs
+    products = gaps @ gaps.T
+    np.fill_diagonal(products, 0.0)
+    distances = sum(np.abs(column[:, None] - column) for column in probs.T) / 2
+    kernels = [np.exp(-distances / scale) for scale in LENGTHSCALES[:2]]
     values = []
-    upper = np.triu_indices(BATCH_ROWS, 1)
-    for _ in range(n_batches):
-        probs = SHAPES[world.shape](rng, BATCH_ROWS)
-        gaps = world.truth(probs) - probs
-        distances = sum(np.abs(column[:, None] - column) for column in probs.T) / 2
-        values.append(np.mean((np.exp(-distances / LENGTHSCALE) * (gaps @ gaps.T))[upper]))
-    return Truth(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(n_batches)))
+    for step in range(len(LENGTHSCALES)):
+        kernel = kernels[step % 2]
+        total = float(np.einsum("ij,ij", kernel, products))  # Without threads, unlike a product of vectors.
+        values.append(total / (len(probs) * (len(probs) - 1)))
+        kernel *= kernel
+        kernel[kernel < 1e-100] = 0.0  # Else the next square would be slow.
+    return values
+
+
+def skce_between(lengthscales: FloatArray, truths: Mapping[str, Truth]) -> FloatArray:
+    """Return the kernel calibration error at any lengthscales, from those that are known."""
+    from scipy.interpolate import PchipInterpolator
+
+    known = np.array([truths[name].value for name in SKCE_NAMES])
+    steps = -2 * np.log2(np.clip(lengthscales, LENGTHSCALES[-1], LENGTHSCALES[0]))
+    return np.asarray(PchipInterpolator(-2 * np.log2(LENGTHSCALES), known)(steps))

@@ -13,11 +13,14 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
 from calibrant.coverage.cells import SEED, SETS, Cell, World, all_worlds, simulate
-from calibrant.coverage.truths import BATCH_ROWS, LENGTHSCALE, N_BATCHES, N_ROWS, QUANTITIES, Truth, true_values
+from calibrant.coverage.truths import BATCH_ROWS, N_BATCHES, N_ROWS, QUANTITIES, SKCE_NAMES, Truth, true_values
 from calibrant.simulations import units, worlds
 
 SIZES = (100, 300, 1000, 5000)
 """Rows of a data set."""
+
+ALL_QUANTITIES = (*QUANTITIES, *SKCE_NAMES)
+"""Names of the true values, in the order of their files."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +54,17 @@ class LimitsUnit(units.Unit):
 
     def is_possible(self, values: FloatArray) -> bool:
         """Whether there is a row of limits for every data set, in order unless refused."""
-        if values.shape != (self.cell.sets, self._width):
+        if values.shape != (self.cell.sets, BATTERY[self.key].n_columns):
             return False
-        return not np.any(values[:, ::2] > values[:, 1::2])
-
-    @property
-    def _width(self) -> int:
-        return 2 * len(BATTERY[self.key].truths)
+        limits = values[:, : 2 * len(BATTERY[self.key].truths)]
+        return not np.any(limits[:, ::2] > limits[:, 1::2])
 
     def _limits(self, index: int) -> list[Any]:
         data_rng, rng = worlds.generators(SEED, self.cell.name, index)
         try:
             return BATTERY[self.key].limits(simulate(self.cell, data_rng), rng)
         except InputError:
-            return [None] * self._width
+            return [None] * BATTERY[self.key].n_columns
 
 
 @dataclass(frozen=True)
@@ -82,21 +82,21 @@ class TruthUnit(units.Unit):
     @property
     def settings(self) -> str:
         """Digest of everything that decides the values, except the code itself."""
-        text = repr((__version__, astuple(self.world), (N_ROWS, N_BATCHES, BATCH_ROWS, LENGTHSCALE), [*QUANTITIES]))
+        text = repr((__version__, astuple(self.world), (N_ROWS, N_BATCHES, BATCH_ROWS), ALL_QUANTITIES))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def compute(self) -> list[Any]:
-        """Return value and error of every quantity, those of the kernel calibration error last."""
+        """Return value and error of every quantity."""
         return [[*truth] for truth in true_values(self.world).values()]
 
     def is_possible(self, values: FloatArray) -> bool:
         """Whether there are as many as expected, all of them numbers."""
-        return values.shape == (len(QUANTITIES) + 1, 2) and bool(np.isfinite(values).all())
+        return values.shape == (len(ALL_QUANTITIES), 2) and bool(np.isfinite(values).all())
 
     @staticmethod
     def named(values: FloatArray) -> dict[str, Truth]:
         """Return the values by their names."""
-        return {name: Truth(*row) for name, row in zip([*QUANTITIES, "skce"], values.tolist(), strict=True)}
+        return {name: Truth(*row) for name, row in zip(ALL_QUANTITIES, values.tolist(), strict=True)}
 
 
 def plan(sets: int | None = None) -> list[units.Unit]:

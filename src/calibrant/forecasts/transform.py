@@ -85,25 +85,18 @@ def level_shares(lower: FloatArray, upper: FloatArray, levels: FloatArray) -> Ca
     A transform between `lower` and `upper` counts by the probability that its randomised value is at most the level.
     Levels must ascend.
     """
-    if np.array_equal(lower, upper):
-        return _point_shares(lower, levels)
-
-    def evaluate(weights: Any) -> FloatArray:
-        width = upper - lower
-        sums = np.empty((len(levels), weights.shape[1]))
-        for q, level in enumerate(levels):
-            part = np.divide(level - lower, width, out=(lower <= level).astype(float), where=width > 0)
-            sums[q] = part.clip(0.0, 1.0) @ weights
-        return sums / weights.sum(axis=0)
-
-    return evaluate
-
-
-def _point_shares(values: FloatArray, levels: FloatArray) -> Callable[[Any], FloatArray]:
-    """Count each value in the interval of levels that holds it, once for all levels above."""
     from scipy.sparse import csr_array
 
-    place = np.searchsorted(levels, values, side="left")
-    n = len(values)
-    scatter = csr_array((np.ones(n), place, np.arange(n + 1)), shape=(n, len(levels) + 1)).T
+    n, first, last = len(lower), np.searchsorted(levels, lower), np.searchsorted(levels, upper)
+    counts = last - first + 1
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    row = np.repeat(np.arange(n), counts)
+    level = first[row] + np.arange(len(row)) - starts[row]
+    # From the first level that may be reached to the first that surely is, each row counts by ever more.
+    reached, width = np.ones(len(row)), (upper - lower)[row]
+    between = level < last[row]
+    np.divide(levels[np.minimum(level, len(levels) - 1)] - lower[row], width, out=reached, where=between)
+    steps = np.diff(reached, prepend=0.0)
+    steps[starts[:-1]] = reached[starts[:-1]]
+    scatter = csr_array((steps, level, starts), shape=(n, len(levels) + 1)).T
     return lambda weights: np.cumsum(scatter @ weights, axis=0)[:-1] / weights.sum(axis=0)

@@ -1,5 +1,6 @@
 """Limits of the unbiased squared kernel calibration error."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,10 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
     without miscalibration, where :math:`\zeta_1 = 0`, and the second with it, as in a `PairLaw`. Above 256 rows,
     :math:`\zeta_2` is that of 256 rows with all others, chosen at random, so that H is never stored. For classes and
     the white kernel on labels it is at least what is expected if the predictions are right.
+
+    A third term matters if few rows are wrong, and few of those are close to each other. An error
+    :math:`\theta` may then consist of few pairs of the largest possible value :math:`h`, whose number varies like that
+    of any rare events: that adds :math:`\frac{2 h}{n (n - 1)} \theta`, even if no such pair was seen.
     """
     if not is_known(metric, data) or bootstrap.clusters is not None:
         raise InputError(
@@ -48,7 +53,9 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
     observed = 4 / n * (float(row_means.var(ddof=1)) - mean_square / (n - 1))
     diagonal = float(pairs.diagonal().mean())
     typical = 4 / n * mean_square / diagonal if diagonal > 0 else 0.0
-    low, high = PairLaw.of(float(row_means.mean()), noise, observed, typical).limits(level)
+    known = PairLaw.of(float(row_means.mean()), noise, observed, typical)
+    rare = 2 * _largest(pairs, data, kernel) / (n * (n - 1))
+    low, high = replace(known, slope=known.slope + rare).limits(level)
     if isinstance(metric, KCE):
         return Limits(float(np.sqrt(max(low, 0.0))), float(np.sqrt(max(high, 0.0))), "root of the debiased SKCE")
     return Limits(low, high, repr(metric))
@@ -58,13 +65,24 @@ def _mean_square(pairs: PairMatrix, data: Any, kernel: Any, rng: np.random.Gener
     """Return the mean of H_ij^2 over different rows, of some columns of H if there are many."""
     n = pairs.n
     columns = np.sort(rng.choice(n, min(n, N_COLUMNS), replace=False))
-    units = np.zeros((n, len(columns)))
-    units[columns, np.arange(len(columns))] = 1.0
-    sums = [float(np.sum(pairs.matmul(units) ** 2))]
-    if isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel():
-        squared_kernel = prediction_pairs(data, kernel.predictions).matmul(units) ** 2
+    sums = [float(np.sum(pairs.take(columns) ** 2))]
+    if _compares_labels(data, kernel):
+        squared_kernel = prediction_pairs(data, kernel.predictions).take(columns) ** 2
         sums.append(float(np.sum(squared_kernel * _expected_squares(data.probs, data.probs[columns]))))
     return max(sums) / (len(columns) * (n - 1))
+
+
+def _compares_labels(data: Any, kernel: Any) -> bool:
+    """Whether the pairs are products of residuals times a kernel on predictions."""
+    return isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel()
+
+
+def _largest(pairs: PairMatrix, data: Any, kernel: Any) -> float:
+    """Return the largest value of a pair: that of a row with itself, its label being the least probable one."""
+    if not _compares_labels(data, kernel):
+        return float(pairs.diagonal().max())
+    squares = 1 + np.sum(data.probs**2, axis=1) - 2 * data.probs.min(axis=1)
+    return float(np.max(squares * prediction_pairs(data, kernel.predictions).diagonal()))
 
 
 def _expected_squares(probs: FloatArray, others: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._convert import InputError
 from calibrant._typing import Rng
 from calibrant.bootstrap import Bootstrap
-from calibrant.intervals import debiased, kernel, scores
+from calibrant.intervals import debiased, kernel, resampled, scores
 from calibrant.intervals.base import Method
 from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
 from calibrant.predictions import Predictions
@@ -19,7 +19,8 @@ from calibrant.results import Interval
 METHODS: Mapping[str, Method] = {
     "bootstrap-t": scores.bootstrap_t,
     "wilson": scores.wilson,
-    "percentile": scores.percentile,
+    "bca": resampled.bca,
+    "percentile": resampled.percentile,
     "debiased": debiased.debiased,
     "law": kernel.law,
 }
@@ -28,6 +29,13 @@ METHODS: Mapping[str, Method] = {
 
 MOST_REDRAWS = 399
 """Redraws of the labels for the range of a calibration error under calibration, which is there to look at."""
+
+
+FEWEST_OUTCOMES = 10
+"""So many rows of the rarer outcome must be expected for limits of the calibration slope and its like."""
+
+MANY_OUTCOMES = 50
+"""With so many that happened, what was expected does not matter."""
 
 
 def interval(
@@ -45,7 +53,7 @@ def interval(
     ----------
     predictions : Predictions or Forecasts
     metric : Metric
-    method : {"auto", "bootstrap-t", "wilson", "debiased", "law", "percentile"}, default="auto"
+    method : {"auto", "bootstrap-t", "wilson", "bca", "debiased", "law", "percentile"}, default="auto"
         "auto" chooses by the metric, see Notes.
     level : float, default=0.95
     bootstrap : Bootstrap, default=Bootstrap(999)
@@ -58,13 +66,15 @@ def interval(
 
     Notes
     -----
-    - Means over rows (log loss, Brier score): the studentised bootstrap. Accuracy: Wilson's interval.
+    - Means over rows (log loss, Brier score): the studentised bootstrap, with a standard error that the predictions
+      have a part in, so that it holds where few rows are wrong. Accuracy: Wilson's interval.
     - Calibration errors that chance makes positive (ECE, KDE-ECE and their relatives): limits of the debiased
       root-mean-square error over the metric's own bins, or over 15 bins of equal width if it has none, which hold with
       and without miscalibration; beside them the mean and the range of the metric itself if the model were calibrated.
       A percentile interval would miss the true value 0 of a calibrated model always.
     - Unbiased SKCE: its own law as a U-statistic.
-    - Other numbers, such as the calibration slope: percentile.
+    - Other numbers, such as the calibration slope: BCa, bootstrap quantiles corrected for bias and skewness. Refused if
+      fewer than 10 rows of the rarer outcome are expected from the predictions, and fewer than 50 are there.
 
     How often each contains the true value is simulated in docs/coverage.md.
 
@@ -78,10 +88,7 @@ def interval(
     """
     name = method_for(metric, predictions) if method == "auto" else method
     if name is None:
-        raise InputError(
-            f"{metric!r} has no interval that is known to cover. Compare two models by compare, or test with "
-            "ConsistencyTest."
-        )
+        raise InputError(_refusal(metric))
     if name not in METHODS:
         raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
@@ -135,8 +142,36 @@ def _method_for_rows(metric: Metric, data: Any) -> str | None:
     if metric.family == "kernel" or isinstance(metric, SimplexECE):
         return None
     if metric.better == "none":
-        return "percentile"
+        return "bca" if _has_both_outcomes(metric, data) else None
     return "debiased" if metric.measures == "calibration" and isinstance(data, Predictions) else None
+
+
+def _has_both_outcomes(metric: Metric, data: Any) -> bool:
+    """Whether there are enough rows of the rarer outcome.
+
+    What is expected decides, and not what happened unless that is plenty: limits that are given only if by chance there
+    were many of a rare outcome would miss too often.
+    """
+    if metric.measures != "calibration":
+        return True
+    view = metric.view(data)
+    shares = view.weights / view.weights.sum()
+    rows = 1 / float(shares @ shares)
+    expected, happened = float(shares @ view.positive), float(shares @ view.labels)
+    fewest, fewest_there = (round(rows * min(share, 1 - share), 6) for share in (expected, happened))
+    return fewest >= FEWEST_OUTCOMES or fewest_there >= MANY_OUTCOMES
+
+
+def _refusal(metric: Metric) -> str:
+    if metric.better == "none":
+        return (
+            f"limits of {metric!r} are known to cover if at least {FEWEST_OUTCOMES} rows of the rarer outcome are "
+            f"expected from the predictions, or {MANY_OUTCOMES} are there, but there are fewer. More rows are needed."
+        )
+    return (
+        f"{metric!r} has no interval that is known to cover. Compare two models by compare, or test with "
+        "ConsistencyTest."
+    )
 
 
 def _under_calibration(

@@ -1,15 +1,23 @@
-"""Limits of means over rows, of shares, and of numbers that resampling does not bias."""
+"""Limits of means over rows, and of shares."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.curves import bands
 from calibrant.intervals.base import Limits
-from calibrant.metrics import Metric, Score
+from calibrant.metrics import Score
+from calibrant.predictions import Predictions
+from calibrant.resampling import redraw_labels
+
+N_REDRAWS = 20
+"""Redraws of the labels that say how much a mean is expected to vary."""
+
+Redraw: TypeAlias = Callable[[np.random.Generator], Iterator[FloatArray]]
+"""From a generator to rows (n, m) as they may have been, some of them infinite."""
 
 
 class Mean(NamedTuple):
@@ -26,39 +34,100 @@ def bootstrap_t(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rn
     rows = metric.per_row(data)
     if np.isinf(rows[data.weights > 0]).any():
         return Limits(np.inf, np.inf, repr(metric))
-    (mean,) = studentised_means(rows[:, None], data.weights, level, bootstrap, rng)
+
+    def redraw(rng: np.random.Generator) -> Iterator[FloatArray]:
+        return (metric.per_row(other)[:, None] for other in _redrawn(data, rng))
+
+    chance = redraw if isinstance(data, Predictions) else None
+    (mean,) = studentised_means(rows[:, None], data.weights, level, bootstrap, rng, chance)
     return Limits(mean.low, mean.high, repr(metric))
 
 
+def _redrawn(data: Predictions, rng: np.random.Generator) -> Iterator[Predictions]:
+    """Yield the predictions with labels drawn from them."""
+    for labels in redraw_labels(data, N_REDRAWS, rng):
+        yield from (data.with_labels(column) for column in labels.T)
+
+
 def studentised_means(
-    rows: FloatArray, weights: FloatArray, level: float, bootstrap: Bootstrap, rng: np.random.Generator
+    rows: FloatArray,
+    weights: FloatArray,
+    level: float,
+    bootstrap: Bootstrap,
+    rng: np.random.Generator,
+    redraw: Redraw | None = None,
 ) -> list[Mean]:
     r"""Return the weighted mean of each column of finite numbers (n, m), with limits by the studentised bootstrap.
 
     With the sums :math:`A_g = \sum_{i \in g} w_i l_i` and :math:`B_g = \sum_{i \in g} w_i` of each cluster (each row,
     unless rows come in clusters), the mean is :math:`m = \sum A_g / \sum B_g` and its squared standard error
-    :math:`s^2 = \sum_g (A_g - m B_g)^2 / (\sum_g B_g)^2`. The quantiles of :math:`t^* = (m^* - m) / s^*` over bootstrap
-    samples take the place of those of Student's law; the p-value is that of :math:`m / s` among the :math:`t^*`.
+    :math:`s^2 = \sum_g d_g^2 / (\sum_g B_g)^2` with :math:`d_g = A_g - m B_g`. The quantiles of
+    :math:`t^* = (m^* - m) / s^*` over bootstrap samples take the place of those of Student's law; the p-value is that
+    of :math:`m / s` among the :math:`t^*`.
+
+    If nearly all predictions are right, a few large :math:`d_g` decide, and if by chance there are none, :math:`s` is
+    far too small. Then the predictions themselves are the better guide to such rows: with the mean :math:`s_0^2` over
+    labels drawn from them, and the effective number :math:`\nu = (\sum d_g^2)^2 / \sum d_g^4` of rows that decide,
+    :math:`s^2` is replaced by :math:`(\nu s^2 + s_0^2) / (\nu + 1)`, unless `redraw` is None.
     """
     n, m = rows.shape
-    mass = weights / weights.max()  # So that squares of huge weights do not overflow.
-    values = np.where(mass[:, None] > 0, rows, 0.0)
-    sums = bootstrap.cluster_sums(np.column_stack([values * mass[:, None], mass]))
-    upper, lower = sums[:, :m], sums[:, m:]
-    columns = np.hstack([upper, upper**2, upper * lower, lower, lower**2])
+    columns, deviations = _columns(rows, weights, bootstrap)
     means, errors = _moments(columns.sum(axis=0, keepdims=True), m)
     draws = [_moments(counts.T @ columns, m) for counts in bootstrap.cluster_counts(n, rng)]
     drawn_means, drawn_errors = (np.concatenate(parts) for parts in zip(*draws, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         studentised = np.where(drawn_means == means, 0.0, (drawn_means - means) / drawn_errors)
+    equal = ~deviations.any(axis=0)
+    errors[:, equal], studentised[:, equal] = 0.0, 0.0
+    if redraw is not None:
+        expected = [_variances(other, weights, bootstrap) for other in redraw(rng)]
+        errors = _steadied(errors, deviations, np.mean(expected, axis=0))
     return [_mean(float(means[0, c]), float(errors[0, c]), studentised[:, c], level) for c in range(m)]
+
+
+def _columns(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> tuple[FloatArray, FloatArray]:
+    """Return A, A^2, A B, B and B^2 of each cluster, side by side, and the deviations A - m B."""
+    m = rows.shape[1]
+    mass = weights / weights.max()  # So that squares of huge weights do not overflow.
+    values = np.where(mass[:, None] > 0, rows, 0.0)
+    sums = bootstrap.cluster_sums(np.column_stack([values * mass[:, None], mass]))
+    upper, lower = sums[:, :m], sums[:, m:]
+    deviations = upper - lower * (upper.sum(axis=0) / lower.sum())
+    deviations[:, np.abs(deviations).max(axis=0) <= 1e-12 * np.abs(upper).max(axis=0)] = 0.0  # What rounding leaves.
+    return np.hstack([upper, upper**2, upper * lower, lower, lower**2]), deviations
+
+
+def _variances(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> FloatArray:
+    """Return the squared standard errors of the means of rows (n, m), NaN where a row is infinite."""
+    with np.errstate(invalid="ignore"):
+        columns, _ = _columns(rows, weights, bootstrap)
+        return _moments(columns.sum(axis=0, keepdims=True), rows.shape[1])[1][0] ** 2
+
+
+def _steadied(errors: FloatArray, deviations: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return standard errors (1, m) that one further row of the expected kind has a part in."""
+    largest = np.abs(deviations).max(axis=0)
+    shares = np.divide(deviations, largest, out=np.zeros_like(deviations), where=largest > 0) ** 2
+    powers = (shares**2).sum(axis=0)
+    deciding = np.divide(shares.sum(axis=0) ** 2, powers, out=np.zeros_like(powers), where=powers > 0)
+    steadied = np.sqrt((deciding * errors**2 + expected) / (deciding + 1))
+    return np.where(np.isfinite(expected), steadied, errors)
 
 
 def _mean(mean: float, error: float, studentised: FloatArray, level: float) -> Mean:
     if error == 0:
         return Mean(mean, mean, mean, 1.0 if mean == 0 else 2 / (1 + len(studentised)))
+    if not studentised.any():  # All rows are equal: nothing is known but what is expected.
+        studentised = _normal(len(studentised))
     low, high = np.quantile(studentised, tails(level), method="inverted_cdf").tolist()
     return Mean(mean, mean - high * error, mean - low * error, tail_pvalue(studentised, mean / error))
+
+
+def _normal(n: int) -> FloatArray:
+    """Return quantiles of the normal law."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.arange(1, n + 1) / (n + 1)))
 
 
 def tail_pvalue(draws: FloatArray, value: float) -> float:
@@ -75,20 +144,6 @@ def wilson(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np
     trials = weights.sum() ** 2 / np.sum(weights**2)
     low, high = bands.wilson(np.array([metric(data)]), np.array([trials]), level)
     return Limits(float(low[0]), float(high[0]), repr(metric))
-
-
-def percentile(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
-    """Return quantiles over bootstrap samples, for numbers that can be too large as well as too small."""
-    if metric.measures == "calibration" and metric.better != "none":
-        raise InputError(
-            f"percentile intervals of {metric!r} do not cover: chance makes it positive, and resampling adds the same "
-            'once more. Pass method="auto".'
-        )
-    evaluate = metric.prepare(data)
-    weights = data.weights[:, None]
-    draws = np.concatenate([evaluate(counts * weights) for counts in bootstrap.counts(data.n_samples, rng)])
-    low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
-    return Limits(low, high, repr(metric))
 
 
 def tails(level: float) -> list[float]:

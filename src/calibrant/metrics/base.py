@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -17,7 +17,8 @@ class Metric(ABC):
 
     A metric defines `prepare`, which does once what does not depend on the weights, and returns a function from a
     matrix of weights to values: resampling rows is choosing weights. Whatever a metric tunes on the data (bins,
-    bandwidths) is tuned in `prepare` and stays fixed over the replicates.
+    bandwidths) is tuned in `prepare` and stays fixed over the replicates. A bandwidth may also be chosen before, on
+    these rows or on others, by `fit_bandwidth`.
 
     Attributes
     ----------
@@ -50,6 +51,13 @@ class Metric(ABC):
     @abstractmethod
     def prepare(self, predictions: Any) -> Evaluator:
         """Return the map from weights, (n, B), to B values; every column needs a positive sum."""
+
+    def fit_bandwidth(self, predictions: Any) -> Self:  # noqa: ARG002 (most have none)
+        """Return the metric with the bandwidths that these predictions lead to in place of rules that choose them.
+
+        It is the metric itself if there is nothing left to choose.
+        """
+        return self
 
     def prepare_labels(self, predictions: Any) -> Evaluator:
         """Return the map from class indices, or targets of forecasts, (n, B), to B values at the data's own weights."""

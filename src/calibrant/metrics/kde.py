@@ -1,7 +1,8 @@
 """Calibration errors with a kernel regression in place of bins."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -28,6 +29,8 @@ Isolated = Literal["drop", "zero"]
 Form = Literal["loo", "integral"]
 
 _LEAST_GRID, _MOST_GRID = 2**13, 2**20
+# So many columns take the plain code as long as the kernel values, which all of them share.
+_COLUMNS_A_CALL = 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class KdeECE(Metric):
         :math:`(1 - c')/h + 1`, where h is a variance: the kernel is about :math:`\sqrt{h c (1 - c)}` wide.
     bandwidth : float or rule, default="cv"
         "cv" and "loo" minimise the negative log likelihood of the outcomes as predicted from the other four of five
-        folds, or from all other rows; above 100 000 rows, in a part of these, and then the bandwidth is narrowed as
+        folds, or from all other rows; above 20 000 rows, in a part of these, and then the bandwidth is narrowed as
         :math:`n^{-1/5}`. "silverman" is :math:`1.06 \hat\sigma n^{-1/5}`, "silverman-robust"
         :math:`0.9 \min(\hat\sigma, \text{IQR} / 1.34) n^{-1/5}`, "mix-n-match" :math:`\hat\sigma_1 (2n)^{-1/5}` with
         the deviation of the predictions where the event happened, all as standard deviations of the kernel.
@@ -126,14 +129,14 @@ class KdeECE(Metric):
         """Return the map from weights, (n, B), to B values; the bandwidth is that of the data's own weights."""
         outcomes = self.view(predictions).labels.astype(float)
         gaps = self._gaps(predictions)
-        return lambda weights: gaps.of_weights(outcomes, weights)
+        return lambda weights: gaps(weights.shape[1]).of_weights(outcomes, weights)
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: the neighbours stay, only their outcomes change."""
         view = self.view(predictions)
         target = 1 if view is predictions else predictions.predicted[:, None]
         gaps = self._gaps(predictions)
-        return lambda labels: gaps.of_labels(labels == target, view.weights)
+        return lambda labels: gaps(labels.shape[1]).of_labels(labels == target, view.weights)
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the bandwidth, and the number of rows without neighbours."""
@@ -152,18 +155,26 @@ class KdeECE(Metric):
         fitted = self.fit_bandwidth(data)
         return Estimate(name=repr(self), value=fitted(data), details=fitted.details(data))
 
-    def _sums(self, predictions: Predictions) -> Sums:
+    def _sums(self, predictions: Predictions, columns: int = 1) -> Sums:
         positions = self.view(predictions).positive
         n = len(positions) if self.form == "loo" else _LEAST_GRID
         bandwidth = check_bandwidth(self.bandwidth)
-        return kernel_sums(Line.of(positions), bandwidth, self.kernel, self.boundary, n_targets=n)
+        n_calls = 1 + columns // _COLUMNS_A_CALL
+        return kernel_sums(Line.of(positions), bandwidth, self.kernel, self.boundary, n_targets=n, n_calls=n_calls)
 
-    def _gaps(self, predictions: Predictions) -> Gaps:
+    def _gaps(self, predictions: Predictions) -> Callable[[int], Gaps]:
+        """Return the map from a number of columns to what is quick for so many."""
         fitted = self.fit_bandwidth(predictions)
-        sums = fitted._sums(predictions)  # noqa: SLF001 (its own class)
-        if self.form == "integral":
-            return grid_gaps(sums, _grid(check_bandwidth(fitted.bandwidth)), self.norm)
-        return row_gaps(sums, self.view(predictions).positive, self.norm, drop=self.isolated == "drop")
+        positions = self.view(predictions).positive
+
+        @cache
+        def gaps(columns: int) -> Gaps:
+            sums = fitted._sums(predictions, columns)  # noqa: SLF001 (its own class)
+            if self.form == "integral":
+                return grid_gaps(sums, _grid(check_bandwidth(fitted.bandwidth)), self.norm)
+            return row_gaps(sums, positions, self.norm, drop=self.isolated == "drop")
+
+        return gaps
 
 
 def _grid(bandwidth: float) -> FloatArray:

@@ -1,11 +1,12 @@
 """Lifts: a metric of binary predictions applied to views of many classes."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
+from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
@@ -24,6 +25,28 @@ class Lift(Metric):
             object.__setattr__(self, name, getattr(self.metric, name))
 
 
+class _ByClass(Lift):
+    """A metric of every class, which may have settings of its own in each."""
+
+    members: tuple[Metric, ...]
+
+    def member(self, c: int, n_classes: int) -> Metric:
+        """Return the metric of class c."""
+        if self.members and len(self.members) != n_classes:
+            raise InputError(
+                f"members must be one metric a class, but there are {len(self.members)} for {n_classes} classes. "
+                "Choose bandwidths on predictions of the same classes."
+            )
+        return self.members[c] if self.members else self.metric
+
+    def _with_members(self, fitted: Mapping[int, Metric], n_classes: int) -> Self:
+        """Return the lift with new metrics for some classes; itself if they are those that it has."""
+        before = [self.member(c, n_classes) for c in range(n_classes)]
+        after = [fitted.get(c, metric) for c, metric in enumerate(before)]
+        unchanged = all(new is old for new, old in zip(after, before, strict=True))
+        return self if unchanged else replace(self, members=tuple(after))  # type: ignore[type-var]  # its heirs are dataclasses
+
+
 @dataclass(frozen=True)
 class TopLabel(Lift):
     """The metric of confidence against correctness.
@@ -39,6 +62,11 @@ class TopLabel(Lift):
     """
 
     metric: Metric
+
+    def fit_bandwidth(self, predictions: Predictions) -> Self:
+        """Choose the bandwidth on the top-label view."""
+        fitted = self.metric.fit_bandwidth(predictions.top_label())
+        return self if fitted is self.metric else replace(self, metric=fitted)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on the top-label view."""
@@ -56,8 +84,15 @@ class TopLabel(Lift):
 
 
 @dataclass(frozen=True)
-class Classwise(Lift):
+class Classwise(_ByClass):
     r"""The metric of every class against the rest, averaged over the K classes with equal weight.
+
+    Parameters
+    ----------
+    metric : Metric
+        Of binary predictions.
+    members : tuple of Metric, optional
+        The same with settings of its own for each class; see `fit_bandwidth`.
 
     Notes
     -----
@@ -74,19 +109,25 @@ class Classwise(Lift):
     """
 
     metric: Metric
+    members: tuple[Metric, ...] = field(default=(), repr=False)
+
+    def fit_bandwidth(self, predictions: Predictions) -> Self:
+        """Choose the bandwidth of every class on its one-vs-rest view."""
+        fitted = {c: metric.fit_bandwidth(view) for c, (metric, view) in enumerate(self._views(predictions))}
+        return self._with_members(fitted, predictions.n_classes)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on every one-vs-rest view."""
-        return self._mean([self.metric.prepare(view) for view in _one_vs_rest(predictions)])
+        return self._mean([metric.prepare(view) for metric, view in self._views(predictions)])
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Turn classes into one-vs-rest outcomes for the metric's own evaluators."""
-        parts = [_of_class(self.metric.prepare_labels(view), c) for c, view in enumerate(_one_vs_rest(predictions))]
-        return self._mean(parts)
+        views = enumerate(self._views(predictions))
+        return self._mean([_of_class(metric.prepare_labels(view), c) for c, (metric, view) in views])
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the value of every class."""
-        values = [self.metric(view) for view in _one_vs_rest(predictions)]
+        values = [metric(view) for metric, view in self._views(predictions)]
         return {"classes": dict(zip(predictions.classes, values, strict=True))}
 
     def estimate(self, data: Any) -> Estimate:
@@ -95,14 +136,26 @@ class Classwise(Lift):
         details = self.details(data)
         return Estimate(name=repr(self), value=float(np.mean([*details["classes"].values()])), details=details)
 
+    def _views(self, predictions: Predictions) -> Iterator[tuple[Metric, Predictions]]:
+        """Yield the metric and the view of every class."""
+        for c in range(predictions.n_classes):
+            yield self.member(c, predictions.n_classes), predictions.one_vs_rest(c)
+
     @staticmethod
     def _mean(parts: list[Evaluator]) -> Evaluator:
         return lambda columns: sum((part(columns) for part in parts), start=np.zeros(1)) / len(parts)
 
 
 @dataclass(frozen=True)
-class PerPredictedClass(Lift):
+class PerPredictedClass(_ByClass):
     r"""The metric within the rows predicted as each class, weighted by the share of those rows.
+
+    Parameters
+    ----------
+    metric : Metric
+        Of binary predictions.
+    members : tuple of Metric, optional
+        The same with settings of its own for each class; see `fit_bandwidth`.
 
     Notes
     -----
@@ -121,10 +174,19 @@ class PerPredictedClass(Lift):
     """
 
     metric: Metric
+    members: tuple[Metric, ...] = field(default=(), repr=False)
+
+    def fit_bandwidth(self, predictions: Predictions) -> Self:
+        """Choose the bandwidth of every class on the rows predicted as it; classes that are not keep their rule."""
+        groups = _by_prediction(predictions)
+        n_classes = predictions.n_classes
+        fitted = {c: self.member(c, n_classes).fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
+        return self._with_members(fitted, n_classes)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on the rows predicted as each class."""
-        groups = [(rows, self.metric.prepare(view)) for rows, _, view in _by_prediction(predictions)]
+        n_classes = predictions.n_classes
+        groups = [(rows, self.member(c, n_classes).prepare(view)) for rows, c, view in _by_prediction(predictions)]
 
         def evaluate(weights: Any) -> FloatArray:
             total = np.zeros(weights.shape[1])
@@ -141,7 +203,7 @@ class PerPredictedClass(Lift):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Turn classes into correctness within the rows predicted as each class."""
         groups = [
-            (rows, c, view.weights.sum(), self.metric.prepare_labels(view))
+            (rows, c, view.weights.sum(), self.member(c, predictions.n_classes).prepare_labels(view))
             for rows, c, view in _by_prediction(predictions)
         ]
         total = predictions.weights.sum()
@@ -165,12 +227,11 @@ class PerPredictedClass(Lift):
 
     def _values(self, predictions: Predictions) -> list[tuple[int, float, float]]:
         """Return index, weight and value of every class that is predicted at all."""
-        groups = _by_prediction(predictions)
-        return [(c, float(view.weights.sum()), self.metric(view)) for _, c, view in groups if view.weights.any()]
-
-
-def _one_vs_rest(predictions: Predictions) -> list[Predictions]:
-    return [predictions.one_vs_rest(c) for c in range(predictions.n_classes)]
+        return [
+            (c, float(view.weights.sum()), self.member(c, predictions.n_classes)(view))
+            for _, c, view in _by_prediction(predictions)
+            if view.weights.any()
+        ]
 
 
 def _of_class(part: Evaluator, c: int) -> Callable[[Any], FloatArray]:

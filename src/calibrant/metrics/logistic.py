@@ -9,13 +9,11 @@ import numpy as np
 
 from calibrant._typing import BoolArray, Evaluator, FloatArray
 from calibrant.metrics.base import Metric
+from calibrant.metrics.newton import PENALTY, maximise_all
 from calibrant.predictions import Predictions
 
 EPSILON = 1e-12
 """Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
-
-PENALTY = 1e-12
-"""Factor of the squared distance from no recalibration that keeps the maximum finite and unique."""
 
 MAX_ITERATIONS = 500
 
@@ -38,18 +36,22 @@ class LogisticMetric(Metric):
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return the value for rows of positive weight, whose shares sum to 1."""
 
+    @abstractmethod
+    def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
+        """Return the values of many columns of outcomes or of shares, NaN where they are not found at once."""
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
         view = self.view(predictions)
-        log_odds, hits = _log_odds(view), view.labels == 1
-        return lambda weights: np.array([self._value(log_odds, hits, column) for column in weights.T])
+        log_odds, hits = _log_odds(view), (view.labels == 1)[:, None]
+        return lambda weights: self._values(log_odds, hits, weights)
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values."""
         view = self.view(predictions)
         log_odds = _log_odds(view)
-        target = 1 if view is predictions else predictions.predicted
-        return lambda labels: np.array([self._value(log_odds, row == target, view.weights) for row in labels.T])
+        target = 1 if view is predictions else predictions.predicted[:, None]
+        return lambda labels: self._values(log_odds, labels == target, view.weights[:, None])
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Count the predictions whose log-odds had to be limited."""
@@ -57,8 +59,19 @@ class LogisticMetric(Metric):
         clipped = int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
         return {"clipped": clipped} if clipped else {}
 
+    def _values(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
+        """Return the values of all columns: together where that works, the others one by one."""
+        n_columns = max(hits.shape[1], weights.shape[1])
+        values = np.full(n_columns, np.nan)
+        if n_columns > 1:
+            shares = weights / weights.max(axis=0)  # So that huge weights do not overflow.
+            values = self.batch(log_odds, hits, shares / shares.sum(axis=0))
+        for b in np.flatnonzero(np.isnan(values)):
+            values[b] = self._value(log_odds, hits[:, b % hits.shape[1]], weights[:, b % weights.shape[1]])
+        return values
+
     def _value(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> float:
-        share = weights / weights.max()  # So that huge weights do not overflow.
+        share = weights / weights.max()
         present = share > 0
         if not present.all():
             log_odds, hits, share = log_odds[present], hits[present], share[present]
@@ -90,6 +103,10 @@ class CoxSlope(LogisticMetric):
         """Return b."""
         return _line(log_odds, hits, share)[1]
 
+    def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
+        """Return every b."""
+        return _lines(log_odds, hits, shares)[1]
+
 
 @dataclass(frozen=True)
 class CoxIntercept(LogisticMetric):
@@ -110,6 +127,10 @@ class CoxIntercept(LogisticMetric):
         """Return a."""
         return _line(log_odds, hits, share)[0]
 
+    def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
+        """Return every a."""
+        return _lines(log_odds, hits, shares)[0]
+
 
 @dataclass(frozen=True)
 class InTheLarge(LogisticMetric):
@@ -128,6 +149,10 @@ class InTheLarge(LogisticMetric):
         """Return the intercept at slope 1."""
         return float(_maximise(log_odds, np.ones((1, len(log_odds))), hits, share, np.zeros(1))[0])
 
+    def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
+        """Return every intercept at slope 1."""
+        return maximise_all(log_odds, np.ones((1, len(log_odds))), hits, shares, np.zeros(1))[0]
+
 
 def _log_odds(view: Predictions) -> FloatArray:
     bound = np.log1p(-EPSILON) - np.log(EPSILON)
@@ -141,6 +166,16 @@ def _line(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[flo
     # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum.
     level, tilt = _maximise(log_odds, design, hits, share, np.array([-centre, -1.0]))
     return float(level - tilt * centre), float(1 + tilt)
+
+
+def _lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return intercepts and slopes of all columns, NaN where Newton's method needs more care."""
+    centre = float(shares.mean(axis=1) @ log_odds)
+    design, start = np.stack([np.ones(len(log_odds)), log_odds - centre]), np.zeros(2)
+    if hits.shape[1] == 1:  # Resampled rows give about the line of the rows themselves; redrawn outcomes, none.
+        start = _maximise(log_odds, design, hits[:, 0], shares.mean(axis=1), np.array([-centre, -1.0]))
+    level, tilt = maximise_all(log_odds, design, hits, shares, start)
+    return level - tilt * centre, 1 + tilt
 
 
 def _maximise(

@@ -8,14 +8,15 @@ Importing this module imports numba: import it inside the function that needs it
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._native.compile import entry
 from calibrant._native.line.boxes import Line
-from calibrant._native.line.strips import Fill, Room, for_strips
+from calibrant._native.line.replicates import Replicates, is_worth_grouping
+from calibrant._native.line.strips import Fill, Matrix, Room, for_strips
 
 Floats = NDArray[np.float64]
 
@@ -37,24 +38,6 @@ class Rows(Protocol):
 
     def leave_one_out(self, charges: Floats) -> Floats:
         """Return the sums over all other rows."""
-
-
-class Matrix(NamedTuple):
-    """A matrix as a flat array, with the steps from row to row and from column to column."""
-
-    flat: Any
-    row: int
-    column: int
-
-
-def _matrix(array: NDArray[Any], dtype: type | None = None) -> Matrix:
-    """Return a matrix whose rows or columns are contiguous without a copy.
-
-    Compiled code would be compiled again for other layouts, and for arrays that are read-only.
-    """
-    if array.flags.f_contiguous:
-        return Matrix(np.require(array.T, dtype, ["C", "W"]).ravel(), 1, len(array))
-    return Matrix(np.require(array, dtype, ["C", "W"]).ravel(), array.shape[1], 1)
 
 
 @entry
@@ -132,8 +115,12 @@ class RowGaps:
     def of_weights(self, outcomes: Floats, weights: Floats, *, n_threads: int | None = None) -> Floats:
         """Return a value for each column of weights (n, B), given outcomes (n,)."""
         n, columns = weights.shape
+        matrix = Matrix.of(weights, np.float64)
+        if is_worth_grouping(self.sums, columns):
+            replicates = Replicates(self.sums, outcomes > 0.5)
+            return self.combine(*replicates.gaps(matrix, self._least, float(self.norm), columns, n_threads).T)
         order, fill = self.sums.line.order, self.sums.fill_rows()
-        matrix, happened = _matrix(weights, np.float64), outcomes[order]
+        happened = outcomes[order]
         totals = np.empty((columns, 4))
 
         def task(first: int, width: int, room: Room, n_threads: int | None) -> None:
@@ -149,7 +136,7 @@ class RowGaps:
         """Return a value for each column of events (n, B), given weights (n,)."""
         n, columns = hits.shape
         order, fill = self.sums.line.order, self.sums.fill_rows()
-        matrix, own = _matrix(hits), weights[order]
+        matrix, own = Matrix.of(hits), weights[order]
         mass = self.sums.leave_one_out(weights[:, None])[order, 0]
         totals = np.empty((columns, 4))
 

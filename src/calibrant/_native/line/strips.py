@@ -21,6 +21,24 @@ many zeros as a register may read beyond the last row.
 """
 
 
+class Matrix(NamedTuple):
+    """A matrix as a flat array, with the steps from row to row and from column to column."""
+
+    flat: Any
+    row: int
+    column: int
+
+    @classmethod
+    def of(cls, array: NDArray[Any], dtype: type | None = None) -> "Matrix":
+        """Take a matrix whose rows or columns are contiguous without a copy.
+
+        Compiled code would be compiled again for other layouts, and for arrays that are read-only.
+        """
+        if array.flags.f_contiguous:
+            return cls(np.require(array.T, dtype, ["C", "W"]).ravel(), 1, len(array))
+        return cls(np.require(array, dtype, ["C", "W"]).ravel(), array.shape[1], 1)
+
+
 class Room(NamedTuple):
     """Flat arrays for the charges and the sums of some columns, which may be longer than needed."""
 
@@ -32,6 +50,7 @@ Strip: TypeAlias = Callable[[int, int, Room, int | None], None]
 """strip(first, width, room, n_threads) does what is to be done with some columns; the room's sums are zero."""
 
 Job = TypeVar("Job")
+Memory = TypeVar("Memory")
 
 # Large, because a sweep that starts within a box repeats what went before.
 _ROWS_A_JOB = 131072
@@ -91,7 +110,7 @@ def for_strips(task: Strip, columns: int, sizes: tuple[int, int], lanes: int, n_
     def one(first: int, n_threads: int | None = 1) -> None:
         width = min(step, columns - first)
         # Of full width also for the last columns: another group may take it over.
-        room = _room(spare, sizes, min(step, columns) * lanes)
+        room = _taken(spare, lambda: _room(sizes, min(step, columns) * lanes))
         room.sums[:] = 0.0
         task(first, width, room, n_threads)
         spare.append(room)
@@ -102,12 +121,30 @@ def for_strips(task: Strip, columns: int, sizes: tuple[int, int], lanes: int, n_
         _run(one, range(0, columns, step), n_threads)
 
 
-def _room(spare: list[Room], sizes: tuple[int, int], width: int) -> Room:
+def in_groups(
+    task: Callable[[int, Memory], None], columns: int, room: Callable[[], Memory], n_threads: int | None
+) -> None:
+    """Call task on the first of every `LANES` columns, with memory that no other thread uses at the time."""
+    spare: list[Memory] = []
+
+    def one(first: int) -> None:
+        memory = _taken(spare, room)
+        task(first, memory)
+        spare.append(memory)
+
+    _run(one, range(0, columns, LANES), n_threads)
+
+
+def _taken(spare: list[Memory], room: Callable[[], Memory]) -> Memory:
     """Take the memory that another group has left, because fresh memory costs as much time as the sums."""
     try:
         return spare.pop()
     except IndexError:
-        return Room(np.empty((sizes[0] + LANES) * width + LANES), np.empty(sizes[1] * width))
+        return room()
+
+
+def _room(sizes: tuple[int, int], width: int) -> Room:
+    return Room(np.empty((sizes[0] + LANES) * width + LANES), np.empty(sizes[1] * width))
 
 
 def for_ranges(task: Callable[[tuple[int, int]], None], n: int, n_threads: int | None, size: int = _ROWS_A_JOB) -> None:

@@ -72,7 +72,12 @@ class KernelSums:
 
     def fill_rows(self) -> Fill:
         """Return what makes the leave-one-out sums of some columns."""
-        return self._fill(self._plan(self.line, leave_out=True))
+        return self._fill(self.rows)
+
+    @cached_property
+    def rows(self) -> Plan:
+        """How the leave-one-out sums are made."""
+        return self._plan(self.line, leave_out=True)
 
     def at(self, points: Floats, charges: Floats, *, n_threads: int | None = None) -> Floats:
         """Return the sums over all rows, at points (g,) in [0, 1]: an array of shape (g, m)."""
@@ -85,7 +90,8 @@ class KernelSums:
         return np.ones(len(points))
 
     @cached_property
-    def _sources(self) -> Sources:
+    def sources(self) -> Sources:
+        """What the sums run over."""
         kernel = self._kernel
         boxes = fill_boxes(self.line.x, count_boxes(self.bandwidth))
         width = 1 / (boxes.n_boxes * self.bandwidth)
@@ -110,7 +116,7 @@ class KernelSums:
         return KERNELS[self.kernel]
 
     def _plan(self, targets: Line, *, leave_out: bool) -> Plan:
-        sources = self._sources
+        sources = self.sources
         boxes = sources.boxes if leave_out else fill_boxes(targets.x, sources.boxes.n_boxes)
         whole = self._within(boxes.ids, sources.reach)
         whole_rows = first_row(sources.boxes, whole)
@@ -129,20 +135,20 @@ class KernelSums:
 
     def _ways(self, targets: Boxes, n_in_reach: Integers, *, leave_out: bool) -> Integers:
         n_targets = np.diff(targets.starts)
-        sparse = rows_in_same(self._sources.boxes, targets.ids) <= _FEW_SOURCES
+        sparse = rows_in_same(self.sources.boxes, targets.ids) <= _FEW_SOURCES
         directly = n_targets * n_in_reach <= _FEW_PAIRS
         if self._kernel.is_compact:
             directly |= sparse & (n_targets <= _FEW_TARGETS)
         return np.where(directly, DIRECTLY, np.where(sparse & leave_out, BY_OTHER_BOXES, BY_BOXES))
 
     def _within(self, ids: Integers, reach: int) -> Integers:
-        boxes = self._sources.boxes
+        boxes = self.sources.boxes
         low = first_from(boxes, ids - reach, reflect=self.reflect)
         high = first_from(boxes, ids + reach + 1, reflect=self.reflect)
         return np.column_stack([low, high])
 
     def _fill(self, plan: Plan) -> Fill:
-        sources = self._sources
+        sources = self.sources
         n_boxes, size = len(sources.boxes.ids), sources.terms * LANES
 
         def fill(charges: Floats, sums: Floats, width: int, n_threads: int | None) -> None:

@@ -1,0 +1,93 @@
+"""Limits from bootstrap samples of any metric, for numbers that resampling does not bias."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant.bootstrap import Bootstrap, group_rows
+from calibrant.intervals.base import Limits
+from calibrant.intervals.scores import tails
+from calibrant.metrics import Metric
+from calibrant.resampling import BLOCK_CELLS
+
+N_GROUPS = 200
+"""The jackknife leaves out so many groups of rows, one at a time, if there are more rows."""
+
+
+def percentile(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+    """Return quantiles over bootstrap samples, for numbers that can be too large as well as too small."""
+    draws = _replicates(metric.prepare(data), data, metric, bootstrap, rng)
+    low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
+    return Limits(low, high, repr(metric))
+
+
+def bca(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+    r"""Return bias-corrected and accelerated quantiles over bootstrap samples.
+
+    Instead of the quantile :math:`\alpha` it takes :math:`\Phi(z_0 + (z_0 + z_\alpha) / (1 - a (z_0 + z_\alpha)))`.
+    The bias :math:`z_0` is the normal quantile of the share of replicates below the value. The acceleration
+    :math:`a = \sum d_g^3 / (6 (\sum d_g^2)^{3/2})` tells how the spread grows with the value: :math:`d_g` is by how
+    much the value without a group of rows lies below the mean of such values.
+
+    References
+    ----------
+    B. Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82 (1987).
+    """
+    from scipy.special import ndtr, ndtri
+
+    evaluate = metric.prepare(data)
+    draws = _replicates(evaluate, data, metric, bootstrap, rng)
+    value = float(evaluate(data.weights[:, None])[0])
+    below = float(np.sum(draws < value) + np.sum(draws == value) / 2)
+    bias = ndtri((below + 0.5) / (len(draws) + 1))
+    shifted = bias + ndtri(np.array(tails(level)))
+    others = [evaluate(block) for block in _without_groups(data, bootstrap.clusters)]
+    acceleration = _acceleration(np.concatenate(others))
+    levels = ndtr(bias + shifted / np.maximum(1 - acceleration * shifted, 1e-9))
+    low, high = np.quantile(draws, levels, method="inverted_cdf").tolist()
+    return Limits(low, high, repr(metric))
+
+
+def _replicates(
+    evaluate: Evaluator, data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator
+) -> FloatArray:
+    if metric.measures == "calibration" and metric.better != "none":
+        raise InputError(
+            f"percentile intervals of {metric!r} do not cover: chance makes it positive, and resampling adds the same "
+            'once more. Pass method="auto".'
+        )
+    weights = data.weights[:, None]
+    return np.concatenate([evaluate(counts * weights) for counts in bootstrap.counts(data.n_samples, rng)])
+
+
+def _without_groups(data: Any, clusters: Any) -> Iterator[FloatArray]:
+    """Yield blocks of weights, (n, block), each column of the data without one group of whole clusters."""
+    groups = _clusters(data.n_samples, clusters) % N_GROUPS
+    names, width = np.unique(groups), max(1, BLOCK_CELLS // data.n_samples)
+    for start in range(0, len(names), width):
+        weights = data.weights[:, None] * (groups[:, None] != names[start : start + width])
+        yield weights[:, weights.any(axis=0)]
+
+
+def _clusters(n: int, clusters: Any) -> IntArray:
+    """Return the number of each row's cluster, or of the row itself."""
+    numbers = np.arange(n)
+    if clusters is not None:
+        for number, rows in enumerate(group_rows(clusters, n).values()):
+            numbers[rows] = number
+    return numbers
+
+
+def _acceleration(values: FloatArray) -> float:
+    """Return a from the values without each group; 0 if they do not differ, or are infinite."""
+    if not len(values) or not np.isfinite(values).all():
+        return 0.0
+    below = values.mean() - values
+    scale = float(np.abs(below).max())
+    if scale == 0:
+        return 0.0
+    below = below / scale
+    return float(np.sum(below**3) / (6 * np.sum(below**2) ** 1.5))

@@ -1,0 +1,85 @@
+"""Replicates in groups: the same sums as term by term, whatever the way of a box."""
+
+import numpy as np
+import pytest
+
+from calibrant._native.lanes import LANES
+from calibrant._native.line.boxes import Line
+from calibrant._native.line.evaluate import BY_BOXES, BY_OTHER_BOXES, DIRECTLY
+from calibrant._native.line.replicates import Replicates, is_worth_grouping
+from calibrant._native.line.strips import Matrix
+from calibrant._native.line.sums import KernelSums
+from calibrant._native.line.twin import PlainSums
+from calibrant.kernel_regression import leave_own_out
+from calibrant.metrics.gaps import row_gaps
+
+COLUMNS = 2 * LANES + 3
+
+
+def crowded(rng):
+    """Two crowds with few rows between and at the ends, some of them alone in their box."""
+    crowds = np.concatenate([rng.normal(0.3, 0.01, 450), rng.normal(0.32, 0.002, 450)])
+    return np.clip(np.concatenate([crowds, rng.random(30), [0.0, 1.0, 0.9999, 0.5, 0.501, 0.502]]), 0, 1)
+
+
+SHAPES = {
+    "crowded": crowded,
+    "even": lambda rng: rng.random(500),
+    "near one": lambda rng: 1 - rng.exponential(0.01, 500).clip(0, 1),
+    "equal": lambda rng: rng.choice([0.2, 0.7, 1.0], 500),
+}
+
+
+def data(shape, seed=0):
+    rng = np.random.default_rng(seed)
+    positions = SHAPES[shape](rng)
+    n = len(positions)
+    weights = rng.multinomial(n, np.full(n, 1 / n), COLUMNS).T * rng.exponential(size=(n, 1))
+    return positions, rng.integers(0, 2, n).astype(float), weights
+
+
+@pytest.mark.parametrize("reflect", [True, False])
+@pytest.mark.parametrize("bandwidth", [0.004, 0.03, 0.7])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gaps_equal_those_of_the_double_loop(shape, bandwidth, reflect):
+    positions, outcomes, weights = data(shape)
+    line, n = Line.of(positions), len(positions)
+    sums, plain = (kind(line, bandwidth, "gaussian", reflect) for kind in (KernelSums, PlainSums))
+    found = Replicates(sums, outcomes > 0.5).gaps(Matrix.of(weights), np.full(n, 1e-9), 1.0, COLUMNS, 1)
+    expected = row_gaps(plain, positions, 1, drop=True).of_weights(outcomes, weights)
+    assert found[:, 0] / found[:, 1] == pytest.approx(expected, rel=1e-9)
+    assert found[:, 1] + found[:, 3] == pytest.approx(weights.sum(axis=0), rel=1e-12)
+
+
+def test_the_crowded_rows_need_every_way():
+    positions, _, _ = data("crowded")
+    ways = {way for h in (0.004, 0.03) for way in KernelSums(Line.of(positions), h).rows.way.tolist()}
+    assert ways == {BY_BOXES, BY_OTHER_BOXES, DIRECTLY}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_in_the_own_column_of_each_row_equal_the_double_loop(shape):
+    positions, outcomes, weights = data(shape)
+    columns = min(5, LANES)
+    own = np.arange(len(positions)) % columns
+    line, some = Line.of(positions), weights[:, :columns].copy()
+    found = leave_own_out(KernelSums(line, 0.02), outcomes > 0.5, some, own)
+    expected = leave_own_out(PlainSums(line, 0.02), outcomes > 0.5, some, own)
+    for ours, loop in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, loop, rtol=1e-9, atol=1e-11)
+
+
+def test_the_layout_of_the_weights_and_the_number_of_threads_do_not_matter():
+    positions, outcomes, weights = data("even")
+    replicates, least = Replicates(KernelSums(Line.of(positions), 0.05), outcomes > 0.5), np.full(500, 1e-9)
+    first = replicates.gaps(Matrix.of(np.ascontiguousarray(weights)), least, 1.0, COLUMNS, 1)
+    for layout in (np.ascontiguousarray, np.asfortranarray):
+        again = replicates.gaps(Matrix.of(layout(weights)), least, 1.0, COLUMNS, 3)
+        np.testing.assert_array_equal(again, first)
+
+
+def test_few_columns_and_rows_that_are_mostly_alone_are_left_to_others():
+    positions, _, _ = data("even")
+    assert not is_worth_grouping(KernelSums(Line.of(positions), 0.05), 1)
+    assert not is_worth_grouping(KernelSums(Line.of(positions), 0.05, "triweight"), COLUMNS)
+    assert not is_worth_grouping(KernelSums(Line.of(positions), 1e-4), COLUMNS)
