@@ -1,4 +1,4 @@
-# make demo   the whole thing on a bundled data set: verdicts, a table, an HTML page
+# make demo   a real experiment on logits that come with the package: verdicts, tables with significance, two pages
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
 # make dist   a wheel, installed and run in an empty environment
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: demo test dist validity coverage benchmarks clean
 
 demo: .venv/demo-installed
-	$(BIN)/calibrant demo --out demo/report.html
+	$(BIN)/calibrant demo --out demo
 
 test: .venv/test-installed
 	$(BIN)/ruff check .
@@ -28,7 +28,7 @@ dist: .venv/bin/python
 	$(BIN)/python -m build --outdir dist .
 	$(PYTHON) -m venv --clear dist/venv
 	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli]"
-	cd dist && venv/bin/calibrant --version && venv/bin/calibrant demo --quiet --out page/report.html >/dev/null
+	cd dist && venv/bin/calibrant --version && venv/bin/calibrant selfcheck --quiet && venv/bin/calibrant demo --quiet --out page >/dev/null
 	rm -rf dist/venv dist/page
 
 validity: .venv/test-installed
@@ -38,7 +38,7 @@ coverage: .venv/test-installed
 	$(BIN)/python -m calibrant.coverage --jobs 2
 
 benchmarks: .venv/test-installed
-	for name in pair_sums skce skce_test replicates; do \
+	for name in pair_sums skce skce_test replicates kde_ece curves forecast_metrics; do \
 		{ echo "$$ python benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; } | tee docs/benchmarks/$$name.txt; \
 	done
 

@@ -5,7 +5,38 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from calibrant.results import Assessment, ClassSummary, Estimate, ReliabilityCurve, TestResult, Verdict
+from calibrant.report import render_html
+from calibrant.results import (
+    Assessment,
+    Candidate,
+    ClassSummary,
+    ClasswiseCurves,
+    Compared,
+    Comparison,
+    CumulativeCurve,
+    CurveLine,
+    Difference,
+    Estimate,
+    ExperimentResult,
+    Fix,
+    ForecastAssessment,
+    LearningCurve,
+    LearningPoint,
+    NetError,
+    OutcomeHistogram,
+    Pipeline,
+    PipelineCurves,
+    PITHistogram,
+    QuantileCurve,
+    Recommendation,
+    ReliabilityCurve,
+    ROCOutline,
+    ScoreDecomposition,
+    SeedSummary,
+    SpreadCurve,
+    TestResult,
+    Verdict,
+)
 
 HOSTILE = {
     "script": "</script><script>window.hacked = 1</script>",
@@ -44,6 +75,144 @@ def curve(*, n_points=5):
         level=0.9,
         kind="EqualWidth(n_bins=5)",
     )
+
+
+def dense_curve(*, n_points=1000):
+    """Return a curve with a consistency band around the diagonal that it leaves above 0.5."""
+    predicted = np.linspace(0, 1, n_points)
+    return ReliabilityCurve(
+        predicted=predicted,
+        observed=np.where(predicted < 0.5, predicted, predicted**2 + 0.25),
+        low=np.maximum(predicted - 0.1, 0),
+        high=np.minimum(predicted + 0.1, 1),
+        lower=predicted,
+        upper=predicted,
+        count=np.ones(n_points),
+        weight=np.ones(n_points),
+        level=0.9,
+        kind="isotonic",
+        band="consistency",
+        histogram=OutcomeHistogram(
+            edges=np.linspace(0, 1, 5), positives=np.array([1.0, 2, 3, 4]), negatives=np.array([4.0, 3, 2, 1])
+        ),
+    )
+
+
+def path():
+    """Return a running sum that falls to -0.04 and comes back."""
+    return CumulativeCurve(
+        share=np.array([0.0, 0.5, 1.0]),
+        predicted=np.array([0.1, 0.4, 0.9]),
+        cumulative=np.array([0.0, -0.04, -0.01]),
+        sigma=0.005,
+        ecce=Estimate(name="ECCE", value=0.04),
+        ecce_range=Estimate(name="ECCE, range", value=0.04),
+        worst=NetError(start=0.0, stop=0.5, lower=0.1, upper=0.4, count=750, predicted=0.28, observed=0.2, net=-0.04),
+        n_samples=1500,
+        n_distinct=3,
+    )
+
+
+def parts(score, value):
+    return ScoreDecomposition(
+        score=score,
+        method="corp",
+        view="top-label",
+        value=value,
+        miscalibration=value - 0.15,
+        discrimination=0.05,
+        uncertainty=0.2,
+        within=0.0,
+    )
+
+
+def pictures(classes):
+    """Return what the figures of an assessment show, by the names of its fields."""
+    curves = tuple(replace(curve(), error=Estimate(name="ECE", value=0.01 * (i + 1))) for i, _ in enumerate(classes))
+    return {
+        "curves": {"isotonic": dense_curve(), "kernel": replace(dense_curve(n_points=101), kind="kernel")},
+        "cumulative": path(),
+        "decompositions": (parts("squared-error", 0.18), parts("log", np.inf)),
+        "ranking": ROCOutline(
+            false_positive_rate=np.array([0.0, 0.25, 0.5, 1.0]),
+            true_positive_rate=np.array([0.0, 0.5, 0.6, 1.0]),
+            score=np.array([np.inf, 0.9, 0.5, 0.1]),
+            hull=np.array([[0.0, 0.0], [0.25, 0.5], [1.0, 1.0]]),
+            auc=0.6,
+            hull_auc=0.625,
+            view="top-label",
+        ),
+        "classwise": ClasswiseCurves(names=tuple(classes), curves=curves, average=curve()),
+    }
+
+
+def difference(value, **changes):
+    settings = {
+        "low": value - 0.01,
+        "high": value + 0.01,
+        "same_sign": 1.0,
+        "pvalue": 0.002,
+        "adjusted": 0.004,
+        "is_significant": abs(value) > 0.01,
+    }
+    return Difference(value=value, **{**settings, **changes})
+
+
+def comparison(before="before", after="after"):
+    """Return a comparison in which the log loss falls, the accuracy could be the same, and the ECE is infinite."""
+    shown = {
+        "nll": ("lower", 0.5, 0.4, difference(-0.1)),
+        "accuracy": ("higher", 0.9, 0.895, difference(-0.005)),
+        "ece": ("lower", 0.05, 0.01, difference(-0.04, quantity="debiased", resampled=(-0.06, -0.02))),
+        "brier": ("lower", np.inf, np.inf, None),
+    }
+    first = [Compared(model=before, metric=m, better=b, value=old) for m, (b, old, _, _) in shown.items()]
+    second = [Compared(model=after, metric=m, better=b, value=new, difference=d) for m, (b, _, new, d) in shown.items()]
+    return Comparison(
+        models=(before, after),
+        metrics=tuple(shown),
+        baseline=before,
+        n_samples=1500,
+        n_resamples=199,
+        level=0.9,
+        entries=(*first, *second),
+    )
+
+
+def candidate(name, loss):
+    return Candidate(
+        name=name,
+        loss=loss,
+        accuracy=0.9,
+        ece=0.05,
+        kde_ece=0.04,
+        changed=0.02,
+        converged=True,
+        over_nothing=None,
+        behind_best=None,
+    )
+
+
+def advised(method="ts", *, headline="Use ts: the loss falls.", reason="It is the simplest."):
+    """Return a fix that was recommended."""
+    advice = Recommendation(
+        name=method,
+        headline=headline,
+        reasons=(reason, "Second reason."),
+        calibrator=object(),
+        candidates=(candidate("identity", 0.5), candidate(method, 0.4)),
+        best=method,
+        alternative=None,
+        over_alternative=None,
+        keep_argmax=False,
+        score="nll",
+        n_samples=1500,
+        n_classes=3,
+        n_folds=5,
+        n_resamples=99,
+        level=0.9,
+    )
+    return Fix(method=method, changed=0.0325, n_folds=5, converged=True, recommendation=advice)
 
 
 def verdict(**changes):
@@ -86,12 +255,58 @@ def assessment(name="model", *, classes=("ant", "bee", "cat"), metrics=None, gro
         settings={"seed": 0, "resamples": 99, "version": "0.0"},
     )
     parts = {group: replace(whole, name=group) for group in groups}
-    return replace(whole, groups=parts, **changes)
+    adjusted = dict.fromkeys(groups, 0.02)
+    return replace(whole, groups=parts, adjusted=adjusted, **changes)
+
+
+def pictured(name="model", *, classes=("ant", "bee", "cat"), **changes):
+    """Return an assessment that has all its figures."""
+    return assessment(name, classes=classes, **pictures(classes), **changes)
+
+
+def forecast(name="narrow"):
+    """Return an assessment of normal forecasts that are too narrow."""
+    levels = np.array([0.25, 0.5, 0.75])
+    coverage = {"nominal": levels, "low": levels - 0.1, "high": levels + 0.1, "n_samples": 100, "level": 0.9}
+    return ForecastAssessment(
+        name=name,
+        n_samples=100,
+        law="Normal",
+        n_dimensions=1,
+        verdict=verdict(),
+        metrics={key: Estimate(name=f"{key}()", value=0.5) for key in ("crps", "mace", "sharpness")},
+        test=consistency(),
+        pit=PITHistogram(
+            lower=np.arange(4) / 4,
+            upper=np.arange(1, 5) / 4,
+            count=np.array([30.0, 20, 20, 30]),
+            expected=25.0,
+            low=np.full(4, 17.0),
+            high=np.full(4, 33.0),
+            n_samples=100,
+            level=0.9,
+        ),
+        quantiles=QuantileCurve(observed=np.array([0.3, 0.5, 0.7]), form="quantile", **coverage),
+        intervals=QuantileCurve(observed=np.array([0.2, 0.4, 0.6]), form="interval", **coverage),
+        spread=SpreadCurve(
+            predicted=np.array([1.0, 2.0]),
+            observed=np.array([1.5, 2.1]),
+            low=np.array([1.3, 1.8]),
+            high=np.array([1.7, 2.4]),
+            lower=np.array([0.5, 1.5]),
+            upper=np.array([1.5, 2.5]),
+            count=np.array([50.0, 50.0]),
+            weight=np.array([50.0, 50.0]),
+            level=0.9,
+            kind="EqualMass(2)",
+        ),
+        settings={"seed": 0},
+    )
 
 
 def poisoned(text):
     """Return a page's worth of assessments in which every name and sentence is `text`."""
-    one = assessment(text, classes=(text, "bee", "cat"), metrics={text: 0.5, "nll": np.inf}, groups=(text, "rest"))
+    one = pictured(text, classes=(text, "bee", "cat"), metrics={text: 0.5, "nll": np.inf}, groups=(text, "rest"))
     one = replace(
         one,
         metrics={
@@ -103,10 +318,16 @@ def poisoned(text):
         curve=replace(curve(), kind=text),
         settings={text: text, "seed": 1},
     )
-    return {text: one, "other": assessment("other")}
+    return {text: one, "other": pictured("other")}
 
 
-VOID = {"meta", "input"}
+def poisoned_page(text):
+    """Return a page in which every name and sentence is `text`."""
+    how = advised(text, headline=text, reason=text)
+    return render_html(poisoned(text), title=text, comparison=comparison(text, "after"), fix=how)
+
+
+VOID = {"meta", "input", "br"}
 
 
 class Tree(HTMLParser):
@@ -145,3 +366,76 @@ class Tree(HTMLParser):
     @property
     def shape(self):
         return [(tag, sorted(attributes)) for tag, attributes, _ in self.elements]
+
+
+def comparison_of(models, metrics):
+    """Return a comparison of many models in many metrics, in which half of the differences are significant."""
+    entries = [
+        Compared(
+            model=model,
+            metric=metric,
+            better=("lower", "higher", "none")[(i + j) % 3],
+            value=0.5,
+            difference=difference(0.05 if (i + j) % 2 else 0.001) if i else None,
+        )
+        for i, model in enumerate(models)
+        for j, metric in enumerate(metrics)
+    ]
+    return Comparison(
+        models=tuple(models),
+        metrics=tuple(metrics),
+        baseline=models[0],
+        n_samples=1500,
+        n_resamples=199,
+        level=0.9,
+        entries=tuple(entries),
+    )
+
+
+def experiment_of(names):
+    """Return the outcome of an experiment of two seeds whose pipelines have these names."""
+    metrics = ("nll", *names[:2])
+    line = CurveLine(predicted=np.array([0.1, 0.9]), observed=np.array([0.2, 0.8]), count=np.array([5.0, 5.0]))
+    points = [
+        LearningPoint(
+            calibrator=name,
+            metric=metric,
+            size=size,
+            value=0.5,
+            deviation=0.1,
+            change=-0.1,
+            change_deviation=0.1,
+            n_infinite=0,
+        )
+        for name in names
+        for metric in metrics
+        for size in (40, 240)
+    ]
+    summary = {"mean": 0.5, "least": 0.4, "greatest": 0.6, "difference": 0.1, "n_better": 2, "n_worse": 0}
+    return ExperimentResult(
+        title="Experiment",
+        data="data",
+        seeds=(0, 1),
+        pipelines=tuple(
+            Pipeline(name=name, network=names[i - 1], calibrator=names[i - 2]) for i, name in enumerate(names)
+        ),
+        comparisons=(comparison_of(names, metrics),) * 2,
+        summary=tuple(SeedSummary(pipeline=name, metric=m, **summary) for name in names for m in metrics),
+        curves=tuple(
+            PipelineCurves(seed=0, pipeline=name, confidence=line, average=line, classes={names[i - 1]: line})
+            for i, name in enumerate(names)
+        ),
+        learning=(
+            LearningCurve(
+                calibrators=tuple(names),
+                metrics=metrics,
+                sizes=(40, 240),
+                n_repeats=2,
+                n_held_out=100,
+                baseline=dict.fromkeys(metrics, 0.6),
+                points=tuple(points),
+                settings={"network": names[0]},
+            ),
+        ),
+        settings={"version": "0.0", **{name: names[i - 1] for i, name in enumerate(names)}},
+    )

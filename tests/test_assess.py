@@ -40,7 +40,7 @@ def two_sided(n=4000, seed=0):
     ids=["consistent", "over", "under", "biased", "both"],
 )
 def test_the_verdict_names_the_error(predictions, code, words):
-    verdict = assess(predictions, n_resamples=199, rng=0).verdict
+    verdict = assess(predictions, n_resamples=199, intervals=False, rng=0).verdict
     assert verdict.code == code
     assert verdict.headline.startswith(words)
     assert f"{verdict.error:.3g}" in verdict.explanation
@@ -48,7 +48,7 @@ def test_the_verdict_names_the_error(predictions, code, words):
 
 def test_the_verdict_holds_the_value_expected_by_chance():
     p = calibrated(n=1000)
-    verdict = assess(p, n_resamples=199, rng=0).verdict
+    verdict = assess(p, n_resamples=199, intervals=False, rng=0).verdict
     metric = KdeECE().fit_bandwidth(p)
     rng = np.random.default_rng(1)
     redrawn = [metric(p.with_labels(draw_labels(p.probs, rng))) for _ in range(200)]

@@ -37,8 +37,8 @@ def command(*arguments, **options):
     )  # fmt: skip
 
 
-def test_evaluate_prints_the_verdict_and_every_metric(file, capsys):
-    assert main(["evaluate", str(file), "--resamples", "99"]) == 0
+def test_evaluate_prints_the_verdict_and_every_metric_if_asked(file, capsys):
+    assert main(["evaluate", str(file), "--resamples", "99", "--metrics", "all"]) == 0
     out = capsys.readouterr().out
     assert "Over-confident: its confidence is" in out
     for name in METRICS:
@@ -77,15 +77,6 @@ def test_report_writes_a_page(file, tmp_path, capsys):
     assert main(["report", str(file), "--out", str(page), "--resamples", "19"]) == 0
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert "page.html" in capsys.readouterr().out.replace("\n", "")
-
-
-def test_demo_runs_and_says_where_the_page_is(tmp_path, capsys):
-    page = tmp_path / "new" / "folder" / "report.html"
-    assert main(["demo", "--out", str(page), "--quiet"]) == 0
-    out = capsys.readouterr().out
-    assert page.stat().st_size > 10_000
-    assert "naive Bayes > ts" in out
-    assert "The page is at" in out
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,22 @@ def files(tmp_path, monkeypatch):
     np.savez("logits.npz", logits=p.log_probs, y=p.labels)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command != "calibrant demo"])
 def test_every_command_works(command, files, capsys):
     _, *arguments = shlex.split(command)
     assert main(arguments) == 0
     assert capsys.readouterr().out
+
+
+def test_the_demo_prints_verdicts_and_significance_and_writes_both_pages(tmp_path, monkeypatch, capsys):
+    assert "calibrant demo" in COMMANDS
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 0
+    out = capsys.readouterr().out
+    assert "Over-confident" in out
+    assert re.search(r"CE, uncalibrated .*\*\*", out)  # Temperature scaling makes a difference to this network.
+    assert Path("demo/index.html").stat().st_size > 10_000
+    assert Path("demo/report.html").stat().st_size > 10_000
 
 
 def test_there_are_about_ten_commands():

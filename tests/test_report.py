@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, as_record
-from calibrant.report import page, render_html, text
+from calibrant.report import page, render_html, text, thin
 from calibrant.report.series import as_series
-from report_cases import HOSTILE, Tree, assessment, poisoned, verdict
+from report_cases import HOSTILE, Tree, advised, assessment, comparison, pictured, poisoned, poisoned_page, verdict
 
 
 def data_of(source):
@@ -23,17 +23,17 @@ def data_of(source):
 
 @pytest.fixture(scope="module")
 def two():
-    return {"before": assessment(groups=("north", "south")), "after > ts": assessment("other", classes=("no", "yes"))}
+    return {"before": pictured(groups=("north", "south")), "after > ts": assessment("other", classes=("no", "yes"))}
 
 
 @pytest.fixture(scope="module")
 def source(two):
-    return render_html(two, title="Two models")
+    return render_html(two, title="Two models", comparison=comparison("before", "after > ts"), fix=advised())
 
 
 @pytest.fixture(scope="module")
 def harmless():
-    return Tree(render_html(poisoned("plain"), title="plain")).shape
+    return Tree(poisoned_page("plain")).shape
 
 
 class TestPage:
@@ -56,19 +56,20 @@ class TestPage:
     def test_tables_have_captions_and_headings_have_scopes(self, source):
         tree = Tree(source)
         assert len(tree.find("table")) == len(tree.find("caption")) >= 6
-        assert all(a.get("scope") in {"col", "row"} for a, _ in tree.find("th"))
+        assert all(a.get("scope") in {"col", "row", "rowgroup"} for a, _ in tree.find("th"))
 
     def test_same_assessments_give_the_same_page(self, two, source):
-        assert render_html(two, title="Two models") == source
+        how = {"comparison": comparison("before", "after > ts"), "fix": advised()}
+        assert render_html(two, title="Two models", **how) == source
 
     def test_a_single_assessment_goes_by_its_own_name(self):
         tree = Tree(render_html(assessment("only one")))
-        assert [t for _, t in tree.find("h3")] == ["only one"]
-        assert tree.find("input") == []
+        assert headings_of_cards(tree) == ["only one"]
+        assert tree.find("input", type="checkbox") == []
         assert tree.find("title")[0][1] == "Calibration report"
 
     def test_several_go_by_their_keys(self, source):
-        assert [t for _, t in Tree(source).find("h3")] == ["before", "after > ts"]
+        assert headings_of_cards(Tree(source)) == ["before", "after > ts"]
 
     def test_verdict_has_symbol_and_words(self, source):
         tree = Tree(source)
@@ -76,21 +77,65 @@ class TestPage:
         assert "Over-confident" in icons
         assert [t for _, t in tree.find("strong")][:2] == ["Over-confident"] * 2
 
+    def test_sections_come_in_the_order_of_their_weight(self, source):
+        titles = [t for _, t in Tree(source).find("h2")]
+        assert titles == [
+            "Verdict",
+            "Reliability",
+            "Metrics",
+            "Before and after the fix",
+            "What the scores are made of",
+            "Classes",
+            "Groups",
+            "Could it be chance?",
+            "Ranking",
+            "Settings",
+        ]
+
+    def test_every_figure_is_named_and_has_its_data(self, source):
+        tree = Tree(source)
+        drawings = [a for a, _ in tree.find("svg") if "chart" in a["class"].split()]
+        assert len(drawings) == 19
+        assert all("aria-label" in a or "aria-labelledby" in a for a in drawings)
+        sheets = {a["data-sheet"] for a, _ in tree.find("details") if "data-sheet" in a}
+        assert sheets == {
+            *("curves.isotonic", "curve", "curves.kernel", "cumulative", "metrics", "/comparison.entries"),
+            *("decompositions", "classes", "classwise", "groups", "null", "ranking"),
+        }
+
     def test_an_unknown_verdict_is_shown_as_it_is(self):
         tree = Tree(render_html(assessment(verdict=verdict(code="sideways"))))
         assert tree.find("svg", class_="icon bad")[0][0]["aria-label"] == "sideways"
 
     def test_is_small(self, source):
-        assert len(source) < 100_000
-        assert len(page.asset("page.js")) < 10_000
+        assert len(source) < 250_000
+        assert len(page.asset("page.js")) < 12_000
 
 
 class TestData:
-    def test_equals_the_records(self, two, source):
-        assert data_of(source) == {
-            "title": "Two models",
-            "assessments": [{"label": key, "assessment": as_record(value)} for key, value in two.items()],
-        }
+    def test_equals_what_is_shown(self, two, source):
+        found = data_of(source)
+        assert found["title"] == "Two models"
+        assert [entry["label"] for entry in found["assessments"]] == [*two]
+        shown = found["assessments"][0]["assessment"]
+        assert shown["verdict"] == as_record(two["before"].verdict)
+        assert shown["classes"] == as_record(two["before"].classes)
+        assert shown["groups"]["north"] == {"n_samples": 1500, "verdict": as_record(two["before"].verdict)}
+        assert shown["curve"]["observed"] == pytest.approx(two["before"].curve.observed.tolist(), rel=1e-6)
+        differences = [entry["difference"] for entry in found["comparison"]["entries"][4:]]
+        assert [d and d["value"] for d in differences] == [-0.1, -0.005, -0.04, None]
+        assert found["fix"]["method"] == "ts"
+
+    def test_numbers_have_seven_digits(self):
+        found = data_of(render_html(assessment(metrics={"ece": 1 / 3, "count": 12345.0})))
+        metrics = found["assessments"][0]["assessment"]["metrics"]
+        assert metrics["ece"]["value"] == 0.3333333
+        assert metrics["count"]["value"] == 12345
+
+    def test_curves_have_a_few_hundred_points(self, two, source):
+        dense = data_of(source)["assessments"][0]["assessment"]["curves"]["isotonic"]
+        assert 100 < len(dense["predicted"]) <= thin.MAX_POINTS
+        assert sum(dense["count"]) == two["before"].curves["isotonic"].count.sum()
 
     def test_infinity_is_a_string(self):
         found = data_of(render_html(assessment(metrics={"nll": np.inf})))
@@ -122,25 +167,27 @@ class TestSecurity:
 
     @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
     def test_hostile_text_changes_no_element_and_no_attribute(self, hostile, harmless):
-        assert Tree(render_html(poisoned(hostile), title=hostile)).shape == harmless
+        assert Tree(poisoned_page(hostile)).shape == harmless
 
     @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
     def test_hostile_text_is_shown_and_kept(self, hostile):
-        source = render_html(poisoned(hostile), title=hostile)
+        source = poisoned_page(hostile)
         tree = Tree(source)
         shown = text.name(hostile)
-        assert tree.find("h3")[0][1] == shown
+        assert headings_of_cards(tree)[0] == shown
         assert tree.find("title")[0][1] == tree.find("h1")[0][1] == text.name(hostile, limit=200)
         rows = [t for a, t in tree.find("th", scope="row")]
         # A metric, a class, a group and a setting.
-        assert rows.count(shown) == 4
+        assert [row.strip() for row in rows].count(shown) >= 4
         kept = data_of(source)
         assert kept["title"] == kept["assessments"][0]["label"] == hostile
-        assert kept["assessments"][0]["assessment"] == as_record(poisoned(hostile)[hostile])
+        assert kept["fix"]["recommendation"]["reasons"][0] == hostile
+        assert kept["assessments"][0]["assessment"]["verdict"]["headline"] == hostile
+        assert kept["assessments"][0]["assessment"]["classwise"]["names"] == ["cat", "bee", hostile]
 
     @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
     def test_hostile_text_can_be_written_to_a_file(self, hostile):
-        written = render_html(poisoned(hostile), title=hostile).encode("utf-8")
+        written = poisoned_page(hostile).encode("utf-8")
         assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", written)
 
     def test_embedded_data_cannot_end_its_element(self):
@@ -151,6 +198,10 @@ class TestSecurity:
     def test_long_names_do_not_blow_up_the_page(self):
         long, short = (render_html({key: assessment(classes=(key, "b", "c"))}) for key in ("x" * 10_000, "x" * 80))
         assert len(long) - len(short) < 32_000  # The data holds the name twice, and the title of a table once.
+
+
+def headings_of_cards(tree):
+    return [t for a, t in tree.find("h3") if a.get("id", "").startswith("card-")]
 
 
 def sha(content):

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant.report import render_html
-from report_cases import HOSTILE, assessment, poisoned
+from calibrant.report import render_html, text
+from report_cases import HOSTILE, advised, comparison, forecast, pictured, poisoned_page
 
 CHROMIUM = shutil.which("chromium")
 
@@ -69,15 +69,15 @@ def opened(chromium, folder, source, *, quiet=True, **options):
 def source():
     many = tuple(f"class {i}" for i in range(30))
     pair = {
-        "before": assessment(classes=many, groups=("north", "south")),
-        "=after": assessment(metrics={"nll": np.inf}),
+        "before": pictured(classes=many, groups=("north", "south")),
+        "=after": pictured(metrics={"nll": np.inf}),
     }
-    return render_html(pair, title="Two models")
+    return render_html(pair, title="Two models", comparison=comparison("before", "=after"), fix=advised())
 
 
 def test_curves_can_be_hidden_and_shown(chromium, folder, source):
     with opened(chromium, folder, source) as page:
-        layers = page.locator('[data-series="1"]')
+        layers = page.locator('[data-view="isotonic"] [data-series="1"]')
         assert layers.count() == 2  # The curve and its strip.
         page.get_by_role("checkbox", name="=after").uncheck()
         assert [layer.is_visible() for layer in layers.all()] == [False, False]
@@ -86,13 +86,31 @@ def test_curves_can_be_hidden_and_shown(chromium, folder, source):
         assert [layer.is_visible() for layer in layers.all()] == [True, True]
 
 
+VIEWS = ["isotonic", "binned", "kernel", "cumulative", "bias"]
+
+
+def test_every_view_can_be_switched_to_by_mouse_and_keyboard(chromium, folder, source):
+    def shown():
+        panels = page.locator("[data-view]")
+        return [panel.get_attribute("data-view") for panel in panels.all() if panel.is_visible()]
+
+    with opened(chromium, folder, source) as page:
+        assert shown() == ["isotonic"]
+        for view in VIEWS:
+            page.locator(".switch label", has_text=view.capitalize()).click()
+            assert shown() == [view]
+            assert page.locator(f'[data-view="{view}"] .diagram').first.is_visible()
+        page.keyboard.press("ArrowLeft")
+        assert shown() == ["cumulative"]
+
+
 def test_tables_sort_and_unfold(chromium, folder, source):
     with opened(chromium, folder, source) as page:
         table = page.get_by_role("table", name="Classes of before")
         names = table.locator("tbody th:visible")
-        assert names.all_inner_texts() == [f"class {i}" for i in range(29, 9, -1)]
+        assert names.all_inner_texts() == [f"class {i}" for i in range(29, 19, -1)]
         page.get_by_role("button", name="Class", exact=True).first.click()
-        assert names.all_inner_texts() == [f"class {i}" for i in range(20)]
+        assert names.all_inner_texts() == [f"class {i}" for i in range(10)]
         assert table.locator("[aria-sort]").get_attribute("aria-sort") == "ascending"
         page.get_by_role("button", name="Rows").first.click()
         assert names.first.inner_text() == "class 29"
@@ -100,17 +118,34 @@ def test_tables_sort_and_unfold(chromium, folder, source):
         assert names.first.inner_text() == "class 0"
         page.get_by_role("button", name="Show all 30").click()
         assert names.count() == 30
-        page.get_by_role("button", name="Show the first 20").click()
-        assert names.count() == 20
+        page.get_by_role("button", name="Show the first 10").click()
+        assert names.count() == 10
+
+
+def test_long_tables_can_be_searched(chromium, folder, source):
+    with opened(chromium, folder, source) as page:
+        names = page.get_by_role("table", name="Classes of before").locator("tbody th:visible")
+        page.get_by_role("searchbox", name="Search classes").fill("CLASS 1")
+        assert names.all_inner_texts() == [f"class {i}" for i in (*range(19, 9, -1), 1)]
+        page.get_by_role("searchbox").fill("")
+        assert names.count() == 10
+
+
+def test_the_worst_24_classes_are_drawn(chromium, folder, source):
+    with opened(chromium, folder, source) as page:
+        titles = page.locator("[aria-label='Small reliability diagrams of before'] .multiple-title")
+        assert titles.all_inner_texts() == ["Average", *(f"class {i}" for i in range(29, 5, -1))]
 
 
 def test_points_tell_their_numbers_to_mouse_and_keyboard(chromium, folder, source):
     with opened(chromium, folder, source, viewport={"width": 1100, "height": 1600}) as page:
         tip = page.get_by_role("tooltip")
-        page.locator('[data-series="1"] .point').nth(2).hover()  # The topmost of two that lie on each other.
+        page.locator(".switch label", has_text="Binned").click()
+        binned = page.locator('[data-view="binned"]')
+        binned.locator('[data-series="1"] .point').nth(2).hover()  # The topmost of two that lie on each other.
         assert tip.inner_text().split("\n")[0] == "=after"
         assert "0.400 to 0.600" in tip.inner_text()
-        page.locator('[data-series="0"] .point').first.focus()
+        binned.locator('[data-series="0"] .point').first.focus()
         assert tip.inner_text().split("\n")[0] == "before"
         page.keyboard.press("ArrowRight")
         assert "0.200 to 0.400" in tip.inner_text()
@@ -122,45 +157,115 @@ def test_points_tell_their_numbers_to_mouse_and_keyboard(chromium, folder, sourc
         assert tip.inner_text().startswith("=after")
 
 
+def test_dense_curves_tell_their_numbers_too(chromium, folder, source):
+    with opened(chromium, folder, source, viewport={"width": 1100, "height": 1600}) as page:
+        page.locator('[data-view="isotonic"] [data-series="0"] .probe').first.focus()
+        assert "Frequency\n0" in page.get_by_role("tooltip").inner_text()
+        page.locator(".switch label", has_text="Cumulative").click()
+        page.locator('[data-view="cumulative"] [data-series="0"] .probe').nth(1).focus()
+        assert page.get_by_role("tooltip").inner_text().split("\n")[1:] == [
+            *("Predictions up to", "0.400"),
+            *("Rows", "750 (50.0 %)"),
+            *("Sum", "\N{MINUS SIGN}0.0400"),
+        ]
+
+
 def test_metrics_explain_themselves(chromium, folder, source):
     with opened(chromium, folder, source) as page:
-        term = page.locator("abbr", has_text="Accuracy")
+        term = page.locator("abbr", has_text="Accuracy").first
         term.focus()
         assert page.get_by_role("tooltip").inner_text().startswith("Share of rows")
         assert term.get_attribute("aria-describedby") == "tip"
 
 
-def test_every_figure_can_be_saved_as_csv(chromium, folder, source):
+def sheets_of(page):
+    """Open the data of every figure; return the rows of the files that the links save and of the tables, by name."""
+    page.evaluate("for (const box of document.querySelectorAll('[data-view]')) box.hidden = false")
+    saved, shown = {}, {}
+    for place in page.locator("[data-sheet]").all():
+        place.locator("summary").click()
+        name = place.get_attribute("data-name")
+        with page.expect_download() as download:
+            place.get_by_role("link", name="Download CSV").click()
+        assert download.value.suggested_filename == f"{name}.csv"
+        with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
+            saved[name] = list(csv.reader(file))
+        shown[name] = place.evaluate(
+            "p => Array.from(p.querySelectorAll('tr'), r => Array.from(r.cells, c => c.innerText))"
+        )
+    return saved, shown
+
+
+def test_every_figure_has_its_data_as_table_and_as_csv(chromium, folder, source):
     with opened(chromium, folder, source) as page:
-        sheets = {}
-        for link in page.get_by_role("link", name="Download CSV").all():
-            with page.expect_download() as download:
-                link.click()
-            with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
-                sheets[download.value.suggested_filename] = list(csv.reader(file))
-    assert set(sheets) == {"curves.csv", "metrics.csv", "null.csv", "classes.csv", "groups.csv"}
-    curves = sheets["curves.csv"]
-    assert curves[0] == ["predictions", "lower", "upper", "count", "weight", "predicted", "observed", "low", "high"]
-    assert [float(v) for v in curves[3][1:]] == pytest.approx([0.4, 0.6, 3, 3, 0.5, 0.4, 0.35, 0.45])
+        sheets, shown = sheets_of(page)
+        data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    assert set(sheets) == {
+        *("isotonic", "binned", "kernel", "cumulative", "bias", "metrics", "differences", "decompositions"),
+        *("classes", "classwise", "groups", "null", "roc"),
+    }
+    assert {name: len(rows) for name, rows in shown.items()} == {
+        name: min(len(rows), 501) for name, rows in sheets.items()
+    }
+    curves = sheets["binned"]
+    assert curves[0] == ["predictions", "predicted", "observed", "low", "high", "lower", "upper", "count", "weight"]
+    assert [float(v) for v in curves[3][1:]] == pytest.approx([0.5, 0.4, 0.35, 0.45, 0.4, 0.6, 3, 3])
     assert len(curves) == 1 + 5 + 5
     # A spreadsheet must not take the name for a formula.
     assert curves[-1][0] == "'=after"
-    assert ["'=after", "nll", "inf", "nll()"] in sheets["metrics.csv"]
-    assert len(sheets["null.csv"]) == 1 + 2 * (1 + 99)
-    assert len(sheets["classes.csv"]) == 1 + 30 + 3
-    assert [row[:3] for row in sheets["groups.csv"][1:]] == [["before", "north", "1500"], ["before", "south", "1500"]]
+    assert ["'=after", "nll", "nll()", "inf"] in sheets["metrics"]
+    assert len(sheets["null"]) == 1 + 2 * (1 + 99)
+    assert len(sheets["classes"]) == 1 + 30 + 3
+    assert [row[:3] for row in sheets["groups"][1:]] == [["before", "north", "1500"], ["before", "south", "1500"]]
+    assert sheets["differences"][0][:4] == ["model", "metric", "better", "value"]
+    isotonic = data["assessments"][0]["assessment"]["curves"]["isotonic"]
+    rows = [row for row in sheets["isotonic"] if row[0] == "before"]
+    assert [float(row[1]) for row in rows] == isotonic["predicted"]
+    assert [float(row[1]) for row in shown["isotonic"][1 : 1 + len(rows)]] == pytest.approx(
+        isotonic["predicted"], rel=1e-3
+    )
+
+
+def test_forecasts_have_figures_that_tell_their_numbers(chromium, folder):
+    page_of_two = render_html({"narrow": forecast(), "=wide": forecast()}, title="Forecasts")
+    with opened(chromium, folder, page_of_two, viewport={"width": 1100, "height": 1600}) as page:
+        page.locator(".pit-0 .probe").first.focus()
+        assert page.get_by_role("tooltip").inner_text().split("\n")[1:5] == ["Transforms", "0 to 0.25", "Rows", "30"]
+        page.get_by_role("checkbox", name="=wide").uncheck()
+        assert not page.locator('.spread [data-series="1"]').is_visible()
+        sheets, _ = sheets_of(page)
+    assert set(sheets) == {"pit", "quantiles", "intervals", "spread", "metrics", "null"}
+    assert sheets["pit"][1] == ["narrow", "0", "0.25", "30", "17", "33"]
+    with opened(chromium, folder, page_of_two, viewport={"width": 320, "height": 700}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+def test_numbers_on_the_page_are_those_of_the_data(chromium, folder, source):
+    with opened(chromium, folder, source) as page:
+        data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+        facts = page.locator(".card").first.locator(".facts dd").all_inner_texts()
+        classes = page.get_by_role("table", name="Classes of before").locator("tbody tr")
+        errors = classes.locator("td:last-child").evaluate_all("cells => cells.map(c => Number(c.dataset.value))")
+        areas = page.get_by_role("table", name="Areas under the curves").locator("tbody td").all_inner_texts()
+    first = data["assessments"][0]["assessment"]
+    verdict = first["verdict"]
+    written = [text.number(verdict[key]) for key in ("error", "expected", "detectable")]
+    assert facts == [*written, text.signed(verdict["gap"]), "p ≤ 0.01"]
+    assert errors == pytest.approx(sorted((c["error"] for c in first["classes"]), reverse=True))
+    assert areas[:2] == [text.number(first["ranking"][key]) for key in ("auc", "hull_auc")]
 
 
 @pytest.mark.parametrize("hostile", ["script", "image", "attribute", "link", "long", "separators", "comment", "proto"])
 def test_hostile_names_run_nothing(chromium, folder, hostile):
     title = HOSTILE[hostile]
-    with opened(chromium, folder, render_html(poisoned(title), title=title)) as page:
+    with opened(chromium, folder, poisoned_page(title)) as page:
         page.evaluate(UNFOLD)
         page.locator(".point").first.focus()
         assert page.evaluate("window.hacked") is None
         assert page.locator("h1").inner_text() == page.title()
         assert page.locator("img").count() == 0
-        assert page.locator('[data-csv="classes"] a').count() == 1  # The script ran to its end.
+        # The script ran to its end, and every table was filled.
+        page.wait_for_function("document.querySelectorAll('[data-sheet] a').length === 13")
 
 
 def test_the_policy_stops_foreign_scripts_styles_and_requests(chromium, folder, source):
@@ -178,12 +283,37 @@ def test_the_policy_stops_foreign_scripts_styles_and_requests(chromium, folder, 
         assert page.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'stopped')") == "stopped"
 
 
-@pytest.mark.parametrize("width", [320, 768])
+@pytest.mark.parametrize("width", [320, 375, 768])
 def test_the_page_never_scrolls_sideways(chromium, folder, source, width):
     with opened(chromium, folder, source, viewport={"width": width, "height": 700}) as page:
-        assert page.evaluate("document.documentElement.scrollWidth") == width
+        for view in VIEWS:
+            page.locator(".switch label", has_text=view.capitalize()).click()
+            assert page.evaluate("document.documentElement.scrollWidth") == width
         page.evaluate(UNFOLD)
         assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+LOOKS = {
+    "light": {"viewport": {"width": 1100, "height": 800}},
+    "dark": {"viewport": {"width": 1100, "height": 800}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 375, "height": 700}},
+    "print": {"viewport": {"width": 700, "height": 900}},
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_pictures_of_the_page_can_be_taken(chromium, folder, source, look):
+    inside = """() => Array.from(document.querySelectorAll("section > *, figure > *"))
+        .filter((node) => node.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length"""
+    with opened(chromium, folder, source, **LOOKS[look]) as page:
+        if look == "print":
+            page.emulate_media(media="print")
+            assert not page.locator(".switch").is_visible()
+        assert page.evaluate(inside) == 0
+        image = page.screenshot(full_page=True, path=folder / f"{look}.png")
+        assert len(image) > 50_000
+        if look == "print":
+            assert page.pdf(format="A4").startswith(b"%PDF")
 
 
 def test_frames_that_scroll_can_be_reached_by_keyboard(chromium, folder, source):

@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.metrics import METRICS
-from calibrant.report import diagram, figures, render_html, svg, tables, text
+from calibrant.metrics import FORECAST_METRICS, METRICS
+from calibrant.report import diagram, figures, metrics, render_html, svg, tables, text, views
 from calibrant.report.glossary import GLOSSARY
 from calibrant.report.series import as_series
 from calibrant.results import Estimate
 from report_cases import Tree, assessment, consistency, curve, verdict
+
+
+def drawn_binned(whole):
+    return next(view for view in views.views(as_series(whole)) if view.key == "binned").figure.__html__()
 
 
 class TestMetricTable:
@@ -23,7 +27,7 @@ class TestMetricTable:
         return [line.split() for line in body.splitlines() if line.strip()]
 
     def rows(self, **columns):
-        return tables.metric_rows(as_series({name: assessment(metrics=values) for name, values in columns.items()}))
+        return metrics.metric_rows(as_series({name: assessment(metrics=values) for name, values in columns.items()}))
 
     def test_marks_the_best_by_the_direction_of_the_metric(self):
         accuracy, ece = self.rows(a={"accuracy": 0.9, "ece": 0.02}, b={"accuracy": 0.8, "ece": 0.01})
@@ -54,8 +58,10 @@ class TestMetricTable:
         words = self.cells(a={"accuracy": 0.9, "nll": 0.5}, b={"accuracy": 0.8, "nll": 0.25})
         assert words[1:] == [
             ["Metric", "a", "b"],
-            *(["Accuracy", "↑"], ["★", "0.900"], ["0.800"]),
+            ["Proper", "scores"],
             *(["Log", "loss", "(NLL)", "↓"], ["0.500"], ["★", "0.250"]),
+            ["Decisions"],
+            *(["Accuracy", "↑"], ["★", "0.900"], ["0.800"]),
         ]
 
     def test_explains_infinite_loss(self):
@@ -67,19 +73,18 @@ class TestMetricTable:
         )
 
     def test_directions_are_those_of_the_metrics(self):
-        known = {key: metric.better for key, metric in METRICS.items() if key in GLOSSARY}
-        assert {"accuracy", "nll", "brier", "ece", "ece-chance"} <= set(known)
+        known = {key: metric.better for key, metric in {**METRICS, **FORECAST_METRICS}.items()}
         assert known == {key: GLOSSARY[key].better for key in known}
 
 
 class TestFigures:
     def test_points_are_filled_where_the_interval_misses_the_diagonal(self):
-        drawn = diagram.reliability_diagram(as_series(assessment())).__html__()
+        drawn = drawn_binned(assessment())
         assert drawn.count('class="marker off"') == 3
         assert drawn.count('class="marker"') == 2
 
     def test_points_say_their_numbers(self):
-        points = [a for a, _ in Tree(render_html(assessment())).find("g", role="img")]
+        points = [a for a, _ in Tree(drawn_binned(assessment())).find("g", role="img")]
         assert points[2]["data-tip"].split("\n") == [
             "model",
             "Predictions\t0.400 to 0.600",
@@ -91,7 +96,7 @@ class TestFigures:
         assert [p["tabindex"] for p in points] == ["0", "-1", "-1", "-1", "-1"]
 
     def test_points_lie_where_the_numbers_say(self):
-        drawn = Tree(diagram.reliability_diagram(as_series(assessment())).__html__())
+        drawn = Tree(drawn_binned(assessment()))
         corners = drawn.find("line", class_="diagonal")[0][0]
         left, bottom = float(corners["x1"]), float(corners["y1"])
         side = float(corners["x2"]) - left
@@ -105,9 +110,10 @@ class TestFigures:
         assert diagram.axis_titles(as_series(assessment(classes=("no", "yes"))))[0] == "Predicted probability"
 
     def test_a_dense_curve_has_a_band_and_no_points(self):
-        drawn = diagram.reliability_diagram(as_series(assessment(curve=curve(n_points=200)))).__html__()
+        drawn = drawn_binned(assessment(curve=replace(curve(n_points=200), band="consistency")))
         assert drawn.count('class="band"') == 1
-        assert 'class="point' not in drawn
+        assert drawn.count('class="point probe"') == diagram.N_PROBES
+        assert 'class="whisker"' not in drawn
 
     def test_histogram_counts_every_draw(self):
         edges, counts = figures.null_bins(consistency())
@@ -135,7 +141,7 @@ class TestFigures:
 
     def test_curves_beyond_the_sixth_start_hidden(self):
         tree = Tree(render_html({str(i): assessment() for i in range(8)}))
-        boxes = [a for a, _ in tree.find("input")]
+        boxes = [a for a, _ in tree.find("input", type="checkbox")]
         assert ["checked" in a for a in boxes] == [True] * 6 + [False] * 2
         assert {a["data-series"] for _, a, _ in tree.elements if "hidden" in a and "data-series" in a} == {"6", "7"}
 
@@ -161,9 +167,10 @@ class TestTables:
     def test_groups_show_verdict_and_pvalue(self):
         whole = assessment(groups=("north", "south"))
         worse = replace(whole.groups["south"], verdict=verdict(code="consistent", error=0.2))
-        rows = tables.group_rows({**whole.groups, "south": worse})
-        assert [(row.name, row.code) for row in rows] == [("south", "consistent"), ("north", "over-confident")]
-        assert rows[0].cells[-1] == ("0.01", "p ≤ 0.01")
+        rows = tables.group_rows(replace(whole, groups={**whole.groups, "south": worse}))
+        assert [(row.name, row.verdict.code) for row in rows] == [("south", "consistent"), ("north", "over-confident")]
+        assert rows[0].cells[-2:] == (("0.01", "p ≤ 0.01"), ("0.02", "p = 0.02"))
+        assert tables.group_summary(whole) == "2 of 2 with an adjusted p-value of at most 0.05"
 
     def test_no_groups_no_section(self):
         assert 'id="groups-title"' in render_html(assessment(groups=("north",)))

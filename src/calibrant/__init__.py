@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from calibrant._checks import DataWarning
     from calibrant._convert import InputError
     from calibrant.assess import assess
+    from calibrant.assess_forecasts import assess_forecasts
     from calibrant.compare import compare
     from calibrant.curves import reliability_curve
     from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
@@ -36,6 +37,7 @@ _HOMES = {
     "Samples": "forecasts",
     "as_record": "results",
     "assess": "assess",
+    "assess_forecasts": "assess_forecasts",
     "compare": "compare",
     "interval": "intervals",
     "learning_curve": "learning",
@@ -62,6 +64,7 @@ __all__ = [
     "Samples",
     "as_record",
     "assess",
+    "assess_forecasts",
     "compare",
     "interval",
     "learning_curve",

@@ -1,7 +1,8 @@
 """Everything a report needs to know about one set of predictions."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -9,8 +10,10 @@ from calibrant import __version__
 from calibrant._convert import InputError, convert
 from calibrant._typing import Progress, Rng
 from calibrant.curves import reliability_curve
-from calibrant.hypotest import ConsistencyTest
+from calibrant.hypotest import ConsistencyTest, holm
+from calibrant.limits import further_tests, limits_of
 from calibrant.metrics import ECE, METRICS, KdeECE, Metric
+from calibrant.pictures import pictures
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment, ClassSummary, TestResult
 from calibrant.verdict import judge
@@ -19,13 +22,14 @@ SIZE_RESAMPLES = 199
 """Redraws that say what chance would make of the error that the verdict shows."""
 
 
-def assess(
+def assess(  # noqa: PLR0913 (each is one decision of the user)
     predictions: Predictions,
     *,
     name: str = "predictions",
     metrics: Mapping[str, Metric] | None = None,
     n_resamples: int = 999,
     by: Any = None,
+    intervals: bool = True,
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> Assessment:
@@ -38,9 +42,13 @@ def assess(
         What to call them in tables.
     metrics : mapping of str to Metric, default=METRICS
     n_resamples : int, default=999
-        Redraws of the labels in the test behind the verdict.
+        Redraws of the labels in the test behind the verdict; and bootstrap samples behind the intervals, of which there
+        are 399 at most.
     by : array-like of shape (n,), optional
-        A group for each row; every group is assessed as well.
+        A group for each row; every group is assessed as well, without intervals and further tests.
+    intervals : bool, default=True
+        Whether metrics get 95 % confidence limits, where a valid method is known; of numbers that are fitted to every
+        bootstrap sample, such as the calibration slope, up to 10 000 rows.
     progress : callable, optional
         Called with (redraws done, redraws in all).
     rng : Generator, int or None
@@ -56,25 +64,41 @@ def assess(
     'over-confident'
     """
     groups = {} if by is None else _split(predictions, by)
+    chosen = METRICS if metrics is None else metrics
     total = n_resamples * (1 + len(groups))
     generator = np.random.default_rng(rng)
 
-    def one(part: Predictions, part_name: str, position: int) -> Assessment:
+    def one(part: Predictions, part_name: str, position: int) -> tuple[Assessment, TestResult]:
         shifted = None if progress is None else lambda done, _: progress(position * n_resamples + done, total)
-        test = ConsistencyTest(ECE(), n_resamples)(part, generator, progress=shifted)
+        # Both metrics see no more than whether the predicted class is right, which is quicker to draw than a label.
+        null: Literal["full", "top-label"] = "full" if part.n_classes == 2 else "top-label"
+        test = ConsistencyTest(ECE(), n_resamples, null)(part, generator, progress=shifted)
         # The bandwidth was chosen with the labels: right for the size of the error, but not for an exact test.
-        size = ConsistencyTest(KdeECE().fit_bandwidth(part), min(n_resamples, SIZE_RESAMPLES))(part, generator)
-        return _assemble(part, part_name, METRICS if metrics is None else metrics, test, size)
+        fitted = KdeECE().fit_bandwidth(part)
+        size = ConsistencyTest(fitted, min(n_resamples, SIZE_RESAMPLES), null)(part, generator)
+        return _assemble(part, part_name, chosen, test, size), size
 
-    whole = one(predictions, name, 0)
-    parts = {key: one(part, key, 1 + i) for i, (key, part) in enumerate(groups.items())}
+    whole, size = one(predictions, name, 0)
+    parts = {key: one(part, key, 1 + i)[0] for i, (key, part) in enumerate(groups.items())}
     settings = {
         "version": __version__,
         "resamples": n_resamples,
         "seed": rng if isinstance(rng, int) else None,
         "weighted": predictions.is_weighted,
     }
-    return Assessment(**{**vars(whole), "groups": parts, "settings": settings})
+    adjusted = holm({key: part.test.pvalue for key, part in parts.items()}) if parts else {}
+    drawn = pictures(predictions, whole.metrics, generator)
+    null = {
+        key: test.null for test, metric in ((whole.test, ECE()), (size, KdeECE())) for key in _named(metric, chosen)
+    }
+    limits = limits_of(predictions, chosen, whole.metrics, null, n_resamples, generator) if intervals else {}
+    tests = further_tests(predictions, n_resamples, generator)
+    return replace(whole, groups=parts, adjusted=adjusted, settings=settings, intervals=limits, tests=tests, **drawn)
+
+
+def _named(metric: Metric, metrics: Mapping[str, Metric]) -> list[str]:
+    """Return the names under which a metric is asked for."""
+    return [key for key, other in metrics.items() if other == metric]
 
 
 def _assemble(

@@ -5,9 +5,8 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from calibrant import __version__
 from calibrant._checks import DataWarning
 from calibrant._convert import InputError
 
@@ -37,41 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        from cyclopts import App, CycloptsError, Parameter
+        from cyclopts import CycloptsError
 
-        from calibrant.cli.apply import apply
-        from calibrant.cli.compare import compare_files
-        from calibrant.cli.demo import demo
-        from calibrant.cli.evaluate import evaluate
-        from calibrant.cli.fit import fit
-        from calibrant.cli.recommend import recommend_for
-        from calibrant.cli.report import report
-        from calibrant.cli.testing import run_tests
+        from calibrant.cli.application import application
     except ImportError as error:
         raise InputError(f'the command line needs {error.name}: pip install "calibrant[cli]".') from error
-
-    app = App(
-        name="calibrant",
-        help="Measure, test, fix and show the calibration of predicted probabilities.",
-        version=__version__,
-        help_format="plaintext",
-        suppress_keyboard_interrupt=False,
-        default_parameter=Parameter(negative="", show_default=lambda value: None if value is False else value),
-    )
-    commands: dict[str, Any] = {
-        "evaluate": evaluate,
-        "test": run_tests,
-        "compare": compare_files,
-        "recommend": recommend_for,
-        "fit": fit,
-        "apply": apply,
-        "report": report,
-        "demo": demo,
-    }
-    for name, command in commands.items():
-        app.command(command, name=name)
     try:
-        result = app(argv, exit_on_error=False, print_error=False, result_action="return_value")
+        result = application()(argv, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         return _complain(f"{str(error).strip()} See calibrant --help.", BAD_INPUT)
     return result if isinstance(result, int) else 0
@@ -87,6 +58,7 @@ def _complain(message: object, code: int) -> int:
 def _with_options(message: str) -> str:
     """Write the arguments that a message of the library advises as the options that they are here."""
     message = re.sub(r"\b(renormalise|logits)=True", r"--\1", message)
+    message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")
     return re.sub(r"\b(label|probs|weight|classes|mean|sd|draws)=(?!=)", r"--\1", message.replace("target=", "label="))
 
 

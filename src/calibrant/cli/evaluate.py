@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from calibrant.cli.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from calibrant.results import Estimate
 
@@ -18,6 +18,7 @@ def evaluate(
     /,
     *,
     options: Options = Options(),
+    metrics: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
     fail_if: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
     json: bool = False,
 ) -> int:
@@ -31,24 +32,27 @@ def evaluate(
     ----------
     file
         CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels.
+    metrics
+        What to show: "all", or names such as ece nll; a selection unless given. JSON holds all.
     fail_if
         Exit with code 1 if a condition like 'ece>0.05' is met; several may be given.
     json
         Print JSON instead of text.
     """
-    from calibrant.cli import gates, show
+    from calibrant.cli import gates, metrics_table, show
     from calibrant.metrics import FORECAST_METRICS, METRICS
 
-    gates.check_gates(fail_if, [*(FORECAST_METRICS if options.are_forecasts else METRICS)])
-    estimates = (
-        _print_forecasts(file, options, json=json) if options.are_forecasts else _print(file, options, json=json)
-    )
+    known = FORECAST_METRICS if options.are_forecasts else METRICS
+    gates.check_gates(fail_if, [*known])
+    names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else metrics_table.SELECTION)
+    run = _print_forecasts if options.are_forecasts else _print
+    estimates = run(file, options, names, json=json)
     values = {name: estimate.value for name, estimate in estimates.items()}
     return show.report_failures(gates.failed(fail_if, values, file.name))
 
 
-def _print(file: Path, options: Options, *, json: bool) -> "Mapping[str, Estimate]":
-    from calibrant.cli import show
+def _print(file: Path, options: Options, names: "Sequence[str]", *, json: bool) -> "Mapping[str, Estimate]":
+    from calibrant.cli import metrics_table, show
 
     assessment = options.assess(file)
     if json:
@@ -56,21 +60,21 @@ def _print(file: Path, options: Options, *, json: bool) -> "Mapping[str, Estimat
     else:
         show.print_verdict(assessment)
         show.print_heading(f"{assessment.n_samples:,} rows, {assessment.n_classes} classes")
-        show.print_estimates({file.name: assessment.metrics})
+        metrics_table.print_metrics(assessment, names)
         show.print_groups(assessment)
     return assessment.metrics
 
 
-def _print_forecasts(file: Path, options: Options, *, json: bool) -> "Mapping[str, Estimate]":
+def _print_forecasts(file: Path, options: Options, names: "Sequence[str]", *, json: bool) -> "Mapping[str, Estimate]":
     from calibrant.cli import show
-    from calibrant.metrics import FORECAST_METRICS
 
-    forecasts = options.forecasts(file)
-    suited = {name: metric for name, metric in FORECAST_METRICS.items() if metric.suits(forecasts)}
-    estimates = {name: metric.estimate(forecasts) for name, metric in suited.items()}
+    assessment = options.assess_forecasts(file)
     if json:
-        show.print_json({"n_samples": forecasts.n_samples, "metrics": estimates})
+        show.print_json(show.without_draws(assessment))
     else:
-        show.print_heading(f"{forecasts.n_samples:,} rows, {type(forecasts.distribution).__name__} forecasts")
-        show.print_estimates({file.name: estimates})
-    return estimates
+        show.print_verdict(assessment)
+        show.print_heading(f"{assessment.n_samples:,} rows, {assessment.law} forecasts")
+        show.print_estimates(
+            {file.name: {name: assessment.metrics[name] for name in names if name in assessment.metrics}}
+        )
+    return assessment.metrics

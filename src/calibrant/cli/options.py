@@ -9,7 +9,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
-    from calibrant.results import Assessment
+    from calibrant.results import Assessment, ForecastAssessment
 
 
 @Parameter(name="*")
@@ -102,4 +102,15 @@ class Options(Source):
         with progress_bar("redrawing labels", quiet=self.quiet) as progress:
             return assess(
                 predictions, name=file.name, n_resamples=self.resamples, by=groups, progress=progress, rng=self.seed
+            )
+
+    def assess_forecasts(self, file: Path) -> "ForecastAssessment":
+        """Read predictive distributions from the file and assess them."""
+        from calibrant.assess_forecasts import assess_forecasts
+        from calibrant.cli.show import progress_bar
+
+        forecasts = self.forecasts(file)
+        with progress_bar("judging forecasts", quiet=self.quiet) as progress:
+            return assess_forecasts(
+                forecasts, name=file.name, n_resamples=self.resamples, progress=progress, rng=self.seed
             )

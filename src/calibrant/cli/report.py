@@ -1,19 +1,42 @@
 """`calibrant report`: the verdict, the diagram and the tables as one HTML page."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from calibrant.cli.options import Options
 
+if TYPE_CHECKING:
+    from calibrant.predictions import Predictions
+    from calibrant.results import Assessment, Comparison, Fix
 
-def report(file: Path, /, *, options: Options = Options(), out: Path = Path("report.html")) -> None:
+COMPARED = ("nll", "brier", "accuracy", "kde-ece", "ece")
+"""What is compared before and after a fix."""
+
+
+def report(
+    file: Path,
+    /,
+    *,
+    options: Options = Options(),
+    calibrate: Annotated[str | None, Parameter(show_default=False)] = None,
+    folds: int = 5,
+    out: Path = Path("report.html"),
+) -> None:
     """Write one self-contained HTML page about the predictions in FILE.
 
-    Example: calibrant report predictions.parquet --out report.html
+    Example: calibrant report predictions.parquet --calibrate auto --by region --out report.html
 
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels.
+        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels, or with forecasts.
+    calibrate
+        Show the page before and after a fix: "auto" for the one that is recommended, or the name of a calibrator such
+        as ts or 'ts>irm'. Each row is calibrated by a fit to other rows.
+    folds
+        Number of parts that the rows are divided into for the fix.
     out
         Where to write the page.
     """
@@ -22,7 +45,69 @@ def report(file: Path, /, *, options: Options = Options(), out: Path = Path("rep
     from calibrant.report import render_html
 
     check_writable(out)
-    assessment = options.assess(file)
-    write_text(out, render_html(assessment, title=f"Calibration of {file.name}"))
-    show.print_verdict(assessment)
+    extras: dict[str, Any] = {}
+    if options.are_forecasts:
+        shown = _forecasts(file, options, calibrate)
+    else:
+        shown, extras = _predictions(file, options, calibrate, folds)
+    write_text(out, render_html(shown, title=f"Calibration of {file.name}", **extras))
+    for name, assessment in shown.items():
+        if len(shown) > 1:
+            show.print_heading(name)
+        show.print_verdict(assessment)
     show.print_path("page", out)
+
+
+def _predictions(
+    file: Path, options: Options, calibrate: str | None, folds: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the page shows about class predictions."""
+    from calibrant.calibrators import parse
+    from calibrant.recommend.fixed import AUTO
+
+    if calibrate not in (None, AUTO):
+        parse(calibrate)  # Say so before the long work if there is no such calibrator.
+    shown, extras = {file.name: options.assess(file)}, dict[str, Any]()
+    if calibrate is not None:
+        before = options.predictions(file)
+        after, how = _fixed(before, calibrate, folds, options)
+        extras["fix"] = how
+        if after is not None:
+            models = {file.name: before, f"{file.name} > {how.method}": after}
+            shown, extras["comparison"] = _compared(models, shown, options)
+    return shown, extras
+
+
+def _forecasts(file: Path, options: Options, calibrate: str | None) -> dict[str, Any]:
+    """Return what the page shows about predictive distributions."""
+    from calibrant._convert import InputError
+
+    if calibrate is not None or options.by is not None:
+        raise InputError("--calibrate and --by are for class predictions, but the options name forecasts. Drop them.")
+    return {file.name: options.assess_forecasts(file)}
+
+
+def _fixed(predictions: "Predictions", method: str, folds: int, options: Options) -> "tuple[Predictions | None, Fix]":
+    """Return the predictions after the fix, None if the advice is to leave them as they are, and how they were made."""
+    from calibrant.cli import show
+    from calibrant.recommend import fix
+
+    with show.progress_bar("fitting calibrators", quiet=options.quiet) as progress:
+        after, how = fix(predictions, method, n_folds=folds, progress=progress, rng=options.seed)
+    return (None if how.recommendation is not None and how.method == "identity" else after), how
+
+
+def _compared(
+    models: "dict[str, Predictions]", shown: "dict[str, Assessment]", options: Options
+) -> "tuple[dict[str, Assessment], Comparison]":
+    """Assess the predictions after the fix too, and compare them with those before."""
+    from calibrant.assess import assess
+    from calibrant.cli import show
+    from calibrant.compare import compare
+
+    name, after = list(models.items())[-1]
+    with show.progress_bar("judging the fix", quiet=options.quiet) as progress:
+        judged = assess(after, name=name, n_resamples=options.resamples, progress=progress, rng=options.seed)
+    with show.progress_bar("comparing before and after", quiet=options.quiet) as progress:
+        comparison = compare(models, COMPARED, intervals=False, progress=progress, rng=options.seed)
+    return {**shown, name: judged}, comparison

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -14,8 +14,20 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant.io import printable
-from calibrant.results import Assessment, Compared, Comparison, Estimate, Interval, TestResult, as_record
+from calibrant.results import (
+    Assessment,
+    CheckedValue,
+    Compared,
+    Comparison,
+    Estimate,
+    ForecastAssessment,
+    Interval,
+    TestResult,
+    as_record,
+)
 from calibrant.verdict import LEVEL
+
+Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 
 SYMBOLS = {"consistent": "✓", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
 
@@ -46,13 +58,16 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(as_record(value), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
 
 
-def without_draws(assessment: Assessment) -> Assessment:
-    """Leave out the null draws, which are of no use to a reader of JSON."""
-    groups = {name: without_draws(group) for name, group in assessment.groups.items()}
-    return replace(assessment, test=replace(assessment.test, null=None), groups=groups)
+def without_draws(assessment: Judged) -> Judged:
+    """Leave out the null draws and what only figures show, which are of no use to a reader of JSON."""
+    plain = replace(assessment, test=replace(assessment.test, null=None))
+    if isinstance(plain, ForecastAssessment):
+        return plain
+    plain = replace(plain, curves={}, cumulative=None, ranking=None, classwise=None)
+    return replace(plain, groups={name: without_draws(group) for name, group in plain.groups.items()})
 
 
-def print_verdict(assessment: Assessment, *, console: Console | None = None) -> None:
+def print_verdict(assessment: Assessment | ForecastAssessment, *, console: Console | None = None) -> None:
     """Print the verdict in words."""
     console = console or Console()
     verdict = assessment.verdict
@@ -136,6 +151,23 @@ def _change(entry: Compared) -> tuple[str, str, str]:
     limits = f"{low:+.4g} to {high:+.4g}"
     shown = f"({limits})" if difference.quantity else limits
     return f"{difference.value:+.4g}{mark}", shown, f"{difference.adjusted:.2g}"
+
+
+def print_checked(values: Sequence[CheckedValue]) -> None:
+    """Print certified values beside those found, and how many digits agree."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("value", no_wrap=True)
+    for heading in ("certified", "digits", "needed"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for value in values:
+        style = "" if value.passed else "bold red"
+        digits = f"{value.digits:.0f}"
+        table.add_row(value.name, f"{float(value.certified):.12g}", digits, str(value.required), style=style)
+    console = Console()
+    if values:
+        console.print(table)
+    passed = sum(value.passed for value in values)
+    console.print(Text(f"{passed} of {len(values)} values agree with their certified answers.", style="bold"))
 
 
 def report_failures(failures: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from calibrant.curves.binned import bin_totals, joint_bin_totals, reliability_curve
 from calibrant.curves.classwise import classwise_curves
+from calibrant.curves.cumulative import cumulative_curve
 from calibrant.curves.forecasts import pit_histogram, quantile_curve
 from calibrant.curves.isotonic import isotonic_curve
 from calibrant.curves.kernel import kernel_curve
@@ -10,6 +11,7 @@ from calibrant.curves.spread import spread_curve
 __all__ = [
     "bin_totals",
     "classwise_curves",
+    "cumulative_curve",
     "isotonic_curve",
     "joint_bin_totals",
     "kernel_curve",

@@ -1,9 +1,30 @@
 """Plots of results with matplotlib (extra [plot]), which is imported when the first is drawn."""
 
+from calibrant.plots.bias import plot_bias
 from calibrant.plots.classwise import plot_classwise
+from calibrant.plots.comparison import plot_comparison
+from calibrant.plots.cumulative import plot_cumulative
+from calibrant.plots.forecasts import plot_pit, plot_quantiles, plot_spread
 from calibrant.plots.learning import plot_learning_curve
+from calibrant.plots.null import plot_null
+from calibrant.plots.parts import plot_decomposition
 from calibrant.plots.ranking import plot_calibration_map, plot_roc
 from calibrant.plots.reliability import plot_reliability
 from calibrant.plots.tree import plot_tree
 
-__all__ = ["plot_calibration_map", "plot_classwise", "plot_learning_curve", "plot_reliability", "plot_roc", "plot_tree"]
+__all__ = [
+    "plot_bias",
+    "plot_calibration_map",
+    "plot_classwise",
+    "plot_comparison",
+    "plot_cumulative",
+    "plot_decomposition",
+    "plot_learning_curve",
+    "plot_null",
+    "plot_pit",
+    "plot_quantiles",
+    "plot_reliability",
+    "plot_roc",
+    "plot_spread",
+    "plot_tree",
+]

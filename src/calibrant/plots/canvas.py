@@ -12,6 +12,8 @@ GREY = "#8A8A8A"
 PALE = "#C8C8C8"
 """Colours that stay apart for colour-blind readers and in print."""
 
+MINUS, SIGMA = "\N{MINUS SIGN}", "\N{GREEK SMALL LETTER SIGMA}"
+
 PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A4FBF", "#8C6D31", "#B3123B", "#4D4D4D")
 """One colour a class, up to ten."""
 
@@ -48,3 +50,17 @@ def diagonal(ax: "Axes", label: str) -> None:
 def significant(value: float) -> str:
     """Write a number with three significant digits, without an exponent where that is readable."""
     return f"{value:#.3g}".rstrip(".") if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
+
+
+def rows(count: int) -> str:
+    """Write a number of rows, with narrow spaces between thousands."""
+    noun = "row" if count == 1 else "rows"
+    return f"{count:,} {noun}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def shown_name(name: str, length: int = 24) -> str:
+    """Return a name as matplotlib shows it: short, and neither hidden from a legend nor read as a formula."""
+    short = name if len(name) <= length else name[: length - 1] + "…"
+    # A name that begins with "_" would be left out of the legend, and "$" would begin a formula.
+    text = short.replace("$", r"\$")
+    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text

@@ -1,8 +1,8 @@
 """The reliability curves of all classes in one diagram."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, significant, unit_square
+from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, shown_name, significant, unit_square
 from calibrant.results import ClasswiseCurves, ReliabilityCurve
 
 if TYPE_CHECKING:
@@ -14,7 +14,8 @@ FEW_CLASSES = len(PALETTE)
 NAMED = 5
 """Of more classes, so many are named: those with the largest error."""
 
-NAME_LENGTH = 24
+NARROW = 4.0
+"""On axes of less than so many inches, the legend is above."""
 
 
 def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
@@ -31,7 +32,7 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
     -------
     matplotlib.axes.Axes
     """
-    ax = axes_or_new(ax, 5.0, 5.0)
+    ax = axes_or_new(ax, 7.2, 5.0)
     unit_square(ax, "Predicted probability of the class", "Observed frequency of the class")
     diagonal(ax, "perfectly calibrated")
     named = _named(curves)
@@ -44,8 +45,21 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
     ax.plot(average.predicted, average.observed, color="white", linewidth=5, zorder=4)  # A halo.
     label = _label(f"average of {len(curves.curves)} classes", average)
     ax.plot(average.predicted, average.observed, color=INK, linewidth=2.6, zorder=5, label=label)
-    ax.legend(loc="upper left", framealpha=0.85, edgecolor="none", fontsize="small").set_zorder(6)
+    _legend(ax, average)
     return ax
+
+
+def _legend(ax: "Axes", average: ReliabilityCurve) -> None:
+    """Write the names beside the square, where they cover no curve, or above it if the axes are narrow."""
+    title = None if average.error is None else f"class: {average.error.name}"
+    shared: dict[str, Any] = {"frameon": False, "title": title, "alignment": "left", "handlelength": 1.4}
+    if ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width < NARROW:
+        ax.xaxis.label.set_fontsize("small")
+        ax.yaxis.label.set_fontsize("small")
+        shared |= {"fontsize": "x-small", "title_fontsize": "x-small", "columnspacing": 0.8, "ncols": 2}
+        ax.legend(loc="lower left", bbox_to_anchor=(-0.25, 1.0), **shared)
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small", title_fontsize="small", **shared)
 
 
 def _named(curves: ClasswiseCurves) -> list[int]:
@@ -68,8 +82,5 @@ def _grey_lines(ax: "Axes", curves: list[ReliabilityCurve]) -> None:
 
 
 def _label(name: str, curve: ReliabilityCurve) -> str:
-    short = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
-    # A name that begins with "_" would be left out of the legend, and "$" would begin a formula.
-    text = short.replace("$", r"\$")
-    text = f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
-    return text if curve.error is None else f"{text}: {curve.error.name} {significant(curve.error.value)}"
+    text = shown_name(name)
+    return text if curve.error is None else f"{text}: {significant(curve.error.value)}"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant._typing import BoolArray
-from calibrant.plots.canvas import BLUE, GREY, INK, PALE, RED, axes_or_new, diagonal, significant, unit_square
+from calibrant.plots.canvas import BLUE, GREY, INK, PALE, RED, axes_or_new, diagonal, rows, significant, unit_square
 from calibrant.results import OutcomeHistogram, ReliabilityCurve
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ def plot_reliability(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes
         _line(ax, curve)
     _number(ax, curve)
     if curve.histogram is not None:
-        _strip(ax, curve.histogram, event, other)
+        strip(ax, curve.histogram, event, other)
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax
 
 
-def _off(curve: ReliabilityCurve) -> BoolArray:
+def off_points(curve: ReliabilityCurve) -> BoolArray:
     """Mark the points that speak against calibration; none if there are no limits."""
     if curve.low is None or curve.high is None:
         return np.zeros(len(curve.predicted), dtype=bool)
@@ -72,7 +72,8 @@ def _off(curve: ReliabilityCurve) -> BoolArray:
     return (reference < curve.low) | (reference > curve.high)
 
 
-def _band_label(curve: ReliabilityCurve, noun: str) -> str:
+def band_label(curve: ReliabilityCurve, noun: str) -> str:
+    """Say what the limits of the curve are."""
     share = f"{100 * curve.level:g} %"
     return f"{share} {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"
 
@@ -92,20 +93,20 @@ def _whiskers(ax: "Axes", curve: ReliabilityCurve) -> None:
         colors=BLUE if confidence else PALE,
         linewidth=1.2 if confidence else 7,
         zorder=2,
-        label=_band_label(curve, "interval"),
+        label=band_label(curve, "interval"),
     )
 
 
 def _markers(ax: "Axes", curve: ReliabilityCurve) -> None:
-    off = _off(curve)
+    off = off_points(curve)
     size = 18 + 70 * (curve.weight / curve.weight.sum()) ** 0.5
     ax.plot(curve.predicted, curve.observed, color=BLUE, linewidth=1, alpha=0.5, zorder=3)
-    for rows, colour, marker, label in ((~off, BLUE, "o", None), (off, RED, "D", _off_label(curve))):
-        if rows.any():
+    for chosen, colour, marker, label in ((~off, BLUE, "o", None), (off, RED, "D", _off_label(curve))):
+        if chosen.any():
             ax.scatter(
-                curve.predicted[rows],
-                curve.observed[rows],
-                s=size[rows],
+                curve.predicted[chosen],
+                curve.observed[chosen],
+                s=size[chosen],
                 color=colour,
                 marker=marker,
                 edgecolors="white",
@@ -119,14 +120,14 @@ def _band(ax: "Axes", curve: ReliabilityCurve) -> None:
     if curve.low is None or curve.high is None:
         return
     colour = BLUE if curve.band == "confidence" else GREY
-    label = _band_label(curve, "band")
+    label = band_label(curve, "band")
     ax.fill_between(
         curve.predicted, curve.low, curve.high, color=colour, alpha=0.25, linewidth=0, zorder=2, label=label
     )
 
 
 def _line(ax: "Axes", curve: ReliabilityCurve) -> None:
-    off = _off(curve)
+    off = off_points(curve)
     ax.plot(curve.predicted, curve.observed, color=BLUE, linewidth=1.6, zorder=3)
     if off.any():
         observed = np.where(off, curve.observed, np.nan)
@@ -143,20 +144,19 @@ def _line(ax: "Axes", curve: ReliabilityCurve) -> None:
 
 def _number(ax: "Axes", curve: ReliabilityCurve) -> None:
     lines = [] if curve.error is None else [f"{curve.error.name} {significant(curve.error.value)}"]
-    n_rows = int(curve.count.sum())
-    noun = "row" if n_rows == 1 else "rows"
-    lines.append(f"{n_rows:,} {noun}".replace(",", "\N{NARROW NO-BREAK SPACE}"))
+    lines.append(rows(int(curve.count.sum())))
     ax.text(0.03, 0.97, "\n".join(lines), transform=ax.transAxes, va="top", color=INK)
 
 
-def _strip(ax: "Axes", histogram: OutcomeHistogram, event: str, other: str) -> None:
-    strip = ax.inset_axes((0.0, 1.02, 1.0, 0.16), sharex=ax)
+def strip(ax: "Axes", histogram: OutcomeHistogram, event: str, other: str) -> None:
+    """Stand the histogram on top of the axes, one outcome upwards and the other downwards."""
+    panel = ax.inset_axes((0.0, 1.02, 1.0, 0.16), sharex=ax)
     left, width = histogram.edges[:-1], histogram.edges[1:] - histogram.edges[:-1]
-    strip.bar(left, histogram.positives, width, align="edge", color=BLUE)
-    strip.bar(left, -histogram.negatives, width, align="edge", color=PALE)
-    strip.axhline(0, color=INK, linewidth=0.6)
-    strip.text(1.01, 0.75, event, transform=strip.transAxes, va="center", fontsize="small", color=BLUE)
-    strip.text(1.01, 0.25, other, transform=strip.transAxes, va="center", fontsize="small", color=GREY)
+    panel.bar(left, histogram.positives, width, align="edge", color=BLUE)
+    panel.bar(left, -histogram.negatives, width, align="edge", color=PALE)
+    panel.axhline(0, color=INK, linewidth=0.6)
+    panel.text(1.01, 0.75, event, transform=panel.transAxes, va="center", fontsize="small", color=BLUE)
+    panel.text(1.01, 0.25, other, transform=panel.transAxes, va="center", fontsize="small", color=GREY)
     top = max(histogram.positives.max(), histogram.negatives.max()) or 1.0
-    strip.set_ylim(-1.05 * top, 1.05 * top)
-    strip.set_axis_off()
+    panel.set_ylim(-1.05 * top, 1.05 * top)
+    panel.set_axis_off()

@@ -1,32 +1,44 @@
 """The report: one self-contained HTML page, from results only."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from calibrant.results import Assessment
+from calibrant.results import Assessment, Comparison, Fix, ForecastAssessment
 
 __all__ = ["render_html"]
 
 
-def render_html(assessments: Assessment | Mapping[str, Assessment], *, title: str = "Calibration report") -> str:
+def render_html(
+    assessments: Assessment | ForecastAssessment | Mapping[str, Assessment] | Mapping[str, ForecastAssessment],
+    *,
+    title: str = "Calibration report",
+    comparison: Comparison | None = None,
+    fix: Fix | None = None,
+) -> str:
     """Render assessments as one HTML page that needs nothing but a browser.
 
-    The page makes no network request and its security policy forbids any. It holds all numbers as JSON, in the
-    script element with the id "data". The same assessments always give the same page.
+    The page makes no network request and its security policy forbids any. It holds all numbers that it shows as JSON,
+    with seven digits, in the script element with the id "data". The same assessments always give the same page.
 
     Parameters
     ----------
-    assessments : Assessment, or mapping of str to Assessment
+    assessments : Assessment or ForecastAssessment, or mapping of str to either
         Several are shown side by side, under the names they have in the mapping.
     title : str, default="Calibration report"
+    comparison : Comparison, optional
+        Paired differences between models on the same rows, by `calibrant.compare`.
+    fix : Fix, optional
+        How the last model of the comparison was made from the first, by `calibrant.recommend.fix`.
 
     Returns
     -------
     str
         Write it to a file in UTF-8.
     """
-    from calibrant.report.page import compose
-    from calibrant.report.series import as_series
+    from calibrant.report.page import Extras, compose
+    from calibrant.report.series import are_forecasts, as_forecast_series, as_series
 
     if not isinstance(title, str):
         raise TypeError(f"title must be a string, but is {type(title).__name__}.")
-    return compose(as_series(assessments), title)
+    read: Any = as_forecast_series if are_forecasts(assessments) else as_series
+    return compose(read(assessments), title, Extras(comparison, fix))

@@ -1,84 +1,33 @@
 """The reliability diagram: every curve on the same square axes, and how the predictions are spread below."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 
 from calibrant.report import svg
-from calibrant.report.series import Series
+from calibrant.report.points import Point, facts, points
+from calibrant.report.series import Marked, Series
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import count, number, percent
+from calibrant.report.text import percent
 from calibrant.results import ReliabilityCurve
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
 BOTTOM = TOP + SIDE
-STRIP, GAP = 28.0, 10.0
+STRIP, GAP = 26.0, 10.0
+
 MANY_POINTS = 40
 """From here on a curve is drawn with a band: markers and whiskers would run together."""
 
-VAGUE = 0.3
-"""Points whose interval is wider than this are drawn faintly: few rows stand behind them, and they catch the eye."""
+N_PROBES = 25
+"""Places along a dense curve that tell their numbers."""
 
 X = Scale(0, 1, LEFT, LEFT + SIDE)
 Y = Scale(0, 1, BOTTOM, TOP)
 
+Height = Callable[[Point, float], float]
+"""Where on the page a value at a point lies."""
 
-@dataclass(frozen=True)
-class Point:
-    """One point of a curve, in numbers and in words."""
-
-    predicted: float
-    observed: float
-    low: float
-    high: float
-    lower: float
-    upper: float
-    count: float
-    weight: float
-    total: float
-
-    @property
-    def share(self) -> float:
-        """The weight, of that of all points."""
-        return self.weight / self.total
-
-    @property
-    def percentage(self) -> str:
-        """The share in words."""
-        return f"{100 * self.share:.1f} %"
-
-    @property
-    def off(self) -> bool:
-        """Whether the interval misses the diagonal."""
-        return not self.low <= self.predicted <= self.high
-
-    @property
-    def vague(self) -> bool:
-        """Whether the interval says little."""
-        return self.high - self.low > VAGUE
-
-    @property
-    def range(self) -> str:
-        """The predictions that the point summarises."""
-        return f"{_position(self.lower)} to {_position(self.upper)}"
-
-    @property
-    def interval(self) -> str:
-        """The confidence limits."""
-        return f"{_position(self.low)} to {_position(self.high)}"
-
-
-def _position(value: float) -> str:
-    """Return a probability with three decimals: ends of intervals line up better than with significant digits."""
-    return f"{value:.3f}" if 0 < value < 1 else number(value).removesuffix(".00")
-
-
-def points(curve: ReliabilityCurve) -> list[Point]:
-    """Return the points of a curve, in the order of the curve."""
-    names = ("predicted", "observed", "low", "high", "lower", "upper", "count", "weight")
-    columns = [getattr(curve, column).tolist() for column in names]
-    total = float(curve.weight.sum()) or 1.0
-    return [Point(**dict(zip(names, row, strict=True)), total=total) for row in zip(*columns, strict=True)]
+Curves = Mapping[int, ReliabilityCurve]
+"""The curves of a diagram, by the number of their series."""
 
 
 def axis_titles(series: Sequence[Series]) -> tuple[str, str]:
@@ -88,48 +37,41 @@ def axis_titles(series: Sequence[Series]) -> tuple[str, str]:
     return "Predicted probability", "Observed frequency"
 
 
-def reliability_diagram(series: Sequence[Series]) -> Element:
-    """Draw all curves."""
-    horizontal, vertical = axis_titles(series)
+def reliability_diagram(series: Sequence[Series], curves: Curves, key: str) -> Element:
+    """Draw all curves; `key` tells diagrams of one page apart."""
     parts = [
-        element("rect", x=LEFT, y=TOP, width=SIDE, height=SIDE, class_="frame"),
-        *svg.grid(X, Y),
-        svg.line(X(0), Y(0), X(1), Y(1), "diagonal"),
         *_hints(series),
-        svg.axis_below(X, BOTTOM, horizontal),
-        svg.axis_left(Y, LEFT, vertical),
-        *(_curve(s) for s in series),
+        svg.line(X(0), Y(0), X(1), Y(1), "diagonal"),
+        *(layer(s, drawn_curve(s, curves[s.index], upright(Y))) for s in series if s.index in curves),
     ]
+    return framed(parts, Y, axis_titles(series), key)
+
+
+def framed(parts: Sequence[Element], y: Scale, titles: tuple[str, str], key: str, x: Scale = X) -> Element:
+    """Put axes around what a diagram shows."""
     return element(
         "svg",
+        element("rect", x=LEFT, y=TOP, width=SIDE, height=SIDE, class_="frame"),
+        *svg.grid(x, y),
+        svg.axis_below(x, BOTTOM, titles[0]),
+        svg.axis_left(y, LEFT, titles[1]),
         *parts,
-        viewBox=_view(BOTTOM + 52),
-        class_="chart diagram",
+        viewBox=_view_box(BOTTOM + 46),
+        class_=f"chart diagram {key}",
         role="group",
-        aria_labelledby="diagram-title",
-        aria_describedby="diagram-reading",
+        aria_labelledby=f"{key}-title",
+        aria_describedby=f"{key}-reading",
     )
 
 
-def _view(height: float) -> str:
-    return f"0 0 {svg.coordinate(LEFT + SIDE + RIGHT)} {svg.coordinate(height)}"
+def clipped(parts: Sequence[Element]) -> Element:
+    """Cut off what leaves the frame: an inner drawing area does so by itself."""
+    inner = element("g", *parts, transform=f"translate({svg.coordinate(-LEFT)} {svg.coordinate(-TOP)})")
+    return element("svg", inner, x=LEFT, y=TOP, width=SIDE, height=SIDE, class_="clip")
 
 
-def _hints(series: Sequence[Series]) -> Iterator[Element]:
-    confident = all(s.assessment.n_classes > 2 for s in series)
-    above, below = ("under-confident", "over-confident") if confident else ("predicted too low", "predicted too high")
-    yield svg.text(X(0.02), Y(0.95), above, "hint", "start")
-    yield svg.text(X(0.98), Y(0.03), below, "hint", "end")
-
-
-def _curve(series: Series) -> Element:
-    own = points(series.assessment.curve)
-    xs, ys = [X(p.predicted) for p in own], [Y(p.observed) for p in own]
-    parts = [svg.polyline(xs, ys, "curve vague"), *_firm(own)]
-    if len(own) < MANY_POINTS:
-        parts += [_point(series, p, first=i == 0) for i, p in enumerate(own)]
-    else:
-        parts.insert(0, svg.band(xs, [Y(p.low) for p in own], [Y(p.high) for p in own], "band"))
+def layer(series: Marked, parts: Sequence[Element]) -> Element:
+    """Group what belongs to one series, so that it can be hidden."""
     return element(
         "g",
         *parts,
@@ -141,54 +83,137 @@ def _curve(series: Series) -> Element:
     )
 
 
-def _firm(own: Sequence[Point]) -> Iterator[Element]:
-    """Draw the stretches of a curve between points that are not vague."""
-    for vague, stretch in groupby(own, key=lambda p: p.vague):
-        if not vague:
-            run = list(stretch)
-            yield svg.polyline([X(p.predicted) for p in run], [Y(p.observed) for p in run], "curve")
+def _view_box(height: float) -> str:
+    return f"0 0 {svg.coordinate(LEFT + SIDE + RIGHT)} {svg.coordinate(height)}"
 
 
-def _point(series: Series, point: Point, *, first: bool) -> Element:
-    level = percent(series.assessment.curve.level)
-    facts = {
-        "Predictions": point.range,
-        "Rows": f"{count(point.count)} ({point.percentage})",
-        "Mean prediction": number(point.predicted),
-        "Frequency": number(point.observed),
-        f"{level} interval": point.interval,
-    }
-    x, y = X(point.predicted), Y(point.observed)
+def _hints(series: Sequence[Series]) -> Iterator[Element]:
+    confident = all(s.assessment.n_classes > 2 for s in series)
+    above, below = ("under-confident", "over-confident") if confident else ("predicted too low", "predicted too high")
+    yield svg.text(X(0.02), Y(0.95), above, "hint", "start")
+    yield svg.text(X(0.98), Y(0.03), below, "hint", "end")
+
+
+def upright(y: Scale) -> Height:
+    """Place values as they are."""
+    return lambda _, value: y(value)
+
+
+def tilted(y: Scale) -> Height:
+    """Place values by their distance from the prediction."""
+    return lambda point, value: y(value - point.predicted)
+
+
+def drawn_curve(series: Series, curve: ReliabilityCurve, height: Height) -> list[Element]:
+    """Draw a curve: points with whiskers if it has few, else a line with its band and places that tell numbers."""
+    own = points(curve)
+    xs, ys = [X(p.predicted) for p in own], [height(p, p.observed) for p in own]
+    if len(own) < MANY_POINTS:
+        marks = [mark(series, curve, p, height, first=i == 0) for i, p in enumerate(own)]
+        lines = [svg.polyline(xs, ys, "curve vague"), *stretches(own, height, "vague", "curve", found=False)]
+        return [*(_band(own, xs, height) if curve.band == "consistency" else ()), *lines, *marks]
+    probes = [_probe(series, curve, p, height, first=i == 0) for i, p in enumerate(spaced(own))]
+    lines = [svg.polyline(xs, ys, "curve"), *stretches(own, height, "off", "curve strong", found=True)]
+    return [*_band(own, xs, height), *lines, *probes]
+
+
+def _band(own: Sequence[Point], xs: Sequence[float], height: Height) -> Iterator[Element]:
+    low = [height(p, p.low) for p in own if p.low is not None]
+    high = [height(p, p.high) for p in own if p.high is not None]
+    if low:
+        yield svg.band(xs, low, high, "band")
+
+
+def stretches(own: Sequence[Point], height: Height, what: str, class_: str, *, found: bool) -> Iterator[Element]:
+    """Draw the stretches of a curve along which a property of its points is as asked for."""
+    for value, stretch in groupby(own, key=lambda p: bool(getattr(p, what))):
+        run = list(stretch)
+        if value is found and len(run) > 1:
+            yield svg.polyline([X(p.predicted) for p in run], [height(p, p.observed) for p in run], class_)
+
+
+def spaced(own: Sequence[Point], most: int = N_PROBES) -> list[Point]:
+    """Return points at about equal distances along the axis of the predictions."""
+    if len(own) <= most:
+        return list(own)
+    low, high = own[0].predicted, own[-1].predicted
+    cells: dict[int, Point] = {}
+    for p in own:
+        cells.setdefault(int(most * (p.predicted - low) / ((high - low) or 1.0) * (1 - 1e-9)), p)
+    return [*cells.values()]
+
+
+def mark(series: Series, curve: ReliabilityCurve, point: Point, height: Height, *, first: bool) -> Element:
+    """Draw a point with its whiskers, as large as the share of its rows."""
+    x, y = X(point.predicted), height(point, point.observed)
+    parts = [svg.marker(series.shape, x, y, 2.5 + 2.5 * point.share**0.5, _marker_class(point))]
+    if point.low is not None and point.high is not None:
+        parts.insert(0, svg.line(x, height(point, point.low), x, height(point, point.high), "whisker"))
+    class_ = "point vague" if point.vague else "point"
+    return speaking(series, facts(point, curve), (x, y), parts, class_, first=first)
+
+
+def _probe(series: Series, curve: ReliabilityCurve, point: Point, height: Height, *, first: bool) -> Element:
+    x, y = X(point.predicted), height(point, point.observed)
+    marker = svg.marker(series.shape, x, y, 4, _marker_class(point))
+    return speaking(series, facts(point, curve), (x, y), [marker], "point probe", first=first)
+
+
+def _marker_class(point: Point) -> str:
+    return "marker off" if point.off else "marker"
+
+
+def speaking(
+    series: Marked,
+    said: Mapping[str, str],
+    place: tuple[float, float],
+    parts: Sequence[Element],
+    class_: str,
+    *,
+    first: bool,
+) -> Element:
+    """Make a place of the diagram tell its numbers when it is pointed at or reached by the keyboard."""
     return element(
         "g",
-        svg.line(x, Y(point.low), x, Y(point.high), "whisker"),
-        element("circle", cx=x, cy=y, r=10, class_="target"),
-        svg.marker(series.shape, x, y, 2.5 + 2.5 * point.share**0.5, "marker off" if point.off else "marker"),
-        class_="point vague" if point.vague else "point",
+        element("circle", cx=place[0], cy=place[1], r=9, class_="target"),
+        *parts,
+        class_=class_,
         role="img",
         # One stop of the Tab key a curve; the arrow keys lead along it.
         tabindex="0" if first else "-1",
-        aria_label=", ".join(f"{key} {value}" for key, value in facts.items()),
-        data_tip="\n".join([series.label, *(f"{key}\t{value}" for key, value in facts.items())]),
+        aria_label=", ".join(f"{key} {value}" for key, value in said.items()),
+        data_tip="\n".join([series.label, *(f"{key}\t{value}" for key, value in said.items())]),
     )
 
 
-def strip(series: Series) -> Element:
-    """Draw the share of the predictions in every bin, to stand below the diagram."""
-    own = points(series.assessment.curve)
-    largest = max((p.share for p in own), default=0.0) or 1.0
-    heights = [STRIP * p.share / largest for p in own]
-    base = GAP + STRIP
+def strip(series: Series, curve: ReliabilityCurve) -> Element:
+    """Draw how the predictions are spread, to stand below the diagram: events above the line, the rest below."""
+    spans, up, down = _shares(curve)
+    largest = max([*up, *down], default=0.0) or 1.0
+    middle = GAP + STRIP
     return element(
         "svg",
-        svg.line(X(0), base, X(1), base, "axis"),
-        svg.bars([(X(p.lower), X(p.upper)) for p in own], heights, base, "share"),
+        # Of a confident model, nearly all rows are at one end; the square root lets the others be seen.
+        svg.bars(spans, [STRIP * (v / largest) ** 0.5 for v in up], middle, "share"),
+        svg.bars(spans, [-STRIP * (v / largest) ** 0.5 for v in down], middle, "share rest"),
+        svg.line(X(0), middle, X(1), middle, "axis"),
         svg.text(LEFT - 7, GAP + 9, percent(round(largest, 2)), "tick", "end"),
-        svg.marker(series.shape, LEFT - 12, base - 6, 4, "marker off"),
-        viewBox=_view(base + 1),
+        svg.marker(series.shape, LEFT - 12, middle, 4, "marker off"),
+        viewBox=_view_box(middle + (STRIP if any(down) else 0) + 2),
         class_=f"chart diagram {series.style}",
         data_series=str(series.index),
         hidden=None if series.shown else "",
         role="img",
         aria_label=f"Spread of the predictions of {series.label}",
     )
+
+
+def _shares(curve: ReliabilityCurve) -> tuple[list[tuple[float, float]], list[float], list[float]]:
+    """Return cells of the predictions in pixels, and the shares of events and of other rows in each."""
+    histogram = curve.histogram
+    if histogram is None:
+        own = points(curve)
+        return [(X(p.lower), X(p.upper)) for p in own], [p.share for p in own], [0.0] * len(own)
+    total = float(histogram.positives.sum() + histogram.negatives.sum()) or 1.0
+    up, down = (histogram.positives / total).tolist(), (histogram.negatives / total).tolist()
+    return [(X(a), X(b)) for a, b in pairwise(histogram.edges.tolist())], up, down

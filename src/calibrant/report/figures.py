@@ -8,16 +8,17 @@ import numpy as np
 from calibrant._typing import FloatArray, IntArray
 from calibrant.report import svg
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import count, number
+from calibrant.report.text import number
 from calibrant.results import TestResult, Verdict
 
 N_NULL_BINS = 30
 FLOOR = 122.0
 
 
-def gauge(verdict: Verdict, limit: float) -> Element:
+def gauge(verdict: Verdict, limit: float, *, small: bool = False) -> Element:
     """Draw the error on a line from 0 to `limit`, with the range that chance explains."""
-    x = Scale(0, limit, 0, 240)
+    width = 96 if small else 240
+    x = Scale(0, limit, 0, width)
     error, expected, detectable = (
         x(min(max(0.0, value), limit)) for value in (verdict.error, verdict.expected, verdict.detectable)
     )
@@ -31,7 +32,9 @@ def gauge(verdict: Verdict, limit: float) -> Element:
         f"Calibration error {number(verdict.error)}; chance explains errors up to {number(verdict.detectable)} "
         f"and gives {number(verdict.expected)} on average."
     )
-    return element("svg", *parts, viewBox="0 0 240 24", class_="gauge", role="img", aria_label=label)
+    state = "good" if verdict.code == "consistent" else "bad"
+    class_ = f"gauge small {state}" if small else "gauge"
+    return element("svg", *parts, viewBox=f"0 0 {width} 24", class_=class_, role="img", aria_label=label)
 
 
 def gauge_limit(verdicts: Sequence[Verdict]) -> float:
@@ -83,12 +86,3 @@ def _observed(position: float, statistic: float, x: Scale) -> tuple[Element, Ele
     anchor = "end" if position > (x.start + x.stop) / 2 else "start"
     label = svg.text(position + (5 if anchor == "start" else -5), 12, f"observed {number(statistic)}", "value", anchor)
     return svg.line(position, 2, position, FLOOR, "observed"), label
-
-
-def null_rows(test: TestResult) -> list[tuple[str, str]]:
-    """Return the histogram as a table."""
-    edges, counts = null_bins(test)
-    return [
-        (f"{number(a)} to {number(b)}", count(c))
-        for (a, b), c in zip(pairwise(edges.tolist()), counts.tolist(), strict=True)
-    ]

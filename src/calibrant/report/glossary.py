@@ -123,6 +123,25 @@ GLOSSARY: dict[str, Entry] = {
     "kce": Entry("KCE", "lower", "Root of the SKCE, with its sign."),
     "mmce": Entry("MMCE", "lower", "Kernel calibration error of the confidence alone; never below 0."),
     "ucme": Entry("UCME", "lower", "Squared mean deviation of labels from predictions near a few test locations."),
+    "crps": Entry(
+        "CRPS", "lower", "Continuous ranked probability score, in units of the values: rewards sharp and calibrated."
+    ),
+    "log-score": Entry("Log score", "lower", "Mean of minus the logarithm of the predicted density at the value."),
+    "pinball": Entry("Pinball loss", "lower", "Loss of the predicted quantiles, averaged over levels."),
+    "interval-score": Entry("Interval score", "lower", "Width of intervals plus a penalty for values outside."),
+    "mace": Entry("MACE", "lower", "Mean absolute distance between nominal and observed coverage of quantiles."),
+    "rmsce": Entry("RMSCE", "lower", "As MACE, with the root mean square over levels."),
+    "mace-interval": Entry("MACE, intervals", "lower", "As MACE, for central intervals."),
+    "ence": Entry(
+        "ENCE", "lower", "Distance between predicted spread and size of errors, relative to the spread, over bins."
+    ),
+    "interval-coverage": Entry(
+        "Interval coverage", "none", "Share of values in the predicted intervals; its level is right."
+    ),
+    "interval-width": Entry(
+        "Interval width", "none", "Mean width of the predicted intervals: good only beside coverage."
+    ),
+    "sharpness": Entry("Sharpness", "none", "Root mean predicted variance: good only beside calibration."),
 }
 
 

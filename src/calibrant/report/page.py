@@ -9,9 +9,10 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from calibrant.report import diagram, figures, tables, text
-from calibrant.report.series import Series
-from calibrant.results import as_record
+from calibrant.report import figures, fix, forecasts, metrics, panels, parts, ranking, tables, testing, text, views
+from calibrant.report.record import page_record
+from calibrant.report.series import AnySeries, ForecastSeries
+from calibrant.results import Comparison, Fix
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,9 +29,45 @@ class Verbatim:
         return self.content
 
 
-def compose(series: Sequence[Series], title: str) -> str:
+@dataclass(frozen=True)
+class Kind:
+    """What pages about classes and about forecasts say and show differently."""
+
+    question: str
+    sections: tuple[str, ...]
+    gap: str
+    gap_words: str
+    redrawn: str
+
+
+CLASSES = Kind(
+    question="When the model says 80 %, is it right 80 % of the time?",
+    sections=("verdicts", "diagram", "metrics", "fix", "parts", "classes", "groups", "test", "ranking", "settings"),
+    gap="Confidence gap",
+    gap_words="mean confidence minus accuracy",
+    redrawn="the labels were drawn from the predictions",
+)
+FORECASTS = Kind(
+    question="Do 80 % of the values fall into what the model gives a probability of 80 %?",
+    sections=("verdicts", "forecasts", "metrics", "test", "settings"),
+    gap="Coverage gap",
+    gap_words="90 % minus the share of values in central 90 % intervals",
+    redrawn="the values were drawn from the forecasts",
+)
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What a page may show beside assessments."""
+
+    comparison: Comparison | None = None
+    fix: Fix | None = None
+
+
+def compose(series: Sequence[AnySeries], title: str, extras: Extras = Extras()) -> str:  # noqa: B008 (frozen)
     """Fill the templates."""
     style, script = asset("style.css"), asset("page.js")
+    kind = FORECASTS if isinstance(series[0], ForecastSeries) else CLASSES
     return (
         environment()
         .get_template("page.html")
@@ -38,20 +75,24 @@ def compose(series: Sequence[Series], title: str) -> str:
             title=text.name(title, limit=200),
             series=series,
             single=len(series) == 1,
+            **{**vars(kind), "sections": [f"{section}.html" for section in kind.sections]},
+            comparison=extras.comparison,
+            how=extras.fix,
+            level=metrics.interval_level(series),
             limit=figures.gauge_limit([s.assessment.verdict for s in series]),
             policy=policy(style, script),
             style=Verbatim(style),
             script=Verbatim(script),
-            data=Verbatim(embed(title, series)),
+            data=Verbatim(embed(title, series, extras)),
             version=_version(),
         )
     )
 
 
-def embed(title: str, series: Sequence[Series]) -> str:
+def embed(title: str, series: Sequence[AnySeries], extras: Extras = Extras()) -> str:  # noqa: B008 (frozen)
     """Return all numbers of the page as JSON that cannot end its script element."""
-    entries = [{"label": s.key, "assessment": as_record(s.assessment)} for s in series]
-    plain = json.dumps({"title": title, "assessments": entries}, allow_nan=False, separators=(",", ":"))
+    record = page_record(title, series, extras.comparison, extras.fix)
+    plain = json.dumps(record, allow_nan=False, separators=(",", ":"))
     # json.dumps writes ASCII, so the line separators U+2028 and U+2029 are escaped already.
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -96,7 +137,18 @@ def environment() -> "Environment":
         rows=text.count,
         percent=text.percent,
     )
-    engine.globals.update(figures=figures, diagram=diagram, tables=tables)
+    engine.globals.update(
+        figures=figures,
+        fix=fix,
+        forecasts=forecasts,
+        metrics=metrics,
+        panels=panels,
+        parts=parts,
+        ranking=ranking,
+        tables=tables,
+        testing=testing,
+        views=views,
+    )
     return engine
 
 

@@ -6,8 +6,9 @@ from functools import cached_property
 
 from calibrant._convert import InputError
 from calibrant.report.svg import Element, element, marker
-from calibrant.report.text import name
-from calibrant.results import Assessment
+from calibrant.report.text import count, name
+from calibrant.report.thin import lighten
+from calibrant.results import Assessment, ForecastAssessment, Interval, TestResult
 
 N_COLOURS = 6
 N_SHAPES = 4
@@ -16,12 +17,11 @@ N_SHOWN = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
-    """One assessment of the page; colour and shape repeat together only after twelve of them."""
+class Marked:
+    """Something with a name, a colour and a shape, which repeat together only after twelve of them."""
 
     index: int
     key: str
-    assessment: Assessment
 
     @cached_property
     def label(self) -> str:
@@ -50,17 +50,83 @@ class Series:
         return element("svg", sign, viewBox="0 0 14 14", class_=f"swatch {self.style}", aria_hidden="true")
 
 
+@dataclass(frozen=True, eq=False)
+class Series(Marked):
+    """One assessment of the page."""
+
+    assessment: Assessment
+
+    @property
+    def size(self) -> str:
+        """How much was assessed."""
+        return f"{count(self.assessment.n_samples)} rows, {count(self.assessment.n_classes)} classes"
+
+    @property
+    def limits(self) -> Mapping[str, Interval]:
+        """Confidence limits, by metric."""
+        return self.assessment.intervals
+
+    @property
+    def tests(self) -> Mapping[str, TestResult]:
+        """All tests, by name, that behind the verdict first."""
+        return {"consistency": self.assessment.test, **self.assessment.tests}
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastSeries(Marked):
+    """One assessment of forecasts."""
+
+    assessment: ForecastAssessment
+
+    @property
+    def size(self) -> str:
+        """How much was assessed."""
+        return f"{count(self.assessment.n_samples)} rows, {name(self.assessment.law)} forecasts"
+
+    @property
+    def limits(self) -> Mapping[str, Interval]:
+        """There are no confidence limits of metrics."""
+        return {}
+
+    @property
+    def tests(self) -> Mapping[str, TestResult]:
+        """The test behind the verdict."""
+        return {"redraw": self.assessment.test}
+
+
+AnySeries = Series | ForecastSeries
+
+
 def as_series(assessments: Assessment | Mapping[str, Assessment]) -> list[Series]:
     """Return the assessments in their order, each with its number."""
-    if isinstance(assessments, Assessment):
-        assessments = {assessments.name: assessments}
+    named = {assessments.name: assessments} if isinstance(assessments, Assessment) else assessments
+    _check(named)
+    for key, value in named.items():
+        if not isinstance(value, Assessment):
+            raise TypeError(f"assessments[{key!r}] must be an Assessment, but is {type(value).__name__}.")
+    return [Series(i, str(key), lighten(value)) for i, (key, value) in enumerate(named.items())]
+
+
+def as_forecast_series(assessments: ForecastAssessment | Mapping[str, ForecastAssessment]) -> list[ForecastSeries]:
+    """Return the assessments of forecasts in their order, each with its number."""
+    named = {assessments.name: assessments} if isinstance(assessments, ForecastAssessment) else assessments
+    for key, value in named.items():
+        if not isinstance(value, ForecastAssessment):
+            raise TypeError(f"assessments[{key!r}] must be a ForecastAssessment, but is {type(value).__name__}.")
+    return [ForecastSeries(i, str(key), value) for i, (key, value) in enumerate(named.items())]
+
+
+def are_forecasts(assessments: object) -> bool:
+    """Tell whether this is one assessment of forecasts, or a mapping that begins with one."""
+    if isinstance(assessments, Mapping):
+        return isinstance(next(iter(assessments.values()), None), ForecastAssessment)
+    return isinstance(assessments, ForecastAssessment)
+
+
+def _check(assessments: object) -> None:
     if not isinstance(assessments, Mapping):
         raise TypeError(
             f"assessments must be an Assessment or a mapping of names to them, but is {type(assessments).__name__}."
         )
     if not assessments:
         raise InputError("assessments must hold at least one Assessment, but is empty.")
-    for key, value in assessments.items():
-        if not isinstance(value, Assessment):
-            raise TypeError(f"assessments[{key!r}] must be an Assessment, but is {type(value).__name__}.")
-    return [Series(i, str(key), value) for i, (key, value) in enumerate(assessments.items())]

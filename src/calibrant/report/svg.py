@@ -5,6 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from calibrant.report.text import ESCAPES
+
+_UNSEEN = {code: seen for code, seen in ESCAPES.items() if chr(code) not in "\t\n"}
+
 
 @dataclass(frozen=True)
 class Element:
@@ -16,11 +20,16 @@ class Element:
 
     def __html__(self) -> str:
         """Return the markup, which template engines insert without escaping it again."""
-        attributes = "".join(f' {key}="{escape(value)}"' for key, value in self.attributes.items())
+        attributes = "".join(f' {key}="{_safe(value)}"' for key, value in self.attributes.items())
         if not self.children:
             return f"<{self.tag}{attributes}/>"
-        inner = "".join(escape(c) if isinstance(c, str) else c.__html__() for c in self.children)
+        inner = "".join(_safe(c) if isinstance(c, str) else c.__html__() for c in self.children)
         return f"<{self.tag}{attributes}>{inner}</{self.tag}>"
+
+
+def _safe(content: str) -> str:
+    """Escape text, and make visible what is not seen; tips are made of lines and tabulators, which stay."""
+    return escape(content.translate(_UNSEEN))
 
 
 def element(tag: str, *children: Element | str, **attributes: str | float | None) -> Element:
@@ -105,13 +114,17 @@ def band(xs: Sequence[float], low: Sequence[float], high: Sequence[float], class
 
 
 def bars(spans: Sequence[tuple[float, float]], heights: Sequence[float], base: float, class_: str) -> Element:
-    """Stand bars on a baseline, given in pixels; those of any height stay visible, and a gap parts neighbours."""
+    """Stand bars on a baseline, given in pixels; those of any height stay visible, and a gap parts neighbours.
+
+    Negative heights hang below the baseline. All bars are one path, which takes a fifth of the room of rectangles.
+    """
     shapes = []
     for (left, right), height in zip(spans, heights, strict=True):
-        tall = max(height, 0.75) if height > 0 else 0.0
-        width = max(right - left - 1, 1.5)
-        shapes.append(element("rect", x=left, y=base - tall, width=width, height=tall))
-    return element("g", *shapes, class_=class_)
+        if height:
+            tall = math.copysign(max(abs(height), 0.75), height)
+            width = coordinate(max(right - left - 1, 1.5))
+            shapes.append(f"M{coordinate(left)} {coordinate(base)}v{coordinate(-tall)}h{width}v{coordinate(tall)}z")
+    return element("path", d="".join(shapes), class_=class_)
 
 
 def axis_below(scale: Scale, y: float, label: str, *, about: int = 5) -> Element:

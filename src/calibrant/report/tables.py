@@ -1,14 +1,13 @@
 """The rows of the report's tables, ready to print."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.report.glossary import Entry, describe
-from calibrant.report.series import Series
-from calibrant.report.text import aligned, count, machine, name, number, pvalue
-from calibrant.results import Assessment, ClassSummary, Estimate, TestResult
+from calibrant.report.series import AnySeries
+from calibrant.report.text import aligned, count, machine, name, pvalue
+from calibrant.results import Assessment, ClassSummary, ForecastAssessment, TestResult, Verdict
 
 STATUS = {
     "consistent": "Consistent with calibration",
@@ -21,65 +20,12 @@ STATUS = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A value of the metric table."""
-
-    text: str
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class MetricRow:
-    """A metric with its value for every assessment, None where it was not measured."""
-
-    entry: Entry
-    settings: tuple[str, ...]
-    cells: tuple[Cell | None, ...]
-
-
-def metric_rows(series: Sequence[Series]) -> list[MetricRow]:
-    """Return one row a metric, in the order in which they first occur."""
-    keys = dict.fromkeys(key for s in series for key in s.assessment.metrics)
-    return [_metric_row(key, [s.assessment.metrics.get(key) for s in series]) for key in keys]
-
-
-def _metric_row(key: str, estimates: Sequence[Estimate | None]) -> MetricRow:
-    entry = describe(key)
-    best = _best_text([e.value for e in estimates if e is not None], entry.better)
-    cells = tuple(None if e is None else Cell(number(e.value), number(e.value) == best) for e in estimates)
-    return MetricRow(entry, tuple(dict.fromkeys(e.name for e in estimates if e is not None)), cells)
-
-
-def _best_text(values: Sequence[float], better: str) -> str | None:
-    """Return the best value as it is shown: values that look equal are marked alike, and not at all if all do."""
-    comparable = [v for v in values if not math.isnan(v)]
-    if better == "none" or len({number(v) for v in comparable}) < 2:
-        return None
-    return number(min(comparable) if better == "lower" else max(comparable))
-
-
-def metric_notes(series: Sequence[Series]) -> list[str]:
-    """Say why a value is not finite, where its metric knows."""
-    notes = []
-    for s in series:
-        for key, estimate in s.assessment.metrics.items():
-            rows = estimate.details.get("infinite_rows")
-            if not math.isfinite(estimate.value) and rows:
-                times = "one row" if rows == 1 else f"{rows:,} rows"
-                notes.append(
-                    f"{describe(key).label} of {s.label} is infinite because the observed class of {times} "
-                    "was given probability 0."
-                )
-    return notes
-
-
-@dataclass(frozen=True)
 class Row:
     """A row of a sortable table: what it is about, and its numbers for the script and for the eye."""
 
     name: str
     cells: tuple[tuple[str, str], ...]
-    code: str = ""
+    verdict: Verdict | None = None
 
 
 def class_rows(classes: Sequence[ClassSummary]) -> list[Row]:
@@ -95,19 +41,30 @@ def class_rows(classes: Sequence[ClassSummary]) -> list[Row]:
     return [Row(name(c.name), cells) for c, cells in zip(ordered, zip(*columns, strict=True), strict=True)]
 
 
-def group_rows(groups: Mapping[str, Assessment]) -> list[Row]:
-    """Return a row a group, the largest error first: rows, error, error by chance, gap, p-value."""
-    ordered = sorted(groups.items(), key=lambda item: -item[1].verdict.error)
+def group_rows(assessment: Assessment) -> list[Row]:
+    """Return a row a group, the largest error first: rows, error, error by chance, gap, p-value, adjusted p-value."""
+    ordered = sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error)
     parts = [part for _, part in ordered]
+    adjusted = [assessment.adjusted.get(key, math.nan) for key, _ in ordered]
     columns = [
         _column([a.n_samples for a in parts], [count(a.n_samples) for a in parts]),
         _column([a.verdict.error for a in parts]),
         _column([a.verdict.expected for a in parts]),
         _column([a.verdict.gap for a in parts], sign=True),
         _column([a.verdict.pvalue for a in parts], [test_pvalue(a) for a in parts]),
+        _column(adjusted, ["" if math.isnan(value) else pvalue(value) for value in adjusted]),
     ]
     rows = zip(ordered, zip(*columns, strict=True), strict=True)
-    return [Row(name(key), cells, part.verdict.code) for (key, part), cells in rows]
+    return [Row(name(key), cells, part.verdict) for (key, part), cells in rows]
+
+
+def group_summary(assessment: Assessment) -> str:
+    """Say how many groups are miscalibrated beyond chance."""
+    level = assessment.verdict.level
+    found = sum(value <= level for value in assessment.adjusted.values())
+    if not assessment.adjusted:
+        return ""
+    return f"{found} of {len(assessment.adjusted)} with an adjusted p-value of at most {level:g}"
 
 
 def _column(
@@ -116,12 +73,12 @@ def _column(
     return list(zip(map(machine, values), written or aligned(values, sign=sign), strict=True))
 
 
-def test_names(series: Sequence[Series]) -> list[str]:
+def test_names(series: Sequence[AnySeries]) -> list[str]:
     """Return the tests of the page with their settings, each once."""
     return list(dict.fromkeys(s.assessment.test.name for s in series))
 
 
-def test_pvalue(assessment: Assessment) -> str:
+def test_pvalue(assessment: Assessment | ForecastAssessment) -> str:
     """Return the p-value of an assessment's test, as a bound if no smaller one was possible."""
     return pvalue(assessment.test.pvalue, smallest_pvalue(assessment.test))
 
@@ -133,7 +90,7 @@ def smallest_pvalue(test: TestResult) -> float | None:
     return float(test.details.get("smallest_pvalue", 1 / (1 + len(test.null))))
 
 
-def setting_rows(series: Sequence[Series]) -> list[tuple[str, list[str]]]:
+def setting_rows(series: Sequence[AnySeries]) -> list[tuple[str, list[str]]]:
     """Return one row a setting: a single value where all assessments agree, else one for each."""
     keys = dict.fromkeys(str(key) for s in series for key in s.assessment.settings)
     rows = []

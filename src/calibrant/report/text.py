@@ -5,22 +5,32 @@ from collections.abc import Hashable, Sequence
 
 _MINUS = "\N{MINUS SIGN}"
 _TIMES = " \N{MULTIPLICATION SIGN} "
-_INVISIBLE = [*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)]
-_ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _INVISIBLE}
-"""Terminal escapes, line ends, reversals of the writing direction and lone surrogates, as Python would write them."""
+_INVISIBLE = [
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    *(0xAD, 0x61C, 0x200B, 0x200E, 0x200F, 0xFEFF, 0xFFFE, 0xFFFF),
+    *range(0x2028, 0x202F),
+    *range(0x2060, 0x2070),
+    *range(0xD800, 0xE000),
+    *range(0xFFF9, 0xFFFC),
+    *range(0xE0000, 0xE0080),
+]
+ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _INVISIBLE}
+"""What is not seen, as Python would write it: terminal escapes, line ends, turns of the writing direction, characters
+without width, lone surrogates. The two joiners stay, since words and emoji need them."""
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def printable(text: str) -> str:
-    r"""Return the text with control characters made visible.
+    r"""Return the text with control characters and others that are not seen made visible.
 
     Examples
     --------
     >>> print(printable("a\x1b[31m"))
     a\x1b[31m
     """
-    return text.translate(_ESCAPES)
+    return text.translate(ESCAPES)
 
 
 def name(raw: Hashable, limit: int = 80) -> str:
@@ -136,13 +146,13 @@ def pvalue(value: float, floor: float | None = None) -> str:
 
 
 def machine(value: float) -> str:
-    """Return a number for a `data-` attribute, as JavaScript spells it.
+    """Return a number for a `data-` attribute, as JavaScript spells it, with seven digits as in the page's data.
 
     Examples
     --------
-    >>> machine(0.1), machine(float("-inf"))
-    ('0.1', '-Infinity')
+    >>> machine(1 / 3), machine(float("-inf"))
+    ('0.3333333', '-Infinity')
     """
     if math.isfinite(value):
-        return repr(float(value))
+        return f"{value:.7g}"
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,15 +1,28 @@
 """Outcomes: frozen, inert, and written out by one recursion."""
 
 from calibrant.results.advice import Candidate, LearningCurve, LearningPoint, Recommendation
+from calibrant.results.certified import CheckedValue
 from calibrant.results.comparison import Compared, Comparison, Difference, Interval
 from calibrant.results.core import Assessment, ClassSummary, TestResult, Verdict, as_record, to_frame
-from calibrant.results.curves import ClasswiseCurves, OutcomeHistogram, ReliabilityCurve
+from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
 from calibrant.results.estimate import Estimate
-from calibrant.results.forecasts import PITHistogram, QuantileCurve, SpreadCurve
+from calibrant.results.experiment import (
+    CurveLine,
+    ExperimentResult,
+    ExperimentStatus,
+    Pipeline,
+    PipelineCurves,
+    SeedSummary,
+    StepStatus,
+)
+from calibrant.results.fixed import Fix
+from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve, SpreadCurve
+from calibrant.results.notebook import repr_html
 from calibrant.results.ranking import (
     CalibrationMap,
     ConvexHull,
     ROCCurve,
+    ROCOutline,
     SegmentDecomposition,
     SquaredErrorParts,
     TreeDiagram,
@@ -20,29 +33,48 @@ __all__ = [
     "Assessment",
     "CalibrationMap",
     "Candidate",
+    "CheckedValue",
     "ClassSummary",
     "ClasswiseCurves",
     "Compared",
     "Comparison",
     "ConvexHull",
+    "CumulativeCurve",
+    "CurveLine",
     "Difference",
     "Estimate",
+    "ExperimentResult",
+    "ExperimentStatus",
+    "Fix",
+    "ForecastAssessment",
     "Interval",
     "LearningCurve",
     "LearningPoint",
+    "NetError",
     "OutcomeHistogram",
     "PITHistogram",
+    "Pipeline",
+    "PipelineCurves",
     "QuantileCurve",
     "ROCCurve",
+    "ROCOutline",
     "Recommendation",
     "ReliabilityCurve",
     "ScoreDecomposition",
+    "SeedSummary",
     "SegmentDecomposition",
     "SpreadCurve",
     "SquaredErrorParts",
+    "StepStatus",
     "TestResult",
     "TreeDiagram",
     "Verdict",
     "as_record",
     "to_frame",
 ]
+
+for _name in __all__:
+    if isinstance(
+        globals()[_name], type
+    ):  # Attached here, so that results stay without behaviour and none is forgotten.
+        globals()[_name]._repr_html_ = repr_html

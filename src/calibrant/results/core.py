@@ -10,8 +10,11 @@ import numpy as np
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.results.advice import LearningCurve, Recommendation
-from calibrant.results.curves import ClasswiseCurves, ReliabilityCurve
+from calibrant.results.comparison import Interval
+from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.estimate import Estimate
+from calibrant.results.ranking import ROCOutline
+from calibrant.results.scores import ScoreDecomposition
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,6 +121,22 @@ class Assessment:
         The same for parts of the rows, if asked for.
     settings : mapping
         Seed, resamples, version.
+    curves : mapping of str to ReliabilityCurve
+        Other curves of what `curve` shows, by how they are made: "isotonic", "kernel".
+    cumulative : CumulativeCurve or None
+        Running sum of outcomes minus predictions, of what `curve` shows.
+    decompositions : tuple of ScoreDecomposition
+        The squared error and the log loss in parts.
+    ranking : ROCOutline or None
+        How well what `curve` shows is ranked; None if the event always happened, or never.
+    classwise : ClasswiseCurves or None
+        A curve of every class against the rest, for more than two classes.
+    adjusted : mapping of str to float
+        The p-value of every group, adjusted for their number by Holm's method.
+    intervals : mapping of str to Interval
+        Confidence limits of those metrics for which a valid method is known, by their name in `METRICS`.
+    tests : mapping of str to TestResult
+        Other tests than `test`, by their name in `TESTS`, without their null draws.
     """
 
     name: str
@@ -130,6 +149,14 @@ class Assessment:
     classes: tuple[ClassSummary, ...]
     groups: Mapping[str, "Assessment"] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    curves: Mapping[str, ReliabilityCurve] = field(default_factory=dict)
+    cumulative: CumulativeCurve | None = None
+    decompositions: tuple[ScoreDecomposition, ...] = ()
+    ranking: ROCOutline | None = None
+    classwise: ClasswiseCurves | None = None
+    adjusted: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
 
 
 def as_record(result: Any) -> Any:

@@ -88,3 +88,70 @@ class ClasswiseCurves:
     names: tuple[str, ...]
     curves: tuple[ReliabilityCurve, ...]
     average: ReliabilityCurve
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NetError:
+    """The interval of predictions with the largest net error.
+
+    Attributes
+    ----------
+    start, stop : float
+        Where it begins and ends on the path, as shares of the rows.
+    lower, upper : float
+        Smallest and largest prediction in it.
+    count : int
+        Number of rows in it.
+    predicted, observed : float
+        Weighted mean prediction and frequency of the event in it.
+    net : float
+        What it adds to the running sum: its share of the weight times (observed - predicted).
+    """
+
+    start: float
+    stop: float
+    lower: float
+    upper: float
+    count: int
+    predicted: float
+    observed: float
+    net: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CumulativeCurve:
+    """Running sum of outcomes minus predictions, in ascending order of the predictions.
+
+    Attributes
+    ----------
+    share : ndarray of shape (m,)
+        Share of the weight of all rows up to each point, from 0 to 1.
+    predicted : ndarray of shape (m,)
+        The largest prediction up to each point; at the first point, the smallest of all.
+    cumulative : ndarray of shape (m,)
+        The running sum, divided by the weight of all rows. It rises where predictions are too low, and its slope is
+        frequency minus prediction.
+    sigma : float
+        Standard deviation of the last value if the predictions were calibrated.
+    ecce, ecce_range : Estimate
+        Largest absolute value of the path, and its largest value minus its smallest.
+    worst : NetError or None
+        The interval behind `ecce_range`; None if the path never leaves 0.
+    n_samples : int
+        Rows that have weight.
+    n_distinct : int
+        Distinct predictions among them: the length of the whole path, of which the points are a selection.
+    view : {"class", "top-label"}
+        What is predicted: class 1, or that the most probable class is right.
+    """
+
+    share: FloatArray
+    predicted: FloatArray
+    cumulative: FloatArray
+    sigma: float
+    ecce: Estimate
+    ecce_range: Estimate
+    worst: NetError | None
+    n_samples: int
+    n_distinct: int
+    view: Literal["class", "top-label"] = "class"

@@ -1,8 +1,14 @@
 """Outcomes of looking at predictive distributions."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from calibrant._typing import FloatArray
+from calibrant.results.estimate import Estimate
+
+if TYPE_CHECKING:
+    from calibrant.results.core import TestResult, Verdict
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,3 +104,45 @@ class SpreadCurve:
     weight: FloatArray
     level: float
     kind: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ForecastAssessment:
+    """Everything that a report shows about predictive distributions.
+
+    Attributes
+    ----------
+    name : str
+    n_samples : int
+    law : str
+        Kind of the predicted laws, such as "Normal".
+    n_dimensions : int
+        Coordinates of a target; 1 on the line.
+    verdict : Verdict
+        Its codes are "consistent", "over-confident" (too narrow), "under-confident" (too wide), "biased" and
+        "miscalibrated" (in shape only). `error` is that of the test, MACE, beside its values by chance; `gap` is 0.9
+        minus the coverage of central 90 % intervals, so that it is positive if the laws are too narrow.
+    metrics : mapping of str to Estimate
+        By their name in `FORECAST_METRICS`; those that the laws have what is needed for.
+    test : TestResult
+        The exact test behind the verdict. Its details name the coordinate that it is about if there are several.
+    pit : PITHistogram or None
+    quantiles, intervals : QuantileCurve or None
+    spread : SpreadCurve or None
+        None for vectors; the last also if a standard deviation is infinite.
+    settings : mapping
+        Seed, resamples, version.
+    """
+
+    name: str
+    n_samples: int
+    law: str
+    n_dimensions: int
+    verdict: "Verdict"
+    metrics: Mapping[str, Estimate]
+    test: "TestResult"
+    pit: PITHistogram | None = None
+    quantiles: QuantileCurve | None = None
+    intervals: QuantileCurve | None = None
+    spread: SpreadCurve | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Outcomes of class-probability estimation: frozen and inert."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from calibrant._typing import FloatArray, IntArray
 
@@ -77,6 +77,33 @@ class ConvexHull:
     concavities: IntArray
     concavity_areas: FloatArray
     merges: IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ROCOutline:
+    """A ROC curve and its hull, with few enough points to be drawn and written out.
+
+    Attributes
+    ----------
+    false_positive_rate, true_positive_rate : ndarray of shape (m,)
+        Points of the curve, from (0, 0) to (1, 1).
+    score : ndarray of shape (m,)
+        The score from which on rows are called positive at each point; infinite at the first.
+    hull : ndarray of shape (s, 2)
+        Corners of the hull.
+    auc, hull_auc : float
+        Areas under the full curve and under its hull.
+    view : {"class", "top-label"}
+        What is ranked: class 1, or that the most probable class is right.
+    """
+
+    false_positive_rate: FloatArray
+    true_positive_rate: FloatArray
+    score: FloatArray
+    hull: FloatArray
+    auc: float
+    hull_auc: float
+    view: Literal["class", "top-label"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

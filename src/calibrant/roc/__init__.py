@@ -3,6 +3,7 @@
 from calibrant.roc.curve import auc, convex_hull, hull_probabilities, roc_curve, segment_probabilities
 from calibrant.roc.maps import calibration_map
 from calibrant.roc.merging import merging_steps
+from calibrant.roc.outline import outline
 
 __all__ = [
     "auc",
@@ -10,6 +11,7 @@ __all__ = [
     "convex_hull",
     "hull_probabilities",
     "merging_steps",
+    "outline",
     "roc_curve",
     "segment_probabilities",
 ]

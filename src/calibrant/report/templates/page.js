@@ -70,6 +70,17 @@
     });
   }
 
+  // A group of radio buttons shows one of several figures; on paper, the one that was chosen.
+  for (const group of all("[data-switch]")) {
+    const kind = group.dataset.switch;
+    const show = () => {
+      const chosen = group.querySelector("input:checked").value;
+      for (const panel of all(`[data-${kind}]`)) panel.hidden = panel.dataset[kind] !== chosen;
+    };
+    group.addEventListener("change", show);
+    show();
+  }
+
   for (const box of all("[data-toggle]")) {
     box.addEventListener("change", () => {
       for (const layer of all(`[data-series="${box.dataset.toggle}"]`)) layer.toggleAttribute("hidden", !box.checked);
@@ -90,7 +101,15 @@
     const limit = Number(table.dataset.limit);
     const headings = all("thead th[data-sort]", table);
     let everything = body.rows.length <= limit;
-    const cut = () => Array.from(body.rows).forEach((row, i) => { row.hidden = !everything && i >= limit; });
+    let wanted = "";
+    const cut = () => {
+      let shown = 0;
+      for (const row of body.rows) {
+        const fits = !wanted || row.cells[0].textContent.toLowerCase().includes(wanted);
+        row.hidden = !fits || (!everything && !wanted && shown >= limit);
+        shown += fits;
+      }
+    };
     headings.forEach((heading, column) => {
       const button = make("button", { type: "button" }, ...heading.childNodes);
       heading.append(button);
@@ -106,6 +125,15 @@
       });
     });
     cut();
+    if (table.dataset.search) {
+      const box = make("input", { type: "search", className: "search", placeholder: table.dataset.search });
+      box.setAttribute("aria-label", table.dataset.search);
+      box.addEventListener("input", () => {
+        wanted = box.value.trim().toLowerCase();
+        cut();
+      });
+      table.parentElement.before(box);
+    }
     if (everything) return;
     const words = () => (everything ? `Show the first ${limit}` : `Show all ${body.rows.length}`);
     const more = make("button", { type: "button", className: "more", textContent: words() });
@@ -118,56 +146,88 @@
   };
   all("table.sortable").forEach(enhance);
 
-  // Downloads: each figure's numbers as CSV, from the embedded data.
-  const entries = data.assessments;
-  const curveFields = ["lower", "upper", "count", "weight", "predicted", "observed", "low", "high"];
-  const classFields = ["name", "n_observed", "predicted", "observed", "error"];
-  const verdictFields = ["code", "error", "expected", "detectable", "gap", "pvalue"];
-  const pick = (record, fields) => fields.map((field) => record[field]);
-  const sheets = {
-    curves: () => [
-      ["predictions", ...curveFields],
-      ...entries.flatMap(({ label, assessment: { curve } }) =>
-        curve.predicted.map((_, i) => [label, ...curveFields.map((field) => curve[field][i])])),
+  // Data of figures: a path into the data leads to columns (arrays of one length), to records, or to named records.
+  const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  const flat = (record) => Object.fromEntries(Object.entries(record).flatMap(([key, value]) => {
+    if (isRecord(value)) return Object.entries(flat(value)).map(([inner, v]) => [`${key}.${inner}`, v]);
+    return Array.isArray(value) ? [] : [[key, value]];
+  }));
+  const columnar = (record) => {
+    const arrays = Object.entries(record).filter(([, value]) => Array.isArray(value));
+    const length = Math.max(...arrays.map(([, value]) => value.length));
+    const columns = arrays.filter(([, value]) => value.length === length);
+    return Array.from({ length }, (_, i) => Object.fromEntries(columns.map(([key, value]) => [key, value[i]])));
+  };
+  const records = (value) => {
+    if (value === null || value === undefined) return [];
+    if (Array.isArray(value)) return value.map(flat);
+    const parts = Object.entries(value);
+    if (parts.every(([, part]) => isRecord(part))) return parts.map(([key, part]) => ({ key, ...flat(part) }));
+    return columnar(value);
+  };
+  const special = {
+    null: ({ test }) => [
+      { kind: "observed", statistic: test.statistic },
+      ...(test.null || []).map((statistic) => ({ kind: "redrawn", statistic })),
     ],
-    metrics: () => [
-      ["predictions", "metric", "value", "settings"],
-      ...entries.flatMap(({ label, assessment }) =>
-        Object.entries(assessment.metrics).map(([key, metric]) => [label, key, metric.value, metric.name])),
-    ],
-    null: () => [
-      ["predictions", "kind", "statistic"],
-      ...entries.flatMap(({ label, assessment: { test } }) => [
-        [label, "observed", test.statistic],
-        ...(test.null || []).map((value) => [label, "redrawn", value]),
-      ]),
-    ],
-    classes: () => [
-      ["predictions", "class", ...classFields.slice(1)],
-      ...entries.flatMap(({ label, assessment }) => assessment.classes.map((c) => [label, ...pick(c, classFields)])),
-    ],
-    groups: () => [
-      ["predictions", "group", "rows", ...verdictFields],
-      ...entries.flatMap(({ label, assessment }) =>
-        Object.entries(assessment.groups).map(([key, group]) =>
-          [label, key, group.n_samples, ...pick(group.verdict, verdictFields)])),
+    classwise: ({ classwise }) => classwise === null ? [] : [
+      ...columnar(classwise.average).map((row) => ({ class: "(average)", ...row })),
+      ...classwise.names.flatMap((name, i) => columnar(classwise.curves[i]).map((row) => ({ class: name, ...row }))),
     ],
   };
+  const follow = (root, path) => path.split(".").reduce((value, key) => (value ?? {})[key], root);
+  const rowsOf = (path) => {
+    if (path.startsWith("/")) return records(follow(data, path.slice(1)));
+    return data.assessments.flatMap(({ label, assessment }) => {
+      const found = special[path] ? special[path](assessment) : records(follow(assessment, path));
+      return found.map((row) => ({ predictions: label, ...row }));
+    });
+  };
+  const formula = /^[\s\p{Cc}\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
+  // As text.py: what a reader would not see, or see in the wrong order.
+  const unseen = new RegExp("[\\0-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff"
+    + "\\ufff9-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{e007f}\\p{Cs}]", "gu");
   const field = (value) => {
     let text = String(value ?? "");
     // A spreadsheet would run a name that starts like a formula; numbers may start with a sign.
-    if (/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    if (formula.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
+    return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  for (const place of all("[data-csv]")) {
-    const kind = place.dataset.csv;
-    const csv = sheets[kind]().map((row) => row.map(field).join(",")).join("\r\n");
-    const href = URL.createObjectURL(new Blob([`${csv}\r\n`], { type: "text/csv" }));
-    place.append(make("a", { href, download: `${kind}.csv`, textContent: "Download CSV" }));
+  const visible = (text) => text.replace(unseen, (c) => {
+    const code = c.codePointAt(0).toString(16);
+    return code.length < 3 ? `\\x${code.padStart(2, "0")}` : code.length < 5 ? `\\u${code.padStart(4, "0")}`
+      : `\\U${code.padStart(8, "0")}`;
+  });
+  const written = (value) => (typeof value === "number" ? String(Number(value.toPrecision(4)))
+    : visible(String(value ?? "")));
+  // Names may be those of the properties that every object inherits.
+  const own = (row, name) => (Object.hasOwn(row, name) ? row[name] : undefined);
+  const most = 500;
+  const fill = (place) => {
+    const rows = rowsOf(place.dataset.sheet);
+    const names = Array.from(new Set(rows.flatMap(Object.keys)));
+    const csv = [names, ...rows.map((row) => names.map((name) => own(row, name)))];
+    const text = csv.map((row) => row.map(field).join(",")).join("\r\n");
+    const href = URL.createObjectURL(new Blob([`${text}\r\n`], { type: "text/csv" }));
+    const link = make("a", { href, download: `${place.dataset.name}.csv`, textContent: "Download CSV" });
+    const cell = (row, name) => make("td", { className: kind(name), textContent: written(own(row, name)) });
+    const kind = (name) => (rows.some((row) => typeof own(row, name) === "number") ? "num" : "");
+    const head = names.map((name) => make("th", { scope: "col", className: kind(name), textContent: visible(name) }));
+    const body = rows.slice(0, most).map((row) => make("tr", {}, ...names.map((name) => cell(row, name))));
+    const caption = rows.length > most ? `The first ${most} of ${rows.length} rows` : `${rows.length} rows`;
+    const table = make("table", {}, make("caption", { textContent: caption }), make("thead", {}, make("tr", {}, ...head)),
+      make("tbody", {}, ...body));
+    const frame = make("div", { className: "scroll tall", tabIndex: 0 }, table);
+    frame.setAttribute("role", "region");
+    frame.setAttribute("aria-label", `Data: ${place.dataset.name}`);
+    place.append(make("p", { className: "download" }, link), frame);
+  };
+  for (const place of all("[data-sheet]")) {
+    place.addEventListener("toggle", () => fill(place), { once: true });
   }
 
   // A frame that scrolls must be reachable by the keyboard.
-  const reach = () => all(".scroll").forEach((frame) => {
+  const reach = () => all(".scroll:not(.tall)").forEach((frame) => {
     if (frame.scrollWidth > frame.clientWidth) frame.tabIndex = 0;
     else frame.removeAttribute("tabindex");
   });

@@ -1,0 +1,48 @@
+"""The sub-commands of the command `calibrant`, in the order in which `--help` lists them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from cyclopts import App, Parameter
+
+from calibrant import __version__
+from calibrant.cli.apply import apply
+from calibrant.cli.compare import compare_files
+from calibrant.cli.completion import completion
+from calibrant.cli.demo import demo
+from calibrant.cli.evaluate import evaluate
+from calibrant.cli.experiment import experiment
+from calibrant.cli.fit import fit
+from calibrant.cli.recommend import recommend_for
+from calibrant.cli.report import report
+from calibrant.cli.selfcheck import run_selfcheck
+from calibrant.cli.testing import run_tests
+
+COMMANDS: dict[str, Callable[..., Any] | App] = {
+    "evaluate": evaluate,
+    "test": run_tests,
+    "compare": compare_files,
+    "recommend": recommend_for,
+    "fit": fit,
+    "apply": apply,
+    "report": report,
+    "experiment": experiment,
+    "demo": demo,
+    "selfcheck": run_selfcheck,
+    "completion": completion,
+}
+
+
+def application() -> App:
+    """Return the command with all its sub-commands."""
+    app = App(
+        name="calibrant",
+        help="Measure, test, fix and show the calibration of predicted probabilities.",
+        version=__version__,
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,
+        default_parameter=Parameter(negative="", show_default=lambda value: None if value is False else value),
+    )
+    for name, command in COMMANDS.items():
+        app.command(command, name=name)
+    return app

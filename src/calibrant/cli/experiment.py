@@ -1,0 +1,168 @@
+"""`calibrant experiment`: run a whole experiment, ask how far it is, and show what came out."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+if TYPE_CHECKING:
+    from calibrant.results import Comparison, ExperimentResult, ExperimentStatus
+
+COLUMNS = 4
+"""Metrics beside each other in a terminal of 80 columns."""
+
+experiment = App(
+    name="experiment", help="Train networks, calibrate them in many ways, and compare all of it on test rows."
+)
+
+
+@experiment.command
+def run(
+    config: str, /, *, out: Path, quiet: bool = False, json: Annotated[bool, Parameter(help="Print JSON.")] = False
+) -> None:
+    """Run the experiment that CONFIG describes, or what is left of it.
+
+    It may be stopped at any moment; the same command continues it.
+
+    Example: calibrant experiment run digits --out digits
+
+    Parameters
+    ----------
+    config
+        A TOML file, or the name of a shipped config: demo, digits, fashion-mnist, fashion-mnist-logits.
+    out
+        Folder for the results, and for the files that let a run continue.
+    quiet
+        Show no progress.
+    """
+    from calibrant import experiment as experiments
+    from calibrant.cli import show
+    from calibrant.experiment.output import without_curves
+
+    with step_bar(quiet=quiet or json) as (progress, note):
+        result = experiments.run(config, out, progress=progress, note=note)
+    if json:
+        show.print_json(without_curves(result))
+        return
+    print_result(result)
+    show.print_path("page", out / "index.html")
+
+
+@experiment.command
+def status(folder: Path, /, *, json: Annotated[bool, Parameter(help="Print JSON.")] = False) -> int:
+    """Tell how far the experiment in FOLDER is; every file is verified.
+
+    The exit code is 1 if something is left to do.
+
+    Parameters
+    ----------
+    folder
+        What was given to --out.
+    """
+    from calibrant import experiment as experiments
+    from calibrant.cli import show
+
+    found = experiments.status(folder)
+    if json:
+        show.print_json(found)
+    else:
+        _print_status(found)
+    return int(not found.is_complete)
+
+
+@experiment.command(name="show")
+def show_result(folder: Path, /, *, json: Annotated[bool, Parameter(help="Print JSON.")] = False) -> None:
+    """Show the table of the finished experiment in FOLDER.
+
+    Parameters
+    ----------
+    folder
+        What was given to --out.
+    """
+    from calibrant import experiment as experiments
+    from calibrant.cli import show
+    from calibrant.experiment.output import without_curves
+
+    result = experiments.load_result(folder)
+    if json:
+        show.print_json(without_curves(result))
+        return
+    print_result(result)
+    show.print_path("page", folder / "index.html")
+
+
+@contextmanager
+def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Callable[[str], None]]]:
+    """Show a bar with the name of the step on standard error; without a terminal, a line for each step."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if quiet:
+        yield lambda _done, _total: None, lambda _name: None
+    elif not console.is_terminal:
+        yield lambda _done, _total: None, lambda name: print(name, file=sys.stderr, flush=True)  # noqa: T201 (a log)
+    else:
+        columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield (
+                lambda done, total: bar.update(task, completed=done, total=total),
+                lambda name: bar.update(task, description=name),
+            )
+
+
+def print_result(result: "ExperimentResult") -> None:
+    """Print the values of every pipeline, seed after seed, with stars for differences to the baseline."""
+    from calibrant.cli.show import print_heading, print_lines
+
+    for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
+        words = f"{comparison.n_samples:,} test rows"
+        print_heading(f"{result.title}: {words}" if len(result.seeds) == 1 else f"Seed {seed}: {words}")
+        for start in range(0, len(comparison.metrics), COLUMNS):
+            _print_values(comparison, comparison.metrics[start : start + COLUMNS])
+    first = result.comparisons[0]
+    print_lines(
+        [
+            "",
+            f"* the {first.level:.0%} interval of the difference to {first.baseline} excludes 0, ** also after Holm's",
+            f"adjustment for the pipelines; {first.n_resamples:,} paired bootstrap samples of the test rows. For",
+            "calibration errors the stars are about the difference of debiased mean squared errors.",
+        ]
+    )
+
+
+def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from calibrant.experiment.markdown import number
+    from calibrant.io import printable
+    from calibrant.report.experiment import stars
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("pipeline", overflow="fold")
+    for metric in metrics:
+        table.add_column(metric.removeprefix("kde-ece-") if metric != "kde-ece" else metric, justify="right")
+    for model in comparison.models:
+        entries = [comparison.entry(model, metric) for metric in metrics]
+        cells = [f"{number(e.value)}{stars(e.difference, comparison.level):<2}" for e in entries]
+        table.add_row(Text(printable(model)), *map(Text, cells))
+    console = Console()
+    console.print()
+    console.print(table)
+
+
+def _print_status(found: "ExperimentStatus") -> None:
+    from calibrant.cli.show import print_lines
+
+    done = sum(step.state == "done" for step in found.steps)
+    seconds = sum(step.seconds or 0.0 for step in found.steps if step.state == "done")
+    at_work = "; a process is at work" if found.is_running else ""
+    state = "finished" if found.is_complete else "not finished"
+    print_lines([found.title, f"{state}: {done} of {len(found.steps)} steps, {seconds:,.0f} s of work{at_work}"])
+    print_lines(f"  {step.state:<8} {step.name}" for step in found.steps if step.state != "done")

@@ -1,0 +1,94 @@
+"""Metrics on a terminal: in groups, with their intervals."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from calibrant._convert import InputError
+from calibrant.cli.show import number
+from calibrant.metrics import METRICS, Metric
+from calibrant.results import Assessment, Interval
+
+SELECTION = (
+    "accuracy",
+    "nll",
+    "brier",
+    "ece",
+    "ece-classwise",
+    "smooth-ece",
+    "kde-ece",
+    "kde-ece-classwise",
+    "kde-ece-multiclass",
+    "skce",
+    "cox-slope",
+    "cox-intercept",
+    "in-the-large",
+)
+"""The metrics that are shown unless others are asked for."""
+
+ALL = "all"
+
+
+def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[str]) -> list[str]:
+    """Return the names of the metrics to show, in the order of the table."""
+    unknown = [name for name in names if name not in known and name != ALL]
+    if unknown:
+        raise InputError(f'--metrics must be "{ALL}" or names of metrics, but {unknown[0]!r} is not. {_listed(known)}')
+    asked = known if ALL in names else names or default
+    return [name for name in known if name in asked]
+
+
+def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
+    """Print a table with a row for each metric, in groups."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric", no_wrap=True)
+    for heading in ("value", "95% interval", "if calibrated"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    shown = [name for name in names if name in assessment.metrics]
+    for group in dict.fromkeys(group_of(METRICS[name]) for name in METRICS):
+        members = [name for name in shown if group_of(METRICS[name]) == group]
+        if members:
+            table.add_row(Text(group, style="bold"))
+        for name in members:
+            limits = assessment.intervals.get(name)
+            value = number(assessment.metrics[name].value)
+            table.add_row(f"  {name}", value, interval_text(limits), _range(limits.null if limits else None))
+    console = Console()
+    console.print(table)
+    if any(_is_about_another(assessment.intervals.get(name)) for name in shown):
+        note = "( ) of the debiased root-mean-square error over bins; of KCE, of the root of SKCE"
+        console.print(Text(note, style="dim"))
+    if len(shown) < len(assessment.metrics):
+        text = f"{len(shown)} of {len(assessment.metrics)} metrics; all of them with --metrics {ALL}"
+        console.print(Text(text, style="dim"))
+
+
+def group_of(metric: Metric) -> str:
+    """Return under which heading a metric is shown."""
+    if metric.measures in ("accuracy", "both"):
+        return "Scores and their parts"
+    if metric.family == "kernel":
+        return "Kernel calibration error"
+    return "Calibration error" if metric.better == "lower" else "Direction and size by chance"
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Write limits, in parentheses if they are about another quantity than the value beside them."""
+    if interval is None:
+        return ""
+    limits = _range((interval.low, interval.high))
+    return f"({limits})" if _is_about_another(interval) else limits
+
+
+def _is_about_another(interval: Interval | None) -> bool:
+    return interval is not None and interval.quantity != interval.name
+
+
+def _range(limits: tuple[float, float] | None) -> str:
+    return "" if limits is None else f"{limits[0]:.3g} to {limits[1]:.3g}"
+
+
+def _listed(known: Mapping[str, Metric]) -> str:
+    return f"They are: {', '.join(known)}."

@@ -1,0 +1,106 @@
+"""The table of an experiment in Markdown."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from calibrant.report.experiment import metric_label, stars
+from calibrant.results import Compared, Comparison, Difference, ExperimentResult
+
+ARROWS = {"lower": " ↓", "higher": " ↑", "none": ""}
+
+
+def as_markdown(result: ExperimentResult) -> str:
+    """Return all tables: over seeds if there are several, then for each seed values, intervals and differences."""
+    lines = [f"# {_plain(result.title)}", "", *_about(result)]
+    if len(result.seeds) > 1:
+        lines += ["", f"## Mean over {len(result.seeds)} seeds, and the range", "", *_over_seeds(result)]
+    for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
+        lines += ["", f"## Seed {seed}: values on {comparison.n_samples:,} test rows", "", *_values(comparison)]
+        lines += ["", f"## Seed {seed}: differences to {_plain(comparison.baseline)}", "", *_differences(comparison)]
+    return "\n".join(lines) + "\n"
+
+
+def _about(result: ExperimentResult) -> list[str]:
+    first = result.comparisons[0]
+    share = f"{first.level:.0%}"
+    words = (
+        f"Data: {result.data}. Pipelines are compared with {_plain(first.baseline)} by {first.n_resamples:,} bootstrap "
+        f"samples of the test rows. \\* the {share} limits of the difference exclude 0; \\*\\* also after Holm's "
+        "adjustment for the number of pipelines. In brackets: limits of the value, where a valid method is known "
+        "for the metric itself. For calibration errors the stars are about the difference of debiased mean squared "
+        "errors, and the range in parentheses is that over the samples. KDE bandwidths were chosen on the calibration "
+        "rows."
+    )
+    return [words]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _head(comparison: Comparison) -> Iterator[str]:
+    better = {entry.metric: entry.better for entry in comparison.entries}
+    yield _row(["pipeline", *(f"{metric_label(m)}{ARROWS[better[m]]}" for m in comparison.metrics)])
+    yield _row(["---", *("---:" for _ in comparison.metrics)])
+
+
+def _over_seeds(result: ExperimentResult) -> Iterator[str]:
+    first = result.comparisons[0]
+    yield from _head(first)
+    found = {(s.pipeline, s.metric): s for s in result.summary}
+    n = len(result.seeds)
+    for model in first.models:
+        cells = []
+        for metric in first.metrics:
+            s = found[model, metric]
+            marks = [f"{k}/{n} {side}" for k, side in ((s.n_better, "better"), (s.n_worse, "worse")) if k]
+            span = f"{number(s.mean)} ({number(s.least)} to {number(s.greatest)})"
+            cells.append(", ".join([span, *marks]))
+        yield _row([_plain(model), *cells])
+
+
+def _values(comparison: Comparison) -> Iterator[str]:
+    yield from _head(comparison)
+    for model in comparison.models:
+        cells = [_value(comparison.entry(model, metric), comparison.level) for metric in comparison.metrics]
+        yield _row([_plain(model), *cells])
+
+
+def _value(entry: Compared, level: float) -> str:
+    """Return a value with its limits and the stars of its difference."""
+    interval = entry.interval
+    limits = ""
+    if interval is not None and interval.quantity == interval.name:
+        limits = f" [{number(interval.low)}, {number(interval.high)}]"
+    return f"{number(entry.value)}{stars(entry.difference, level)}{limits}"
+
+
+def _differences(comparison: Comparison) -> Iterator[str]:
+    yield from _head(comparison)
+    for model in comparison.models:
+        if model != comparison.baseline:
+            cells = [
+                _difference(comparison.entry(model, metric).difference, comparison.level)
+                for metric in comparison.metrics
+            ]
+            yield _row([_plain(model), *cells])
+
+
+def _difference(difference: Difference | None, level: float) -> str:
+    if difference is None:
+        return ""
+    low, high = difference.low, difference.high
+    if difference.quantity and difference.resampled is not None:
+        low, high = difference.resampled
+        return f"{difference.value:+.3g}{stars(difference, level)} ({low:+.3g} to {high:+.3g})"
+    return f"{difference.value:+.3g}{stars(difference, level)} [{low:+.3g}, {high:+.3g}]"
+
+
+def number(value: float) -> str:
+    """Return four significant digits, of numbers below 1 four decimals."""
+    return f"{value:.4f}" if abs(value) < 1 else f"{value:.4g}" if math.isfinite(value) else "∞"
+
+
+def _plain(name: str) -> str:
+    """Return a name that cannot end a cell or begin markup."""
+    return "".join(f"\\{c}" if c in r"\`*_[]<>|#" else c for c in name.replace("\n", " "))

@@ -1,0 +1,79 @@
+"""Steps: units of work that are named by what decides their result."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+FORMAT = 1
+"""Number of the format of the files of steps; another number makes all of them outdated."""
+
+Kind = Literal["train", "logits-calibration", "logits-test", "tune", "fit", "evaluate", "learn"]
+
+SPLITS: Mapping[Kind, str] = {"train": "train", "logits-calibration": "calibration", "logits-test": "test"}
+"""The split that a step of this kind may ask for; the others work on what these leave behind."""
+
+SUFFIXES: Mapping[Kind, str] = {
+    "train": ".pt",
+    "logits-calibration": ".npz",
+    "logits-test": ".npz",
+    "tune": ".npz",
+    "fit": ".json",
+    "evaluate": ".json",
+    "learn": ".json",
+}
+
+COSTS: Mapping[Kind, int] = {"train": 100, "evaluate": 20, "tune": 2}
+"""About how long steps take, compared with others, for the progress bar."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A unit of work.
+
+    Attributes
+    ----------
+    kind : str
+        What is done.
+    name : str
+        For a person; no other step of the experiment has it.
+    settings : mapping
+        Everything that decides the result beside the steps that it needs: plain values.
+    needs : mapping of str to Step
+        Steps whose results are used, by the part they play.
+    """
+
+    kind: Kind
+    name: str
+    settings: Mapping[str, Any]
+    needs: Mapping[str, "Step"] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """Checksum of everything that decides the result, except the code."""
+        content = {
+            "format": FORMAT,
+            "kind": self.kind,
+            "settings": self.settings,
+            "needs": {role: step.digest for role, step in self.needs.items()},
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def filename(self) -> str:
+        """Name of the file that holds the result."""
+        return f"{re.sub(r'[^A-Za-z0-9.-]+', '_', self.name)}-{self.digest[:16]}{SUFFIXES[self.kind]}"
+
+    @property
+    def cost(self) -> int:
+        """Share of the progress bar."""
+        return COSTS.get(self.kind, 1)
+
+    def with_needs(self) -> Iterator["Step"]:
+        """Yield every step that this one needs, directly or not, and itself at the end."""
+        for step in self.needs.values():
+            yield from step.with_needs()
+        yield self

@@ -1,0 +1,169 @@
+"""Predictive distributions: transforms, coverage, and errors against predicted standard deviations."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.plots.canvas import BLUE, GREY, INK, RED, axes_or_new, diagonal, open_frame, rows, unit_square
+from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDE = 8.0
+"""Standard deviations that differ by more than this factor are drawn on logarithmic axes."""
+
+
+def plot_pit(histogram: PITHistogram, ax: "Axes | None" = None) -> "Axes":
+    """Draw the histogram of probability integral transforms, flat if the forecasts are calibrated.
+
+    Parameters
+    ----------
+    histogram : PITHistogram
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    A U shape means that the laws are too narrow, a hump that they are too wide, a slope that they are shifted. Bars
+    that leave the limits of chance are red.
+    """
+    ax = axes_or_new(ax, 5.0, 3.6)
+    open_frame(ax)
+    total = float(histogram.count.sum())
+    count, low, high = (100 * part / total for part in (histogram.count, histogram.low, histogram.high))
+    width = histogram.upper - histogram.lower
+    off = (count < low) | (count > high)
+    ax.bar(histogram.lower[~off], count[~off], width[~off], align="edge", color=BLUE, alpha=0.6, edgecolor="white")
+    if off.any():
+        label = "outside the limits"
+        ax.bar(histogram.lower[off], count[off], width[off], align="edge", color=RED, edgecolor="white", label=label)
+    edges = np.append(histogram.lower, histogram.upper[-1])
+    limits: dict[str, Any] = {
+        "color": INK,
+        "alpha": 0.22,
+        "linewidth": 0,
+        "zorder": 3,
+        "label": _chance(histogram.level),
+    }
+    ax.fill_between(edges, np.append(low, low[-1]), np.append(high, high[-1]), step="post", **limits)
+    ax.axhline(100 * histogram.expected / total, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
+    ax.set(xlim=(0, 1), xlabel="Probability integral transform", ylabel="Targets (%)")
+    ax.set_ylim(0, 1.4 * float(max(count.max(), high.max())))
+    ax.text(0.03, 0.98, rows(histogram.n_samples), transform=ax.transAxes, va="top", color=INK, fontsize="small")
+    ax.legend(loc="upper right", frameon=False, fontsize="small", handlelength=1.2, borderpad=0.1)
+    return ax
+
+
+def plot_quantiles(curve: QuantileCurve, ax: "Axes | None" = None) -> "Axes":
+    """Draw observed against nominal coverage of quantiles or central intervals.
+
+    Parameters
+    ----------
+    curve : QuantileCurve
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    The band around the diagonal is where calibrated forecasts would be by chance; what is outside is red.
+    """
+    ax = axes_or_new(ax, 5.0, 5.0)
+    if curve.form == "interval":
+        unit_square(ax, "Nominal coverage of the interval", "Observed coverage")
+        hints = ((0.05, 0.80, "too wide", "left"), (0.97, 0.30, "too narrow", "right"))
+        for x, y, word, side in hints:
+            ax.text(x, y, word, ha=side, color=GREY, fontsize="small", fontstyle="italic")
+    else:
+        unit_square(ax, "Level of the predicted quantile", "Share of targets below it")
+    diagonal(ax, "calibrated")
+    ax.fill_between(
+        curve.nominal, curve.low, curve.high, color=GREY, alpha=0.3, linewidth=0, zorder=2, label=_chance(curve.level)
+    )
+    ax.plot(curve.nominal, curve.observed, color=BLUE, linewidth=1.6, zorder=3)
+    off = (curve.observed < curve.low) | (curve.observed > curve.high)
+    if off.any():
+        outside = np.where(off, curve.observed, np.nan)
+        ax.plot(curve.nominal, outside, color=RED, linewidth=2.6, zorder=4, label="outside the limits")
+    ax.text(0.03, 0.97, rows(curve.n_samples), transform=ax.transAxes, va="top", color=INK, fontsize="small")
+    ax.legend(loc="lower right", frameon=False, fontsize="small", handlelength=1.4, borderpad=0.1)
+    return ax
+
+
+def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":
+    """Draw the size of errors against the predicted standard deviation.
+
+    Parameters
+    ----------
+    curve : SpreadCurve
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    Above the diagonal errors are larger than predicted: the forecasts are too narrow there. Axes are logarithmic if
+    the standard deviations differ much. Red diamonds are bins whose confidence limits miss the diagonal.
+    """
+    ax = axes_or_new(ax, 5.0, 5.0)
+    open_frame(ax)
+    ends = _ends(ax, curve)
+    ax.plot(ends, ends, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label="calibrated")
+    label = f"{100 * curve.level:g} % confidence"
+    ax.vlines(curve.predicted, curve.low, curve.high, colors=BLUE, linewidth=1.2, zorder=2, label=label)
+    off = (curve.predicted < curve.low) | (curve.predicted > curve.high)
+    for chosen, colour, marker, name in ((~off, BLUE, "o", None), (off, RED, "D", "limits miss the diagonal")):
+        if chosen.any():
+            x, y = curve.predicted[chosen], curve.observed[chosen]
+            style: dict[str, Any] = {
+                "color": colour,
+                "marker": marker,
+                "edgecolors": "white",
+                "linewidths": 0.6,
+                "zorder": 4,
+            }
+            ax.scatter(x, y, 32, label=name, **style)
+    ax.set(xlabel="Predicted standard deviation", ylabel="Root mean squared error", xlim=ends, ylim=ends)
+    ax.set_aspect("equal", adjustable="box")
+    ax.text(0.03, 0.97, rows(int(curve.count.sum())), transform=ax.transAxes, va="top", color=INK, fontsize="small")
+    ax.legend(loc="lower right", frameon=False, fontsize="small", handlelength=1.4, borderpad=0.1)
+    return ax
+
+
+def _ends(ax: "Axes", curve: SpreadCurve) -> tuple[float, float]:
+    """Return the common ends of both axes, and make them logarithmic if the values ask for it."""
+    values = np.concatenate([curve.predicted, curve.observed, curve.low, curve.high])
+    finite = values[np.isfinite(values)]
+    high = float(finite.max(initial=0.0)) or 1.0
+    least = float(finite.min(initial=high))
+    if least <= 0 or high / least <= WIDE:
+        ax.locator_params(nbins=5)
+        return 0.0, 1.1 * high
+    ax.set(xscale="log", yscale="log")
+    _round_ticks(ax)
+    return least / 1.3, 1.3 * high
+
+
+def _round_ticks(ax: "Axes") -> None:
+    """Mark 1, 2 and 5 of every power of ten, written out."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter("{x:g}")
+
+
+def _chance(level: float) -> str:
+    return f"{100 * level:g} % by chance"

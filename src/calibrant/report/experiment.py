@@ -1,0 +1,183 @@
+"""The page of an experiment: its tables and figures as one HTML file, from results only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from calibrant.report import experiment_figures as drawings
+from calibrant.report.glossary import Entry, describe
+from calibrant.report.page import Verbatim, asset, environment, policy
+from calibrant.report.text import count, name, number, signed
+from calibrant.results import Compared, Comparison, Difference, ExperimentResult, Pipeline, SeedSummary
+
+ENTRIES: Mapping[str, Entry] = {
+    "ece": Entry("ECE, 15 bins", "lower", describe("ece").sentence),
+    "ece-20": Entry("ECE, 20 bins", "lower", describe("ece").sentence),
+}
+"""What tells metrics apart that have one name elsewhere."""
+
+
+def metric_entry(metric: str) -> Entry:
+    """Return how a metric is presented."""
+    return ENTRIES.get(metric) or describe(metric)
+
+
+def stars(difference: Difference | None, level: float) -> str:
+    """Return "*" if the limits of a difference exclude 0, "**" if it stays so after Holm's adjustment."""
+    if difference is None or not difference.is_significant:
+        return ""
+    return "**" if difference.adjusted <= 1 - level else "*"
+
+
+@dataclass(frozen=True)
+class PageCell:
+    """A value in words, its limits, its stars, and "better", "worse" or nothing."""
+
+    text: str
+    limits: str
+    stars: str
+    side: str
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """A pipeline with its cells."""
+
+    pipeline: Pipeline
+    is_baseline: bool
+    cells: tuple[PageCell, ...]
+
+
+def value_rows(result: ExperimentResult, comparison: Comparison) -> list[PageRow]:
+    """Return a row a pipeline with its values."""
+    return [
+        PageRow(
+            pipeline,
+            pipeline.name == comparison.baseline,
+            tuple(_cell(comparison.entry(pipeline.name, metric), comparison.level) for metric in comparison.metrics),
+        )
+        for pipeline in result.pipelines
+    ]
+
+
+def _cell(entry: Compared, level: float) -> PageCell:
+    interval = entry.interval
+    is_own = interval is not None and interval.quantity == interval.name
+    limits = f"{number(interval.low)} to {number(interval.high)}" if interval is not None and is_own else ""
+    return PageCell(number(entry.value), limits, stars(entry.difference, level), _side(entry))
+
+
+def _side(entry: Compared) -> str:
+    difference = entry.difference
+    if difference is None or not difference.is_significant or entry.better == "none":
+        return ""
+    return "better" if (difference.high < 0) == (entry.better == "lower") else "worse"
+
+
+def seed_rows(result: ExperimentResult) -> list[PageRow]:
+    """Return a row a pipeline with means and ranges over seeds."""
+    first = result.comparisons[0]
+    found = {(s.pipeline, s.metric): s for s in result.summary}
+    return [
+        PageRow(
+            pipeline,
+            pipeline.name == first.baseline,
+            tuple(_over_seeds(found[pipeline.name, metric], len(result.seeds)) for metric in first.metrics),
+        )
+        for pipeline in result.pipelines
+    ]
+
+
+def _over_seeds(summary: SeedSummary, n_seeds: int) -> PageCell:
+    votes = {"better": summary.n_better, "worse": summary.n_worse}
+    side = next((key for key, votes_for in votes.items() if votes_for == n_seeds), "")
+    words = ", ".join(f"{votes_for} of {n_seeds} {key}" for key, votes_for in votes.items() if votes_for)
+    return PageCell(number(summary.mean), f"{number(summary.least)} to {number(summary.greatest)}", words, side)
+
+
+def difference_words(entry: Compared, level: float) -> str:
+    """Return a difference with its limits, in parentheses if they are a range over samples."""
+    difference = entry.difference
+    if difference is None:
+        return ""
+    low, high = drawings.shown_limits(difference)
+    span = f"{signed(low)} to {signed(high)}"
+    shown = f"({span})" if difference.quantity else span
+    return f"{signed(difference.value)}{stars(difference, level)}, {shown}"
+
+
+def findings(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
+    """Return, for every other pipeline, the metrics in which it is better than the baseline, and those in which worse.
+
+    Two stars follow a metric whose difference stays significant after Holm's adjustment.
+    """
+    found = []
+    for model in comparison.models:
+        sides: dict[str, list[str]] = {"better": [], "worse": []}
+        for metric in comparison.metrics:
+            entry = comparison.entry(model, metric)
+            if _side(entry):
+                sign = stars(entry.difference, comparison.level).removeprefix("*").replace("*", "**")
+                sides[_side(entry)].append(f"{metric_label(metric)}{sign}")
+        if model != comparison.baseline:
+            found.append((name(model), sides["better"], sides["worse"]))
+    return found
+
+
+def setting_rows(result: ExperimentResult) -> list[tuple[str, str]]:
+    """Return what was done, for the end of the page."""
+    first = result.comparisons[0]
+    rows = [
+        ("Data", result.data),
+        ("Test rows", count(first.n_samples)),
+        ("Seeds", ", ".join(map(str, result.seeds))),
+        ("Baseline", name(first.baseline)),
+        ("Bootstrap samples", count(first.n_resamples)),
+    ]
+    return rows + [(name(key), name(value, limit=200)) for key, value in result.settings.items()]
+
+
+def metric_label(metric: str) -> str:
+    """Return what a metric is called."""
+    return metric_entry(metric).label
+
+
+PAGE = {
+    "value_rows": value_rows,
+    "seed_rows": seed_rows,
+    "difference_words": difference_words,
+    "findings": findings,
+    "setting_rows": setting_rows,
+    "metric_label": metric_label,
+}
+"""The functions that the template calls."""
+
+
+def render_experiment(result: ExperimentResult) -> str:
+    """Render an experiment as one HTML page that needs nothing but a browser.
+
+    The page makes no network request, has no script, and the same result always gives the same page.
+
+    Parameters
+    ----------
+    result : ExperimentResult
+
+    Returns
+    -------
+    str
+        Write it to a file in UTF-8.
+    """
+    style = asset("style.css") + asset("experiment.css")
+    return (
+        environment()
+        .get_template("experiment.html")
+        .render(
+            title=name(result.title, limit=200),
+            result=result,
+            metrics=[metric_entry(metric) for metric in result.comparisons[0].metrics],
+            policy=policy(style, ""),
+            style=Verbatim(style),
+            version=result.settings.get("version", ""),
+            page=PAGE,
+            drawings=drawings,
+        )
+    )

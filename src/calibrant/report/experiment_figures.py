@@ -1,0 +1,158 @@
+"""The figures of the page of an experiment."""
+
+import math
+from collections.abc import Sequence
+
+from calibrant.report import svg
+from calibrant.report.series import N_COLOURS, N_SHAPES
+from calibrant.report.svg import Element, Scale, element
+from calibrant.report.text import name, number, signed
+from calibrant.results import (
+    Compared,
+    Comparison,
+    CurveLine,
+    Difference,
+    ExperimentResult,
+    LearningCurve,
+    LearningPoint,
+    PipelineCurves,
+)
+
+ROW, LEFT, WIDTH = 18.0, 190.0, 330.0
+SIDE, MARGIN = 150.0, 34.0
+
+
+def shown_limits(difference: Difference) -> tuple[float, float]:
+    """Return the limits of the difference of the metric itself, or its range where they are about something else."""
+    if difference.quantity and difference.resampled is not None:
+        return difference.resampled
+    return difference.low, difference.high
+
+
+def differences(comparison: Comparison, metric: str, label: str) -> Element:
+    """Draw the difference of every pipeline to the baseline, with its limits."""
+    entries = [comparison.entry(model, metric) for model in comparison.models if model != comparison.baseline]
+    shown = [entry for entry in entries if _is_drawn(entry.difference)]
+    ends = [limit for entry in shown if entry.difference for limit in shown_limits(entry.difference)]
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+    spread = (high - low) or 1.0
+    x = Scale(low - 0.04 * spread, high + 0.04 * spread, LEFT, LEFT + WIDTH)
+    floor = ROW * len(shown) + 8
+    parts = [svg.line(x(0), 2, x(0), floor, "diagonal"), svg.axis_below(x, floor, f"{label}, difference", about=4)]
+    parts += [_interval(entry, x, ROW * i + 13) for i, entry in enumerate(shown)]
+    view = f"0 0 {svg.coordinate(LEFT + WIDTH + 14)} {svg.coordinate(floor + 44)}"
+    words = f"{label}: differences to {name(comparison.baseline)} with limits"
+    return element("svg", *parts, viewBox=view, class_="chart", role="img", aria_label=words)
+
+
+def _is_drawn(difference: Difference | None) -> bool:
+    return difference is not None and all(map(math.isfinite, (difference.value, *shown_limits(difference))))
+
+
+def _interval(entry: Compared, x: Scale, y: float) -> Element:
+    difference = entry.difference
+    if difference is None:
+        return element("g")
+    low, high = shown_limits(difference)
+    side = "plain"
+    if difference.is_significant and entry.better != "none":
+        side = "better" if (difference.high < 0) == (entry.better == "lower") else "worse"
+    title = element("title", f"{entry.model}: {signed(difference.value)}, {signed(low)} to {signed(high)}")
+    return element(
+        "g",
+        title,
+        svg.text(LEFT - 8, y + 4, name(entry.model, limit=30), "tick", "end"),
+        svg.line(x(low), y, x(high), y, "span"),
+        element("circle", cx=x(difference.value), cy=y, r=4, class_="dot"),
+        class_=f"effect {side}",
+    )
+
+
+def reliability(curves: PipelineCurves) -> Element:
+    """Draw confidence against correctness, every class thinly, and the average over classes."""
+    x, y = Scale(0, 1, MARGIN, MARGIN + SIDE), Scale(0, 1, 6 + SIDE, 6)
+    parts = [
+        element("rect", x=MARGIN, y=6, width=SIDE, height=SIDE, class_="frame"),
+        svg.line(x(0), y(0), x(1), y(1), "diagonal"),
+        *(_curve(line, x, y, "class-line") for line in curves.classes.values()),
+        _curve(curves.average, x, y, "average-line"),
+        _curve(curves.confidence, x, y, "confidence-line"),
+        svg.axis_below(x, 6 + SIDE, "Predicted", about=2),
+        svg.axis_left(y, MARGIN, "", about=2),
+    ]
+    view = f"0 0 {svg.coordinate(MARGIN + SIDE + 8)} {svg.coordinate(SIDE + 48)}"
+    words = f"Reliability curves of {name(curves.pipeline)}"
+    return element("svg", *parts, viewBox=view, class_="chart", role="img", aria_label=words)
+
+
+def _curve(line: CurveLine, x: Scale, y: Scale, class_: str) -> Element:
+    xs, ys = line.predicted.tolist(), line.observed.tolist()
+    return svg.polyline([x(v) for v in xs], [y(v) for v in ys], class_)
+
+
+def first_curves(result: ExperimentResult) -> list[PipelineCurves]:
+    """Return the curves of the first seed."""
+    return [curves for curves in result.curves if curves.seed == result.seeds[0]]
+
+
+def learning(curve: LearningCurve, metric: str, label: str) -> Element:
+    """Draw a metric against the number of rows, on a logarithmic axis, with a line for every calibrator."""
+    lines = {calibrator: _finite(curve.of(calibrator, metric)) for calibrator in curve.calibrators}
+    before = curve.baseline[metric]
+    values = [point.value for points in lines.values() for point in points]
+    # Predictions as they are may be far worse than all others, and would leave these no room.
+    reach = 1.5 * (max(values, default=1.0) - min(values, default=0.0))
+    is_near = math.isfinite(before) and before - max(values, default=before) <= reach
+    ends = values + ([before] if is_near else [])
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    spread = (high - low) or abs(high) or 1.0
+    y = Scale(low - 0.05 * spread, high + 0.05 * spread, 190, 8)
+    first, last = math.log(curve.sizes[0]), math.log(curve.sizes[-1])
+    x = Scale(first, last if last > first else first + 1, 62, 350)
+    parts = [
+        *svg_grid(y, x),
+        *(svg.text(x(math.log(size)), 207, _short(size), "tick") for size in curve.sizes),
+        svg.line(x.start, 190, x.stop, 190, "axis"),
+        svg.text((x.start + x.stop) / 2, 226, "Rows that the calibrator is fitted to", "label"),
+        svg.axis_left(y, 62, "", about=4),
+        _turned(label, 14, 99),
+    ]
+    if is_near:
+        parts.append(svg.line(x.start, y(before), x.stop, y(before), "diagonal"))
+    parts += [_learnt(i, calibrator, lines[calibrator], x, y) for i, calibrator in enumerate(curve.calibrators)]
+    words = f"{label} on the test rows against the number of calibration rows"
+    return element("svg", *parts, viewBox="0 0 362 234", class_="chart", role="img", aria_label=words)
+
+
+def _turned(content: str, x: float, y: float) -> Element:
+    place = f"translate({svg.coordinate(x)} {svg.coordinate(y)}) rotate(-90)"
+    return element("text", content, transform=place, class_="label", text_anchor="middle")
+
+
+def svg_grid(y: Scale, x: Scale) -> list[Element]:
+    """Draw faint lines at the ticks of the vertical axis."""
+    return [svg.line(x.start, y(value), x.stop, y(value), "grid") for value, _ in y.ticks(4)]
+
+
+def _finite(points: Sequence[LearningPoint]) -> list[LearningPoint]:
+    return [point for point in points if math.isfinite(point.value)]
+
+
+def _short(size: int) -> str:
+    return f"{size / 1000:g}k" if size >= 1000 else str(size)
+
+
+def _learnt(index: int, calibrator: str, points: Sequence[LearningPoint], x: Scale, y: Scale) -> Element:
+    places = [(x(math.log(point.size)), y(point.value)) for point in points]
+    shape = index % N_SHAPES
+    parts: list[Element] = [svg.polyline([a for a, _ in places], [b for _, b in places], "curve")]
+    for (a, b), point in zip(places, points, strict=True):
+        title = element("title", f"{calibrator}, {point.size} rows: {number(point.value)}")
+        parts.append(element("g", title, svg.marker(shape, a, b, 3.5, "marker off")))
+    return element("g", *parts, class_=f"series-{index % N_COLOURS}")
+
+
+def swatch(index: int) -> Element:
+    """Return the sign of a calibrator in a legend."""
+    sign = svg.marker(index % N_SHAPES, 7, 7, 5, "marker off")
+    return element("svg", sign, viewBox="0 0 14 14", class_=f"swatch series-{index % N_COLOURS}", aria_hidden="true")

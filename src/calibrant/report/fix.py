@@ -1,0 +1,133 @@
+"""Before and after a fix, or one model and others: what changed on the same rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from calibrant.report import svg
+from calibrant.report.diagram import reliability_diagram
+from calibrant.report.glossary import Entry, describe
+from calibrant.report.series import Series
+from calibrant.report.svg import Element, Scale, element
+from calibrant.report.text import number, pvalue, signed
+from calibrant.report.views import named_curves
+from calibrant.results import Compared, Comparison, Difference, Fix
+
+WIDTH, HEIGHT = 150.0, 20.0
+
+SCORES = {"nll": "Log loss", "brier": "Brier score"}
+"""What decides between candidates."""
+
+TILES = ("accuracy", "nll", "kde-ece")
+"""Metrics that are shown large."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One metric of one model against the baseline."""
+
+    entry: Entry
+    before: str
+    after: str
+    difference: str = ""
+    limits: str = ""
+    pvalue: str = ""
+    verdict: str = ""
+    figure: Element | None = None
+    elsewhere: bool = False
+    """Whether the limits are about another quantity than the difference shown."""
+
+
+def changes(comparison: Comparison, model: str) -> list[Change]:
+    """Return how every metric of a model differs from that of the baseline."""
+    return [_change(comparison, model, metric) for metric in comparison.metrics]
+
+
+def others(comparison: Comparison) -> list[str]:
+    """Return the models that are compared with the baseline."""
+    return [model for model in comparison.models if model != comparison.baseline]
+
+
+def _change(comparison: Comparison, model: str, metric: str) -> Change:
+    entry, base = comparison.entry(model, metric), comparison.entry(comparison.baseline, metric)
+    difference = entry.difference
+    change = Change(entry=describe(metric), before=number(base.value), after=number(entry.value))
+    if difference is None:
+        return change
+    low, high = shown_limits(difference)
+    return replace(
+        change,
+        difference=signed(difference.value),
+        limits=f"{signed(low)} to {signed(high)}",
+        pvalue=pvalue(difference.adjusted),
+        verdict=judged(entry),
+        figure=_interval(difference.value, low, high, judged(entry)),
+        elsewhere=bool(difference.quantity),
+    )
+
+
+def shown_limits(difference: Difference) -> tuple[float, float]:
+    """Return limits of the difference that is shown: those over the samples, where others are about something else."""
+    if difference.quantity and difference.resampled is not None:
+        return difference.resampled
+    return difference.low, difference.high
+
+
+def judged(entry: Compared) -> str:
+    """Say whether the change is an improvement beyond chance."""
+    difference = entry.difference
+    if difference is None or entry.better == "none":
+        return ""
+    if not difference.is_significant:
+        return "could be chance"
+    return "better" if (difference.value < 0) == (entry.better == "lower") else "worse"
+
+
+def _interval(value: float, low: float, high: float, verdict: str) -> Element | None:
+    """Draw a difference with its limits, and where 0 is."""
+    if not all(map(isfinite, (value, low, high))):
+        return None
+    ends = min(0.0, value, low), max(0.0, value, high)
+    span = (ends[1] - ends[0]) or 1.0
+    x = Scale(ends[0] - 0.08 * span, ends[1] + 0.08 * span, 0, WIDTH)
+    middle = HEIGHT / 2
+    parts = [
+        svg.line(x(0), 1, x(0), HEIGHT - 1, "zero"),
+        svg.line(x(low), middle, x(high), middle, "limits"),
+        element("circle", cx=x(value), cy=middle, r=4, class_="dot"),
+    ]
+    class_ = f"interval {verdict.replace(' ', '-')}".strip()
+    return element("svg", *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", class_=class_, aria_hidden="true")
+
+
+def headline(how: Fix) -> str:
+    """Say which method was used, and who chose it."""
+    if how.recommendation is None:
+        return f"The fix: {how.method}."
+    return how.recommendation.headline
+
+
+def honest(how: Fix) -> str:
+    """Say why the numbers after the fix can be believed."""
+    doubt = "" if how.converged else " Its optimiser did not converge in every fold: do not rely on it."
+    return (
+        f"Every row was calibrated by a fit to the other {how.n_folds - 1} of {how.n_folds} parts of the rows, so that "
+        f"no row was judged by a map that had seen its label.{doubt}"
+    )
+
+
+def tiles(comparison: Comparison) -> list[tuple[str, str, str]]:
+    """Return the values of a few metrics before and after, for a fix."""
+    before, after = (comparison.of(model) for model in (comparison.baseline, others(comparison)[0]))
+    return [(describe(m).label, number(before[m]), number(after[m])) for m in TILES if m in before]
+
+
+def overlay(series: Sequence[Series]) -> Element | None:
+    """Draw the isotonic curves of all series, without bands, on the same axes."""
+    curves = {index: replace(curve, low=None, high=None) for index, curve in named_curves(series, "isotonic").items()}
+    return reliability_diagram(series, curves, "fix-overlay") if len(curves) > 1 else None
+
+
+def any_elsewhere(comparison: Comparison) -> bool:
+    """Tell whether some limits are about another quantity than the difference beside them."""
+    return any(entry.difference is not None and entry.difference.quantity for entry in comparison.entries)

@@ -1,0 +1,107 @@
+"""Figures of predictive distributions: transforms, coverage, and predicted spread against errors."""
+
+from collections.abc import Sequence
+
+from calibrant.report import svg
+from calibrant.report.diagram import X, Y, framed, layer, speaking
+from calibrant.report.series import ForecastSeries
+from calibrant.report.svg import Element, Scale, element
+from calibrant.report.text import count, number, percent
+from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
+
+FORMS = {"quantile": "Level of the predicted quantile", "interval": "Level of the central interval"}
+
+
+def having(series: Sequence[ForecastSeries], what: str) -> list[ForecastSeries]:
+    """Return the series whose assessment has this figure."""
+    return [s for s in series if getattr(s.assessment, what) is not None]
+
+
+def pit_diagram(series: ForecastSeries, key: str) -> Element:
+    """Draw how the transforms are spread, and the limits of each bar under calibration."""
+    found = series.assessment.pit
+    if found is None:
+        raise TypeError("there is no histogram of transforms to draw.")
+    y = Scale(0, 1.08 * max(float(found.count.max()), float(found.high.max())), Y.start, Y.stop)
+    spans = [(X(a), X(b)) for a, b in zip(found.lower.tolist(), found.upper.tolist(), strict=True)]
+    limits = zip(spans, found.low.tolist(), found.high.tolist(), strict=True)
+    ranges = [
+        element("rect", x=left, y=y(high), width=right - left, height=y(low) - y(high), class_="chance soft")
+        for (left, right), low, high in limits
+    ]
+    parts = [
+        svg.bars(spans, [y(0) - y(v) for v in found.count.tolist()], y(0), "share"),
+        *ranges,
+        svg.line(X(0), y(found.expected), X(1), y(found.expected), "diagonal"),
+        *(_pit_probe(series, found, i, y) for i in range(len(spans))),
+    ]
+    titles = ("Probability that the forecast gave to smaller values", "Rows")
+    return framed([layer(series, parts)], y, titles, key)
+
+
+def _pit_probe(series: ForecastSeries, found: PITHistogram, i: int, y: Scale) -> Element:
+    low, high = float(found.lower[i]), float(found.upper[i])
+    said = {
+        "Transforms": f"{low:.3g} to {high:.3g}",
+        "Rows": count(float(found.count[i])),
+        f"{percent(found.level)} if calibrated": f"{count(float(found.low[i]))} to {count(float(found.high[i]))}",
+    }
+    x, top = X((low + high) / 2), y(float(found.count[i]))
+    return speaking(
+        series, said, (x, top), [svg.marker(series.shape, x, top, 4, "marker")], "point probe", first=i == 0
+    )
+
+
+def coverage_diagram(series: Sequence[ForecastSeries], what: str, key: str) -> Element:
+    """Draw observed against nominal coverage; `what` is "quantiles" or "intervals"."""
+    found = [(s, getattr(s.assessment, what)) for s in having(series, what)]
+    diagonal = svg.line(X(0), Y(0), X(1), Y(1), "diagonal")
+    layers = [layer(s, _coverage(s, curve)) for s, curve in found]
+    titles = (FORMS[found[0][1].form], "Share of the values")
+    return framed([diagonal, *layers], Y, titles, key)
+
+
+def _coverage(series: ForecastSeries, curve: QuantileCurve) -> list[Element]:
+    xs, ys = [X(v) for v in curve.nominal.tolist()], [Y(v) for v in curve.observed.tolist()]
+    band = svg.band(xs, [Y(v) for v in curve.low.tolist()], [Y(v) for v in curve.high.tolist()], "band")
+    step = max(1, len(xs) // 25)
+    probes = []
+    for i in range(0, len(xs), step):
+        said = {
+            "Nominal": percent(round(float(curve.nominal[i]), 4)),
+            "Observed": percent(round(float(curve.observed[i]), 4)),
+            f"{percent(curve.level)} if calibrated": f"{curve.low[i]:.3f} to {curve.high[i]:.3f}",
+        }
+        marker = svg.marker(series.shape, xs[i], ys[i], 4, "marker off")
+        probes.append(speaking(series, said, (xs[i], ys[i]), [marker], "point probe", first=i == 0))
+    return [band, svg.polyline(xs, ys, "curve"), *probes]
+
+
+def spread_diagram(series: Sequence[ForecastSeries], key: str) -> Element:
+    """Draw the size of the errors against the predicted standard deviation, on one scale for both."""
+    found = [(s, s.assessment.spread) for s in series if s.assessment.spread is not None]
+    end = 1.05 * max(max(float(c.high.max()), float(c.predicted.max())) for _, c in found)
+    x, y = Scale(0, end, X.start, X.stop), Scale(0, end, Y.start, Y.stop)
+    diagonal = svg.line(x(0), y(0), x(end), y(end), "diagonal")
+    layers = [layer(s, _spread(s, curve, x, y)) for s, curve in found]
+    titles = ("Predicted standard deviation", "Root mean squared error")
+    return framed([diagonal, *layers], y, titles, key, x)
+
+
+def _spread(series: ForecastSeries, curve: SpreadCurve, x: Scale, y: Scale) -> list[Element]:
+    xs, ys = [x(v) for v in curve.predicted.tolist()], [y(v) for v in curve.observed.tolist()]
+    return [svg.polyline(xs, ys, "curve"), *(_spread_point(series, curve, i, x, y) for i in range(len(xs)))]
+
+
+def _spread_point(series: ForecastSeries, curve: SpreadCurve, i: int, x: Scale, y: Scale) -> Element:
+    predicted, low, high = float(curve.predicted[i]), float(curve.low[i]), float(curve.high[i])
+    said = {
+        "Rows": count(float(curve.count[i])),
+        "Predicted": number(predicted),
+        "Root mean squared error": number(float(curve.observed[i])),
+        f"{percent(curve.level)} interval": f"{number(low)} to {number(high)}",
+    }
+    place = x(predicted), y(float(curve.observed[i]))
+    off = "marker" if low <= predicted <= high else "marker off"
+    parts = [svg.line(place[0], y(low), place[0], y(high), "whisker"), svg.marker(series.shape, *place, 4, off)]
+    return speaking(series, said, place, parts, "point", first=i == 0)

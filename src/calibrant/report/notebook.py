@@ -1,0 +1,193 @@
+"""Results as small tables and figures for notebooks, without style sheet, script or template engine."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.report import text
+from calibrant.report.sketches import SKETCHES
+from calibrant.report.svg import Element, element
+from calibrant.results import (
+    Assessment,
+    ClasswiseCurves,
+    Comparison,
+    Estimate,
+    ForecastAssessment,
+    LearningCurve,
+    Recommendation,
+    TestResult,
+    Verdict,
+)
+
+FEW_METRICS = 6
+"""An assessment shows so many at first."""
+
+MOST_ROWS = 60
+"""A table of more rows is cut, and says so."""
+
+
+def notebook_html(result: Any) -> str:
+    """Return a result as HTML that holds nothing but escaped text and inline figures.
+
+    Parameters
+    ----------
+    result : result
+        Of any kind; those that have no table of their own are shown field by field.
+    """
+    parts = [*TABLES.get(type(result), _fields)(result)]
+    if type(result) in SKETCHES:
+        parts.insert(0, SKETCHES[type(result)](result))
+    return element("div", *parts).__html__()
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Element:
+    listed = list(rows)
+    lines = [element("tr", *(element("td", text.name(cell, 200)) for cell in row)) for row in listed[:MOST_ROWS]]
+    if len(listed) > MOST_ROWS:
+        lines.append(element("tr", element("td", f"and {len(listed) - MOST_ROWS:,} more", colspan=str(len(head)))))
+    titles = element("tr", *(element("th", text.name(title) if title else "") for title in head))
+    return element("table", element("thead", titles), element("tbody", *lines or [element("tr")]))
+
+
+def _value(value: Any) -> str:
+    """Write any field in a few words."""
+    if value is None:
+        return "none"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (int, np.integer)):
+        return text.count(int(value))
+    if isinstance(value, (float, np.floating)):
+        return text.number(float(value))
+    if isinstance(value, str):
+        return value
+    return _described(value)
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    if is_dataclass(value):
+        inner = getattr(value, "value", None)
+        return text.number(inner) if isinstance(inner, float) else type(value).__name__
+    if isinstance(value, (tuple, list)) and len(value) <= 5:
+        return ", ".join(map(_value, value)) or "none"
+    if isinstance(value, (tuple, list, Mapping)):
+        return f"{len(value):,} entries"
+    return type(value).__name__
+
+
+def _fields(result: Any) -> list[Element]:
+    values = {f.name: getattr(result, f.name) for f in fields(result) if f.name != "details"}
+    drawn = type(result) in SKETCHES  # Then only what the figure does not say is written.
+    rows = [(key, _value(value)) for key, value in values.items() if not (drawn and _is_long(value))]
+    rows += [(str(key), _value(value)) for key, value in getattr(result, "details", {}).items()]
+    return [_table((type(result).__name__, ""), rows)]
+
+
+def _is_long(value: Any) -> bool:
+    """Tell whether a value can only be described."""
+    return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))
+
+
+def _estimate(result: Estimate) -> list[Element]:
+    rows = [(result.name, _value(result.value)), *((str(k), _value(v)) for k, v in result.details.items())]
+    return [_table(("metric", "value"), rows)]
+
+
+def _test(result: TestResult) -> list[Element]:
+    smallest = result.details.get("smallest_pvalue")
+    rows = [
+        ("test", result.name),
+        ("statistic", _value(result.statistic)),
+        ("p-value", text.pvalue(result.pvalue, smallest)),
+        ("estimate", _value(result.estimate)),
+    ]
+    rows += [(str(key), _value(value)) for key, value in result.details.items() if key != "smallest_pvalue"]
+    return [_table(("TestResult", ""), rows)]
+
+
+def _sentences(headline: str, *others: str) -> list[Element]:
+    bold = element("p", element("b", text.printable(headline)))
+    return [bold, *(element("p", text.printable(other)) for other in others if other)]
+
+
+def _verdict(result: Verdict) -> list[Element]:
+    return _sentences(result.headline, result.explanation)
+
+
+def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
+    """Show the first few metrics, and all when asked."""
+    rows = [(str(key), _value(one.value)) for key, one in metrics.items()]
+    head = ("metric", "value")
+    if len(rows) <= FEW_METRICS:
+        return [_table(head, rows)]
+    more = element("details", element("summary", f"all {len(rows)} metrics"), _table(head, rows))
+    return [_table(head, rows[:FEW_METRICS]), more]
+
+
+def _assessment(result: Assessment | ForecastAssessment) -> list[Element]:
+    title = element("p", f"{text.name(result.name)}: {text.count(result.n_samples)} rows")
+    return [title, *_verdict(result.verdict), *_metrics(result.metrics)]
+
+
+def _comparison(result: Comparison) -> list[Element]:
+    rows = []
+    for metric in result.metrics:
+        row = [metric]
+        for model in result.models:
+            entry = result.entry(model, metric)
+            cell = _value(entry.value)
+            if entry.difference is not None:
+                cell += f" ({text.signed(entry.difference.value)}, {text.pvalue(entry.difference.adjusted)})"
+            row.append(cell)
+        rows.append(row)
+    note = (
+        f"{text.count(result.n_samples)} rows. In brackets: the difference to {text.name(result.baseline)}, and its "
+        "p-value by Holm's method."
+    )
+    return [_table(("metric", *result.models), rows), element("p", note)]
+
+
+def _recommendation(result: Recommendation) -> list[Element]:
+    head = ("calibrator", f"loss ({result.score})", "accuracy", "ECE", "classes changed", "over doing nothing")
+    rows = [
+        (
+            one.name,
+            _value(one.loss),
+            _value(one.accuracy),
+            _value(one.ece),
+            text.percent(one.changed),
+            "" if one.over_nothing is None else text.signed(one.over_nothing.value),
+        )
+        for one in result.candidates
+    ]
+    return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
+
+
+def _classwise(result: ClasswiseCurves) -> list[Element]:
+    named = zip(result.names, result.curves, strict=True)
+    ordered = sorted(named, key=lambda pair: -1.0 if pair[1].error is None else -pair[1].error.value)
+    return [_table(("class", "error"), [(name, _value(curve.error)) for name, curve in ordered])]
+
+
+def _learning(result: LearningCurve) -> list[Element]:
+    head = ("calibrator", "metric", "rows", "value", "change")
+    points = result.points
+    return [_table(head, [(p.calibrator, p.metric, _value(p.size), _value(p.value), _value(p.change)) for p in points])]
+
+
+TABLES: dict[type, Callable[[Any], list[Element]]] = {
+    Assessment: _assessment,
+    ClasswiseCurves: _classwise,
+    Comparison: _comparison,
+    Estimate: _estimate,
+    ForecastAssessment: _assessment,
+    LearningCurve: _learning,
+    Recommendation: _recommendation,
+    TestResult: _test,
+    Verdict: _verdict,
+}
+"""What each kind of result shows; others show their fields."""

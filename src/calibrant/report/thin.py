@@ -1,0 +1,96 @@
+"""Results made light enough for a page: curves of a few hundred points, without what no reader of a page uses."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.results import Assessment, ClasswiseCurves, ReliabilityCurve
+
+MAX_POINTS = 300
+"""A curve of more points is thinned: on a screen they would run together."""
+
+FIRST_STEP = 1 / 200
+"""The smallest move, as a share of an axis, that a thinned curve shows."""
+
+N_PANELS = 24
+"""So many classes are drawn, those with the largest errors; the table holds all of them."""
+
+
+def lighten(assessment: Assessment) -> Assessment:
+    """Return the assessment as a page shows it."""
+    changes: dict[str, Any] = {}
+    for f in fields(assessment):
+        changes[f.name] = _lightened(getattr(assessment, f.name))
+    changes["groups"] = assessment.groups
+    return replace(assessment, **changes)
+
+
+def _lightened(value: Any) -> Any:
+    if isinstance(value, ReliabilityCurve):
+        return thin_curve(value)
+    if isinstance(value, ClasswiseCurves):
+        return _worst_classes(value)
+    if isinstance(value, dict):
+        return {key: _lightened(part) for key, part in value.items()}
+    return value
+
+
+def _worst_classes(classwise: ClasswiseCurves) -> ClasswiseCurves:
+    errors = [0.0 if curve.error is None else curve.error.value for curve in classwise.curves]
+    worst = sorted(range(len(errors)), key=lambda i: (-errors[i], i))[:N_PANELS]
+    return ClasswiseCurves(
+        names=tuple(classwise.names[i] for i in worst),
+        curves=tuple(thin_curve(replace(classwise.curves[i], histogram=None)) for i in worst),
+        average=thin_curve(classwise.average),
+    )
+
+
+def thin_curve(curve: ReliabilityCurve) -> ReliabilityCurve:
+    """Return a curve of at most `MAX_POINTS` points, each standing for its own rows and those up to the next."""
+    limits = [a for a in (curve.low, curve.high) if a is not None]
+    kept = thin(np.column_stack([curve.predicted, curve.observed, *limits]))
+    if len(kept) == len(curve.predicted):
+        return curve
+    ends = np.append(kept[1:], len(curve.predicted)) - 1
+    return replace(
+        curve,
+        predicted=curve.predicted[kept],
+        observed=curve.observed[kept],
+        low=None if curve.low is None else curve.low[kept],
+        high=None if curve.high is None else curve.high[kept],
+        lower=curve.lower[kept],
+        upper=curve.upper[ends],
+        count=np.add.reduceat(curve.count, kept),
+        weight=np.add.reduceat(curve.weight, kept),
+    )
+
+
+def thin(columns: FloatArray, most: int = MAX_POINTS) -> IntArray:
+    """Return the rows to keep of points (m, d) along a curve: both ends, and those where something moves.
+
+    A point is kept if any column has moved by a step since the last that was, and so is the point before it, so that
+    jumps stay jumps. The step is as small as the number of points allows.
+    """
+    n_points = len(columns)
+    if n_points <= most:
+        return np.arange(n_points)
+    spread = np.ptp(columns, axis=0)
+    scaled = columns / np.where(spread > 0, spread, 1.0)
+    step = FIRST_STEP
+    while True:
+        kept = _moved(scaled, step)
+        if len(kept) <= most:
+            return kept
+        step *= 1.5
+
+
+def _moved(columns: FloatArray, step: float) -> IntArray:
+    kept = [0]
+    last = columns[0]
+    for i, point in enumerate(columns):
+        if np.abs(point - last).max() >= step:
+            kept += [i - 1, i] if i - 1 > kept[-1] else [i]
+            last = point
+    return np.unique([*kept, len(columns) - 1])

@@ -1,0 +1,150 @@
+"""The views of the main diagram, between which a reader switches."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from calibrant.report import svg
+from calibrant.report.cumulative import cumulative_diagram, reading
+from calibrant.report.diagram import (
+    Curves,
+    X,
+    Y,
+    axis_titles,
+    clipped,
+    drawn_curve,
+    framed,
+    layer,
+    reliability_diagram,
+    strip,
+    tilted,
+)
+from calibrant.report.points import points
+from calibrant.report.series import Series
+from calibrant.report.svg import Element, Scale
+from calibrant.report.text import percent
+from calibrant.results import ReliabilityCurve
+
+DIAGONAL = (
+    "A calibrated model follows the dashed diagonal. Below it, the event is rarer than predicted; above it, more "
+    "frequent."
+)
+ISOTONIC = (
+    "The curve is the best non-decreasing fit to the outcomes; it needs no bins. The shaded band is where the curve of "
+    "a calibrated model lies, at any one prediction, with probability {level}. Where it leaves the band, it is thick."
+)
+BINNED = (
+    "Whiskers are {level} intervals of the frequency in each bin. A filled point is one whose interval misses the "
+    "diagonal; larger points stand for more rows, and faint ones for too few to say much."
+)
+KERNEL = (
+    "The curve is the frequency among rows of similar prediction, by kernel regression. The band is where the same "
+    "estimate lies for a calibrated model; smoothing bends it, so that it need not follow the diagonal."
+)
+BIAS = (
+    "The distance of the binned curve from the diagonal, on a scale of its own, so that small errors show. Below "
+    "0, the event is rarer than predicted; above it, more frequent."
+)
+BIAS_LIMITS = (
+    "Whiskers are {level} intervals, and a filled point is one whose interval misses 0. Those that few rows stand "
+    "behind may be cut off."
+)
+STRIPS = (
+    "The strips show how the predictions are spread, on a root scale: above the line rows where the event happened, "
+    "below it the others. The number is the share of the tallest bar."
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """One way to look at reliability."""
+
+    key: str
+    label: str
+    title: str
+    figure: Element
+    strips: tuple[Element, ...]
+    reading: tuple[str, ...]
+    sheet: str
+    """Where the numbers are in the data of an assessment."""
+
+
+def views(series: Sequence[Series]) -> list[View]:
+    """Return the views that the assessments have curves for, the one to see first first."""
+    return [view for build in BUILDERS if (view := build(series)) is not None]
+
+
+def _isotonic(series: Sequence[Series]) -> View | None:
+    curves = named_curves(series, "isotonic")
+    if not curves:
+        return None
+    level = percent(next(iter(curves.values())).level)
+    reading = (DIAGONAL, ISOTONIC.format(level=level), STRIPS)
+    names = ("isotonic", "Isotonic", "Isotonic regression, with its consistency band")
+    return _reliability(series, curves, names, reading, "curves.isotonic")
+
+
+def _binned(series: Sequence[Series]) -> View:
+    curves = {s.index: s.assessment.curve for s in series}
+    reading = (DIAGONAL, BINNED.format(level=_level(series)), STRIPS)
+    names = ("binned", "Binned", "Bins, with confidence intervals")
+    return _reliability(series, curves, names, reading, "curve")
+
+
+def _kernel(series: Sequence[Series]) -> View | None:
+    curves = named_curves(series, "kernel")
+    if not curves:
+        return None
+    reading = (DIAGONAL, KERNEL, STRIPS)
+    names = ("kernel", "Kernel", "Kernel regression, with its consistency band")
+    return _reliability(series, curves, names, reading, "curves.kernel")
+
+
+def _reliability(
+    series: Sequence[Series], curves: Curves, names: tuple[str, str, str], reading: tuple[str, ...], sheet: str
+) -> View:
+    figure = reliability_diagram(series, curves, f"view-{names[0]}")
+    return View(*names, figure, _strips(series, curves), reading, sheet)
+
+
+def _strips(series: Sequence[Series], curves: Curves) -> tuple[Element, ...]:
+    return tuple(strip(s, curves[s.index]) for s in series if s.index in curves)
+
+
+def named_curves(series: Sequence[Series], name: str) -> dict[int, ReliabilityCurve]:
+    """Return the curves of this name, by the number of their series."""
+    return {s.index: s.assessment.curves[name] for s in series if name in s.assessment.curves}
+
+
+def _bias(series: Sequence[Series]) -> View:
+    """Show the distance from the diagonal on a scale of its own, so that small errors can be seen."""
+    curves = {s.index: s.assessment.curve for s in series}
+    reach = _reach(curves)
+    y = Scale(-reach, reach, Y.start, Y.stop)
+    zero = svg.line(X(0), y(0), X(1), y(0), "diagonal")
+    layers = [layer(s, drawn_curve(s, curves[s.index], tilted(y))) for s in series]
+    titles = (axis_titles(series)[0], "Frequency minus prediction")
+    reading = (BIAS, BIAS_LIMITS.format(level=_level(series)), STRIPS)
+    figure = framed([zero, clipped(layers)], y, titles, "view-bias")
+    names = ("bias", "Bias", "Distance from the diagonal")
+    return View(*names, figure, _strips(series, curves), reading, "curve")
+
+
+def _level(series: Sequence[Series]) -> str:
+    return percent(series[0].assessment.curve.level)
+
+
+def _reach(curves: Curves) -> float:
+    """Return the largest distance from the diagonal, of points that are not vague and of their limits."""
+    own = [p for curve in curves.values() for p in points(curve) if not p.vague]
+    limits = [v - p.predicted for p in own for v in (p.observed, p.low, p.high) if v is not None]
+    return 1.1 * max((abs(v) for v in limits), default=0.0) or 0.1
+
+
+def _cumulative(series: Sequence[Series]) -> View | None:
+    figure = cumulative_diagram(series)
+    if figure is None:
+        return None
+    return View("cumulative", "Cumulative", "Running sum of the errors", figure, (), reading(series), "cumulative")
+
+
+BUILDERS: tuple[Callable[[Sequence[Series]], View | None], ...] = (_isotonic, _binned, _kernel, _cumulative, _bias)

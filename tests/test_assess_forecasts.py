@@ -1,0 +1,181 @@
+"""Assessing predictive distributions: the test is exact, and the verdict names what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from calibrant import Forecasts, Laplace, Mixture, MvNormal, Normal, Predictions, Samples, as_record, assess_forecasts
+from calibrant.assess_forecasts.redraws import redraw_test
+from calibrant.assess_forecasts.transforms import all_transforms
+from calibrant.assess_forecasts.words import judge
+from calibrant.hypotest import ConsistencyTest
+from calibrant.metrics import FORECAST_METRICS, QuantileCalibration
+
+N = 400
+
+
+def truth(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    mean, sd = rng.normal(size=n), rng.uniform(0.5, 2.0, n)
+    return rng, mean, sd, mean + sd * rng.normal(size=n)
+
+
+def run(forecasts, n_resamples=199, seed=0):
+    rng = np.random.default_rng(seed)
+    return redraw_test(all_transforms(forecasts, rng), n_resamples, rng)
+
+
+def verdict(forecasts):
+    test, worst = run(forecasts)
+    return judge(worst, test)
+
+
+def laws(rng, mean, sd):
+    return {
+        "normal": Normal(mean, sd),
+        "mixture": Mixture([0.4, 0.6], [Normal(mean, sd), Normal(mean, sd)]),
+        "ensemble": Samples(mean[:, None] + sd[:, None] * rng.normal(size=(len(mean), 9))),
+        "rounded ensemble": Samples(np.round(mean[:, None] + sd[:, None] * rng.normal(size=(len(mean), 9)))),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", ["normal", "mixture", "ensemble", "rounded ensemble", "weighted", "vectors", "members"]
+)
+def test_calibrated_forecasts_are_rejected_as_often_as_the_level_says(kind):
+    """Of 300 tests at 10 %, a binomial law leaves fewer than 16 or more than 46 in 1 case of 1000."""
+    rejected = 0
+    for seed in range(300):
+        rng, mean, sd, y = truth(40, seed)
+        if kind == "vectors":
+            cov = np.array([[1.0, 0.7], [0.7, 2.0]])
+            pair = np.column_stack([mean, mean]) + rng.multivariate_normal([0, 0], cov, 40)
+            f = Forecasts(MvNormal(np.column_stack([mean, mean]), np.broadcast_to(cov, (40, 2, 2))), pair)
+        elif kind == "members":
+            draws = rng.normal(size=(40, 6, 2)) + mean[:, None, None]
+            f = Forecasts(Samples(draws[:, 1:]), draws[:, 0])
+        else:
+            law = laws(rng, mean, sd).get(kind, Normal(mean, sd))
+            target = np.round(y) if kind == "rounded ensemble" else y
+            f = Forecasts(law, target, rng.integers(1, 5, 40) if kind == "weighted" else None)
+        rejected += run(f, 39, seed)[0].pvalue <= 0.1
+    # Bonferroni's correction for dependent tests is on the safe side.
+    assert (1 if kind in ("vectors", "members") else 16) <= rejected <= 46
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_uniform_numbers_in_place_of_targets_give_the_law_of_the_redraw_test(weighted):
+    rng, mean, sd, y = truth(30)
+    f = Forecasts(Laplace(mean, sd), y, rng.integers(0, 4, 30) if weighted else None)
+    by_targets = ConsistencyTest(QuantileCalibration(), 400)(f, 1)
+    found, _ = run(f.take(np.flatnonzero(f.weights > 0)), 4000)
+    assert found.statistic == pytest.approx(by_targets.statistic, abs=1e-12)
+    assert stats.ks_2samp(found.null, by_targets.null).pvalue > 0.01
+    assert found.pvalue == pytest.approx(by_targets.pvalue, abs=0.1)
+
+
+def test_the_verdict_names_the_direction():
+    _, mean, sd, y = truth()
+    assert verdict(Forecasts(Normal(mean, sd), y)).code == "consistent"
+    for law, code in [
+        (Normal(mean, 0.7 * sd), "over-confident"),
+        (Normal(mean, 1.5 * sd), "under-confident"),
+        (Normal(mean - 0.5, sd), "biased"),
+        (Normal(mean - 50, sd), "biased"),
+        (Mixture([0.7, 0.3], [Normal(mean, 0.4 * sd), Normal(mean, 4 * sd)]), "miscalibrated"),
+    ]:
+        assert verdict(Forecasts(law, y)).code == code
+
+
+def test_the_words_hold_the_coverage_and_the_side_of_a_bias():
+    _, mean, sd, y = truth()
+    z = (y - mean) / (0.7 * sd)
+    found = verdict(Forecasts(Normal(mean, 0.7 * sd), y))
+    inside = [np.mean(np.abs(z) <= stats.norm.ppf(0.5 + level / 2)) for level in (0.5, 0.9)]
+    assert found.headline == (
+        f"Too narrow (over-confident): 50% intervals hold {inside[0]:.1%} of the targets, 90% intervals hold "
+        f"{inside[1]:.1%}."
+    )
+    assert found.gap == pytest.approx(0.9 - inside[1])
+    assert 0 < found.expected < found.detectable < found.error
+    assert f"{found.error:.3g}" in found.explanation
+    low = verdict(Forecasts(Normal(mean - 1, sd), y)).headline
+    assert low.startswith(f"Biased: the forecasts are too low; {np.mean(y > mean - 1):.1%} of the targets are above")
+    assert "too high" in verdict(Forecasts(Normal(mean + 1, sd), y)).headline
+
+
+def test_wrong_correlations_of_vectors_are_found_by_their_distances():
+    rng, mean, _, _ = truth(1500)
+    cov = np.array([[1.0, 0.9], [0.9, 1.0]])
+    y = np.column_stack([mean, mean]) + rng.multivariate_normal([0, 0], cov, 1500)
+    f = Forecasts(MvNormal(np.column_stack([mean, mean]), np.broadcast_to(np.eye(2), (1500, 2, 2))), y)
+    test, _ = run(f)
+    assert test.details["subject"] == "distance from the mean"
+    assert test.details["tests"] == 3
+    assert test.pvalue == pytest.approx(3 / (1 + 3 * 199))
+    shifted = Forecasts(MvNormal(f.distribution.mean() - [0, 1], np.broadcast_to(cov, (1500, 2, 2))), y)
+    assert verdict(shifted).code in ("biased", "over-confident")
+
+
+def test_an_assessment_of_numbers_holds_everything_and_can_be_written_as_json():
+    _, mean, sd, y = truth()
+    steps = []
+    f = Forecasts(Normal(mean, sd), y)
+    found = assess_forecasts(f, name="a", n_resamples=99, rng=3, progress=lambda *step: steps.append(step))
+    assert list(found.metrics) == list(FORECAST_METRICS)
+    assert found.metrics["mace"].value == pytest.approx(found.test.estimate, abs=1e-12)
+    assert (found.name, found.law, found.n_samples, found.n_dimensions) == ("a", "Normal", N, 1)
+    assert found.pit.count.sum() == pytest.approx(N)
+    assert (found.quantiles.form, found.intervals.form) == ("quantile", "interval")
+    assert found.spread.count.sum() == N
+    assert found.settings["seed"] == 3
+    assert len(found.test.null) == 99
+    assert steps == [(i + 1, len(FORECAST_METRICS) + 1) for i in range(len(FORECAST_METRICS) + 1)]
+    record = json.loads(json.dumps(as_record(found), allow_nan=False))
+    assert record["verdict"]["code"] == found.verdict.code
+    again = assess_forecasts(f, n_resamples=99, rng=3)
+    assert vars(again.verdict) == vars(found.verdict)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "mixture", "ensemble", "vectors", "vector ensemble", "one row"])
+def test_every_kind_of_law_is_assessed_and_what_does_not_apply_is_none(kind):
+    rng, mean, sd, y = truth(1 if kind == "one row" else 40)
+    n = len(y)
+    pair, both = np.column_stack([y, y + rng.normal(size=n)]), np.column_stack([mean, mean])
+    law = {
+        "laplace": Laplace(mean, sd),
+        "one row": Normal(mean, sd),
+        "vectors": MvNormal(both, np.broadcast_to(2 * np.eye(2), (n, 2, 2))),
+        "vector ensemble": Samples(both[:, None] + rng.normal(size=(n, 5, 2))),
+    } | {name: law for name, law in laws(rng, mean, sd).items() if name in ("mixture", "ensemble")}
+    vectors = kind.startswith("vector")
+    found = assess_forecasts(Forecasts(law[kind], pair if vectors else y), n_resamples=19, rng=0)
+    assert found.n_dimensions == (2 if vectors else 1)
+    for part in (found.pit, found.quantiles, found.intervals, found.spread):
+        assert (part is None) is vectors
+    assert ("crps" in found.metrics, "mace" in found.metrics) == (True, not vectors)
+    assert ("skce" in found.metrics) is (n > 1)
+    assert 0 < found.verdict.pvalue <= 1
+    assert "1 rows" not in found.verdict.headline
+
+
+def test_rows_without_weight_count_as_absent():
+    _, mean, sd, y = truth(60)
+    weights = np.repeat([1.0, 0.0], 30)
+    with_zeros = assess_forecasts(Forecasts(Normal(mean, sd), y, weights), n_resamples=19, rng=0)
+    without = assess_forecasts(Forecasts(Normal(mean[:30], sd[:30]), y[:30]), n_resamples=19, rng=0)
+    assert vars(with_zeros.verdict) == vars(without.verdict)
+
+
+def test_kernel_errors_of_many_rows_say_how_many_were_compared():
+    _, mean, sd, y = truth(3000)
+    found = assess_forecasts(Forecasts(Normal(mean, sd), y), n_resamples=19, rng=0)
+    assert found.metrics["skce"].details["rows"] == 2000
+    assert "rows" not in found.metrics["crps"].details
+
+
+def test_what_are_no_forecasts_is_refused():
+    with pytest.raises(TypeError, match="takes Forecasts, but got Predictions"):
+        assess_forecasts(Predictions([0.5], labels=[1]))

@@ -1,0 +1,81 @@
+"""The table of `calibrant evaluate`: groups of metrics with their intervals."""
+
+import json
+
+import polars as pl
+import pytest
+
+from calibrant.cli import main
+from calibrant.cli.metrics_table import SELECTION, group_of
+from calibrant.intervals import interval
+from calibrant.metrics import METRICS, Accuracy
+from simulate import calibrated, sharpened
+
+PREDICTIONS = sharpened(calibrated(n=250, k=3), 0.4)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("evaluate") / "p.csv"
+    columns = {f"proba_{c}": PREDICTIONS.probs[:, c] for c in range(3)}
+    pl.DataFrame(columns | {"label": PREDICTIONS.labels}).write_csv(path)
+    return path
+
+
+def run(capsys, *arguments):
+    code = main([*map(str, arguments), "--resamples", "99"])
+    return code, *capsys.readouterr()
+
+
+def rows_of(out):
+    """The rows of the table, by metric."""
+    return {line.split()[0]: line for line in out.splitlines() if line.startswith("  ")}
+
+
+def test_a_selection_is_shown_in_groups_and_fits_a_narrow_terminal(file, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(capsys, "evaluate", file)
+    assert code == 0
+    assert set(rows_of(out)) == set(SELECTION)
+    lines = [line.rstrip() for line in out.splitlines()]
+    assert lines.index("Scores and their parts") < lines.index("Calibration error")
+    assert lines.index("Calibration error") < lines.index(next(x for x in lines if x.startswith("  kde-ece ")))
+    assert "13 of 41 metrics; all of them with --metrics all" in out
+    _, everything, _ = run(capsys, "evaluate", file, "--metrics", "all")
+    assert set(rows_of(everything)) == set(METRICS)
+    assert all(len(line) <= 80 for line in everything.splitlines())
+    assert "…" not in everything
+
+
+def test_intervals_are_those_of_the_library(file, capsys):
+    _, out, _ = run(capsys, "evaluate", file, "--metrics", "accuracy", "ece", "mmce")
+    rows = rows_of(out)
+    assert set(rows) == {"accuracy", "ece", "mmce"}
+    wilson = interval(PREDICTIONS, Accuracy())
+    assert f"{wilson.low:.3g} to {wilson.high:.3g}" in rows["accuracy"]
+    debiased = interval(PREDICTIONS, METRICS["ece"])
+    assert f"({debiased.low:.3g} to {debiased.high:.3g})" in rows["ece"]
+    assert len(rows["mmce"].split()) == 2  # No valid method is known.
+
+
+def test_json_holds_all_metrics_with_their_intervals_and_tests(file, capsys):
+    _, out, _ = run(capsys, "evaluate", file, "--json", "--metrics", "ece")
+    record = json.loads(out)
+    assert set(record["metrics"]) == set(METRICS)
+    assert record["intervals"]["accuracy"]["method"] == "wilson"
+    assert record["intervals"]["ece"]["null"][1] < record["metrics"]["ece"]["value"]
+    assert record["tests"]["spiegelhalter"]["pvalue"] < 0.05
+
+
+def test_an_unknown_metric_is_refused_before_anything_is_computed(capsys):
+    code, _, err = run(capsys, "evaluate", "no-such-file.csv", "--metrics", "eec")
+    assert code == 2
+    assert "'eec' is not" in err
+
+
+def test_every_metric_has_a_group():
+    groups = {name: group_of(metric) for name, metric in METRICS.items()}
+    assert groups["brier"] == "Scores and their parts"
+    assert groups["skce"] == groups["mmce"] == "Kernel calibration error"
+    assert groups["kde-ece"] == groups["ece-classwise"] == "Calibration error"
+    assert groups["cox-slope"] == groups["oe-ratio"] == "Direction and size by chance"

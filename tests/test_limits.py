@@ -1,0 +1,99 @@
+"""Intervals and further tests of an assessment."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from calibrant import Predictions
+from calibrant.assess import assess
+from calibrant.bootstrap import Bootstrap
+from calibrant.hypotest import TESTS
+from calibrant.intervals import interval
+from calibrant.metrics import ECE, METRICS, NLL, Accuracy, Classwise, CoxSlope, PerPredictedClass, SimplexECE, TopLabel
+from simulate import calibrated, sharpened
+
+P = sharpened(calibrated(n=300, k=3), 0.5)
+
+
+def test_limits_are_those_of_the_method_that_is_valid_for_each_metric():
+    metrics = {
+        "accuracy": Accuracy(),
+        "top": ECE(),
+        "lifted": TopLabel(ECE()),
+        "classes": Classwise(ECE()),
+        "predicted": PerPredictedClass(ECE()),
+        "simplex": SimplexECE(),
+    }
+    found = assess(P, metrics=metrics, n_resamples=49, rng=0).intervals
+    assert set(found) == set(metrics) - {"simplex"}
+    for key in found:
+        expected = interval(P, metrics[key], bootstrap=Bootstrap(9))  # Neither of these is random.
+        assert (found[key].low, found[key].high) == (expected.low, expected.high)
+        assert (found[key].method, found[key].quantity) == (expected.method, expected.quantity)
+        assert found[key].value == pytest.approx(metrics[key](P), rel=1e-12)
+    assert found["classes"].low != found["top"].low != found["predicted"].low
+
+
+def test_limits_of_scores_are_reproducible_and_near_those_of_normal_theory():
+    first, second = (assess(P, metrics={"nll": NLL()}, n_resamples=399, rng=3).intervals["nll"] for _ in range(2))
+    assert (first.low, first.high) == (second.low, second.high)
+    rows = -np.log(P.probs[np.arange(300), P.labels])
+    half = 1.96 * rows.std() / np.sqrt(300)
+    assert (first.low, first.high) == pytest.approx((rows.mean() - half, rows.mean() + half), abs=0.4 * half)
+
+
+def test_the_range_by_chance_is_that_of_the_redraws_behind_the_verdict():
+    result = assess(P, metrics={"ece": ECE(), "other": ECE(norm=2)}, n_resamples=199, rng=0)
+    low, high = np.quantile(result.test.null, [0.025, 0.975])
+    assert result.intervals["ece"].null == pytest.approx((low, high), rel=1e-12)
+    assert result.intervals["ece"].expected == pytest.approx(result.test.null.mean(), rel=1e-12)
+    assert result.intervals["other"].null is None
+    kde = assess(P, metrics={"kde-ece": METRICS["kde-ece"]}, n_resamples=199, rng=0)
+    assert kde.intervals["kde-ece"].expected == pytest.approx(kde.verdict.expected, rel=1e-9)
+
+
+def test_numbers_fitted_to_every_sample_have_no_limits_if_there_are_many_rows():
+    metrics = {"slope": CoxSlope(), "nll": NLL()}
+    assert set(assess(P, metrics=metrics, n_resamples=9, rng=0).intervals) == {"slope", "nll"}
+    with patch("calibrant.limits.MOST_FITTED_ROWS", 299):
+        assert set(assess(P, metrics=metrics, n_resamples=9, rng=0).intervals) == {"nll"}
+
+
+def test_more_rows_have_fewer_resamples_and_never_more_than_asked_for():
+    seen = []
+
+    def method(predictions, metric, level, bootstrap, rng):
+        seen.append(bootstrap.n_resamples)
+        return interval(P, Accuracy(), "wilson", level=level)
+
+    for cells in (300 * 10**6, 300 * 300, 300):
+        with patch("calibrant.limits.CELLS", cells), patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):
+            assess(P, metrics={"nll": NLL()}, n_resamples=999, rng=0)
+    with patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):
+        assess(P, metrics={"nll": NLL()}, n_resamples=9, rng=0)
+    assert seen == [399, 300, 199, 9]
+
+
+def test_intervals_can_be_left_out():
+    assert assess(P, metrics={"ece": ECE()}, n_resamples=9, intervals=False, rng=0).intervals == {}
+
+
+def test_further_tests_are_those_of_the_table_without_their_draws():
+    result = assess(P, metrics={"ece": ECE()}, n_resamples=9, rng=0)
+    assert set(result.tests) == {"spiegelhalter", "cox", "ecce", "skce"}
+    for name in ("spiegelhalter", "cox", "ecce"):
+        assert result.tests[name].pvalue == TESTS[name](P).pvalue
+    assert all(test.null is None for test in result.tests.values())
+    with patch("calibrant.limits.MOST_PAIRED_ROWS", 299):
+        blocks = assess(P, metrics={"ece": ECE()}, n_resamples=9, rng=0).tests
+    assert blocks["skce-block"].pvalue == TESTS["skce-block"](P).pvalue
+    assert "skce" not in blocks
+
+
+def test_tests_and_limits_that_refuse_the_rows_are_left_out():
+    certain = Predictions([0.9, 0.1], labels=[1, 0])  # Separable: no logistic regression has a finite solution.
+    result = assess(certain, n_resamples=9, rng=0)
+    assert "cox" not in result.tests
+    assert "spiegelhalter" in result.tests
+    assert "accuracy" in result.intervals

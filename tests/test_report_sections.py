@@ -1,0 +1,307 @@
+"""The sections of the report beyond diagram and tables: parts of scores, fix, classes, ranking, tests, forecasts."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calibrant.report import (
+    cumulative,
+    fix,
+    metrics,
+    panels,
+    parts,
+    ranking,
+    render_html,
+    testing,
+    thin,
+    views,
+)
+from calibrant.report.points import facts, points
+from calibrant.report.record import rounded
+from calibrant.report.series import as_series
+from calibrant.results import Interval
+from report_cases import (
+    Tree,
+    advised,
+    assessment,
+    comparison,
+    consistency,
+    curve,
+    dense_curve,
+    forecast,
+    pictured,
+)
+
+
+class TestThinning:
+    def test_short_curves_stay_as_they_are(self):
+        short = curve()
+        assert thin.thin_curve(short) is short
+
+    def test_long_curves_keep_ends_rows_and_shape(self):
+        long = dense_curve(n_points=5000)
+        short = thin.thin_curve(long)
+        assert len(short.predicted) <= thin.MAX_POINTS
+        assert short.predicted[[0, -1]].tolist() == [0, 1]
+        assert short.count.sum() == 5000
+        assert short.upper[-1] == 1
+        drawn = np.interp(long.predicted, short.predicted, short.observed)
+        assert np.abs(drawn - long.observed).max() < 0.02
+
+    def test_jumps_stay_jumps(self):
+        x = np.linspace(0, 1, 4000)
+        kept = thin.thin(np.column_stack([x, x >= 0.5]))
+        after = np.flatnonzero(x[kept] >= 0.5)[0]
+        assert x[kept][after] - x[kept][after - 1] == pytest.approx(1 / 3999, rel=1e-6)
+
+    def test_noise_is_thinned_as_much_as_needed(self):
+        noise = np.random.default_rng(0).uniform(size=(5000, 2))
+        assert 2 <= len(thin.thin(noise)) <= thin.MAX_POINTS
+
+    def test_the_worst_classes_are_kept(self):
+        many = tuple(f"class {i}" for i in range(40))
+        light = thin.lighten(pictured(classes=many)).classwise
+        assert light.names == tuple(f"class {i}" for i in range(39, 15, -1))
+        assert [c.error.value for c in light.curves] == sorted((c.error.value for c in light.curves), reverse=True)
+
+    def test_records_are_rounded_and_stay_equal_otherwise(self):
+        record = {"a": [np.pi, 3, True, None, "x"], "b": {"c": 2.0, "d": 1.5e-12}}
+        assert rounded(record) == {"a": [3.141593, 3, True, None, "x"], "b": {"c": 2, "d": 1.5e-12}}
+
+
+class TestViews:
+    def test_all_five_where_there_are_curves_and_two_without(self):
+        assert [v.key for v in views.views(as_series(pictured()))] == [
+            *("isotonic", "binned", "kernel", "cumulative", "bias")
+        ]
+        assert [v.key for v in views.views(as_series(assessment()))] == ["binned", "bias"]
+
+    def test_a_curve_is_thick_where_it_leaves_its_band(self):
+        own = points(dense_curve())
+        assert not any(p.off for p in own if p.predicted < 0.5)
+        assert any(p.off for p in own)
+        drawn = views.views(as_series(pictured()))[0].figure.__html__()
+        assert drawn.count('class="curve strong"') >= 1
+
+    def test_a_curve_of_few_points_shows_each_of_them(self):
+        for n_points in (1, 12):
+            few = pictured(classes=("no", "yes"))
+            few = replace(few, curves={"isotonic": dense_curve(n_points=n_points)})
+            drawn = views.views(as_series(few))[0].figure.__html__()
+            assert drawn.count('class="point"') == n_points
+            assert "probe" not in drawn
+
+    def test_points_name_the_kind_of_their_limits(self):
+        assert "90 % band" in facts(points(dense_curve())[3], dense_curve())
+        bare = replace(dense_curve(), low=None, high=None)
+        assert not any("%" in key for key in facts(points(bare)[3], bare))
+
+    def test_the_histogram_hangs_other_rows_below_the_line(self):
+        strip = views.views(as_series(pictured()))[0].strips[0].__html__()
+        tree = Tree(strip)
+        (up, _), (down, _) = tree.find("path", class_="share")[0], tree.find("path", class_="share rest")[0]
+        assert up["d"].count("M") == down["d"].count("M") == 4
+        assert "v-" in up["d"].split("h")[0]
+        assert "v-" not in down["d"].split("h")[0]
+        assert "40 %" not in strip  # The tallest bar holds 4 of 20 rows.
+        assert "20 %" in strip
+
+    def test_the_bias_view_centres_on_zero(self):
+        drawn = Tree(next(v for v in views.views(as_series(assessment())) if v.key == "bias").figure.__html__())
+        zero = drawn.find("line", class_="diagonal")[0][0]
+        assert zero["y1"] == zero["y2"] == "200"
+        heights = [float(a["cy"]) for a, _ in drawn.find("circle") if a["class"].startswith("marker")]
+        assert heights[:2] == [200, 200]  # Two points lie on the diagonal, and the others equally far below it.
+        assert heights[2] == heights[3] == heights[4] > 200
+
+    def test_the_running_sum_says_where_the_worst_interval_is(self):
+        words = cumulative.reading(as_series(pictured()))
+        assert words[-1] == (
+            "The largest net error (thick) is in the predictions from 0.1 to 0.4: 28 % predicted, 20 % observed in "
+            "750 rows."
+        )
+        still = replace(pictured(), cumulative=replace(pictured().cumulative, worst=None))
+        assert cumulative.reading(as_series(still))[-1] == "The path never leaves 0."
+
+
+class TestMetrics:
+    def limits(self, name, **changes):
+        found = {"low": 0.01, "high": 0.02, "level": 0.9, "method": "m", "quantity": name, "value": 0.0}
+        return Interval(name=name, **{**found, **changes})
+
+    def test_proper_scores_come_first_and_unusual_metrics_are_folded(self):
+        series = as_series(assessment(metrics={"ece": 0.1, "e50": 0.2, "nll": 0.3, "ucme": 0.1, "mine": 1.0}))
+        sections = metrics.metric_sections(series)
+        assert [(s.label, s.main, [row.key for row in s.rows]) for s in sections] == [
+            ("Proper scores", True, ["nll"]),
+            ("Calibration error", True, ["ece"]),
+            ("Kernel calibration errors", False, ["ucme"]),
+            ("Clinical measures", False, ["e50"]),
+            ("Others", False, ["mine"]),
+        ]
+
+    def test_unknown_metrics_alone_are_not_folded(self):
+        assert [s.main for s in metrics.metric_sections(as_series(assessment(metrics={"mine": 1.0})))] == [True]
+
+    def test_intervals_stand_beside_values_and_elsewhere_is_marked(self):
+        shown = assessment(
+            metrics={"nll": 0.015, "ece": 0.05, "ece-debiased": 0.03},
+            intervals={
+                "nll": self.limits("NLL()"),
+                "ece": self.limits("ECE()", quantity="debiased", expected=0.004),
+                "ece-debiased": self.limits("DebiasedECE()", quantity="debiased"),
+            },
+        )
+        rows = {row.key: row.cells[0] for row in metrics.metric_rows(as_series(shown))}
+        assert (rows["nll"].interval, rows["nll"].expected) == ("0.0100 to 0.0200", "")
+        assert (rows["ece"].interval, rows["ece"].expected) == ("†", "0.00400")
+        assert rows["ece-debiased"].interval == "0.0100 to 0.0200"
+        assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance 0.00400", "0.0100 to 0.0200"]
+        assert metrics.metric_notes(as_series({"a": shown, "b": shown})) == []
+        assert metrics.metric_notes(as_series(shown))[0].startswith("† Chance alone")
+        source = render_html(shown)
+        assert "90 % interval" in source
+        assert 'data-sheet="intervals"' in source
+
+    def test_without_intervals_there_is_no_level(self):
+        assert metrics.interval_level(as_series(assessment())) is None
+
+
+class TestParts:
+    def test_steps_lead_from_uncertainty_to_the_score(self):
+        (series,) = as_series(pictured())
+        uncertainty, discrimination, miscalibration, score = parts.bars(parts.find(series, "squared-error"))
+        assert (uncertainty.start, uncertainty.stop) == (0, 0.2)
+        assert (discrimination.start, discrimination.stop) == pytest.approx((0.15, 0.2))
+        assert (miscalibration.start, miscalibration.stop) == pytest.approx((0.15, 0.18))
+        assert (score.written, miscalibration.written) == ("0.180", "+0.0300")
+
+    def test_scores_are_named_by_what_is_scored(self):
+        assert parts.score_name(as_series(pictured()), "squared-error") == "Squared error of the confidence"
+        two = as_series(pictured(classes=("no", "yes")))
+        assert parts.score_name(two, "squared-error") == "Squared error (half the Brier score)"
+        assert parts.score_name(two, "log") == "Log loss"
+
+    def test_infinite_scores_are_left_out(self):
+        series = as_series(pictured())
+        assert parts.shown_scores(series) == ["squared-error"]
+        assert parts.find(series[0], "log") is None
+
+
+class TestFix:
+    def test_changes_are_judged_by_direction_and_significance(self):
+        nll, accuracy, ece, brier = fix.changes(comparison(), "after")
+        assert (nll.before, nll.after, nll.difference, nll.verdict) == (
+            "0.500",
+            "0.400",
+            "\N{MINUS SIGN}0.100",
+            "better",
+        )
+        assert (accuracy.verdict, accuracy.pvalue) == ("could be chance", "p = 0.004")
+        assert (
+            ece.limits == "\N{MINUS SIGN}0.0600 to \N{MINUS SIGN}0.0200"
+        )  # Over the samples: the others are elsewhere.
+        assert ece.elsewhere
+        assert (brier.before, brier.difference, brier.figure) == ("∞", "", None)
+
+    def test_a_rise_of_the_loss_is_worse(self):
+        one = comparison()
+        entry = one.entry("after", "nll")
+        worse = replace(entry, difference=replace(entry.difference, value=0.1, low=0.09, high=0.11))
+        assert fix.judged(worse) == "worse"
+        assert fix.judged(replace(worse, better="none")) == ""
+
+    def test_section_shows_method_reasons_and_changed_classes(self):
+        pair = {"before": pictured(), "after": pictured()}
+        tree = Tree(render_html(pair, comparison=comparison(), fix=advised()))
+        text = tree.find("section", aria_labelledby="fix-title")[0][1]
+        assert "Use ts: the loss falls." in text
+        assert "It is the simplest." in text
+        assert "3.25 %" in text
+        assert "no row was judged by a map that had seen its label" in text
+        assert len(tree.find("svg", class_="chart diagram fix-overlay")) == 1
+
+    def test_a_method_that_was_chosen_by_hand_needs_no_reasons(self):
+        how = replace(advised("beta"), recommendation=None, converged=False)
+        assert fix.headline(how) == "The fix: beta."
+        assert "did not converge" in fix.honest(how)
+
+    def test_advice_to_leave_the_predictions_alone_stands_without_a_comparison(self):
+        how = advised("identity", headline="Leave the predictions as they are.")
+        tree = Tree(render_html(pictured(), fix=how))
+        assert "Is there a fix?" in [t for _, t in tree.find("h2")]
+        assert tree.find("table", class_="changes") == []
+
+    def test_a_comparison_stands_without_a_fix(self):
+        tree = Tree(render_html({"before": pictured(), "after": pictured()}, comparison=comparison()))
+        assert "Differences" in [t for _, t in tree.find("h2")]
+
+
+class TestClassesAndRanking:
+    def test_the_average_comes_first_then_the_largest_error(self):
+        shown = panels.panels(as_series(pictured())[0].assessment)
+        assert [p.title for p in shown] == ["Average", "cat", "bee", "ant"]
+        assert (shown[1].error, shown[1].rows, shown[0].rows) == ("ECE 0.0300", "12 rows", "of 3 classes")
+        assert panels.panels(assessment()) == []
+
+    def test_ranking_shows_areas_and_says_what_is_ranked(self):
+        tree = Tree(render_html(pictured()))
+        section = tree.find("section", aria_labelledby="roc-title")[0][1]
+        assert "0.600" in section
+        assert "0.625" in section
+        assert "Rows ranked by confidence" in section
+        assert "second class" in ranking.subject(as_series(pictured(classes=("no", "yes"))))
+        assert tree.find("polyline", class_="curve hull")
+
+    def test_without_a_ranking_there_is_no_section(self):
+        assert 'id="roc-title"' not in render_html(assessment())
+
+
+class TestTests:
+    def test_every_test_says_what_it_sees(self):
+        from calibrant.hypotest import TESTS
+
+        assert set(testing.SEES) == set(testing.LABELS) == set(TESTS)
+
+    def test_rows_hold_pvalues_of_all_series(self):
+        more = assessment(tests={"cox": replace(consistency(pvalue=0.5), null=None), "new": consistency()})
+        rows = testing.test_rows(as_series({"a": more, "b": assessment()}))
+        assert [row.label for row in rows] == ["Consistency (ECE)", "Cox", "new"]
+        assert rows[1].results == (("0.0537", "p = 0.5"), None)
+        assert "What it sees" in render_html(more)
+        assert "What it sees" not in render_html(assessment())
+
+
+class TestForecasts:
+    def test_page_has_its_own_sections_and_question(self):
+        tree = Tree(render_html({"narrow": forecast(), "wide": forecast()}))
+        assert [t for _, t in tree.find("h2")] == [
+            "Verdict",
+            "Where the values fall",
+            "Coverage",
+            "Predicted spread and errors",
+            "Metrics",
+            "Could it be chance?",
+            "Settings",
+        ]
+        assert tree.find("p", class_="lead")[0][1].startswith("Do 80 % of the values")
+        assert {a["data-sheet"] for a, _ in tree.find("details") if "data-sheet" in a} == {
+            *("pit", "quantiles", "intervals", "spread", "metrics", "null")
+        }
+
+    def test_figures_that_vectors_lack_are_left_out(self):
+        bare = replace(forecast(), pit=None, quantiles=None, intervals=None, spread=None)
+        titles = [t for _, t in Tree(render_html(bare)).find("h2")]
+        assert titles == ["Verdict", "Metrics", "Could it be chance?", "Settings"]
+
+    def test_data_holds_the_curves(self):
+        tree = Tree(render_html(forecast()))
+        data = json.loads(tree.find("script", id="data")[0][1])["assessments"][0]
+        assert data["label"] == "narrow"
+        assert data["assessment"]["pit"]["count"] == [30, 20, 20, 30]
+
+    def test_kinds_are_not_mixed(self):
+        with pytest.raises(TypeError, match=r"assessments\['b'\] must be a ForecastAssessment, but is Assessment"):
+            render_html({"a": forecast(), "b": assessment()})
