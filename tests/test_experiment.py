@@ -2,7 +2,6 @@
 
 import csv
 import json
-from shutil import copytree
 
 import numpy as np
 import pytest
@@ -24,29 +23,6 @@ def finished(tmp_path_factory):
     write_logits(folder / "logits")
     config = write_config(folder)
     return run(config, folder / "out"), config, folder / "out"
-
-
-@pytest.fixture
-def small(tmp_path):
-    """Return the config of an experiment that takes a moment, and a folder to run it in."""
-    write_logits(tmp_path / "logits")
-    return write_config(tmp_path, SHORT), tmp_path / "out"
-
-
-@pytest.fixture(scope="module")
-def small_finished(tmp_path_factory):
-    """Return config and folder of a finished run to copy from."""
-    folder = tmp_path_factory.mktemp("small")
-    write_logits(folder / "logits")
-    run(write_config(folder, SHORT), folder / "out")
-    return folder
-
-
-@pytest.fixture
-def done(small_finished, tmp_path):
-    """Return config and folder of a finished run that may be changed."""
-    copytree(small_finished, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "config.toml", tmp_path / "out"
 
 
 def test_values_are_those_of_fitting_on_one_split_and_measuring_on_the_other(finished):

@@ -1,7 +1,6 @@
 """Steps of experiments: what names them, damage, the lock, and what may see the test split."""
 
 from functools import partial
-from shutil import copytree
 
 import pytest
 
@@ -10,30 +9,7 @@ from calibrant.experiment import load_result, read_config, run, status
 from calibrant.experiment.plan import make_plan
 from calibrant.experiment.sources import Splits, check_access
 from calibrant.experiment.store import Store, is_running, locked
-from experiment_cases import SHORT, outputs, write_config, write_logits
-
-
-@pytest.fixture
-def small(tmp_path):
-    """Return the config of an experiment that takes a moment, and a folder to run it in."""
-    write_logits(tmp_path / "logits")
-    return write_config(tmp_path, SHORT), tmp_path / "out"
-
-
-@pytest.fixture(scope="module")
-def small_finished(tmp_path_factory):
-    """Return config and folder of a finished run to copy from."""
-    folder = tmp_path_factory.mktemp("small")
-    write_logits(folder / "logits")
-    run(write_config(folder, SHORT), folder / "out")
-    return folder
-
-
-@pytest.fixture
-def done(small_finished, tmp_path):
-    """Return config and folder of a finished run that may be changed."""
-    copytree(small_finished, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "config.toml", tmp_path / "out"
+from experiment_cases import outputs, write_config, write_logits
 
 
 def test_a_second_run_does_nothing_and_writes_the_same(done):

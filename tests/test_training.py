@@ -9,15 +9,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import InputError
-from calibrant.datasets import Split, load_dataset
-from calibrant.metrics import Accuracy
+from calibrant import InputError, Predictions
+from calibrant.datasets import Dataset, Split, load_dataset
+from calibrant.experiment import run
+from calibrant.metrics import NLL, Accuracy
 
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402 (PyTorch may be missing)
 
-from calibrant.training import LOSSES, MODELS, Epoch, Schedule, load_weights, predict_logits, save_weights  # noqa: E402
+from calibrant.training import (  # noqa: E402
+    LOSSES,
+    MODELS,
+    Epoch,
+    Schedule,
+    load_weights,
+    predict_logits,
+    save_weights,
+    write_logits,
+)
 from calibrant.training.schedule import best_epoch, is_over  # noqa: E402
 from calibrant.training.trainer import Trainer  # noqa: E402
 from training_cases import SHORT, fitted, network, noisy, one_thread, same_weights  # noqa: E402, F401 (a fixture)
@@ -300,3 +310,24 @@ def test_without_torch_the_import_says_what_to_install():
     code = "import sys; sys.modules['torch'] = None\ntry: import calibrant.training\nexcept ImportError as e: print(e)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
     assert shown.strip() == "calibrant.training needs PyTorch: pip install 'calibrant[torch]'."
+
+
+def test_logits_of_every_split_are_written_as_an_experiment_reads_them(tmp_path):
+    splits = [noisy(40, seed) for seed in range(3)]
+    data = Dataset("noisy", ("a", "b", "c"), *splits)
+    model = network()
+    write_logits(model, data, tmp_path / "net.npz")
+    with np.load(tmp_path / "net.npz", allow_pickle=False) as found:
+        assert found["classes"].tolist() == ["a", "b", "c"]
+        for part, split in zip(("train", "calibration", "test"), splits, strict=True):
+            assert np.array_equal(found[f"{part}_logits"], predict_logits(model, split.inputs))
+            assert np.array_equal(found[f"{part}_labels"], split.labels)
+    config = tmp_path / "config.toml"
+    config.write_text(
+        'title = "own"\n[data]\nsource = "logits"\nfolder = "."\n'
+        '[[pipelines]]\nname = "raw"\nnetwork = "net"\ncalibrator = "identity"\n'
+        '[evaluation]\nmetrics = ["nll"]\nresamples = 50\n'
+    )
+    result = run(config, tmp_path / "out")
+    expected = Predictions.from_logits(predict_logits(model, splits[2].inputs), splits[2].labels)
+    assert result.comparisons[0].entry("raw", "nll").value == pytest.approx(NLL()(expected), rel=1e-6)

@@ -93,14 +93,15 @@ def learning_curve(
         n_held_out=used.n_samples - counts[-1],
         baseline=dict(zip(chosen, before.mean(axis=0).tolist(), strict=True)),
         points=tuple(
-            _point(name, metric, size, values[:, i, m, j], before[:, m])
+            learning_point(name, metric, size, values[:, i, m, j], before[:, m])
             for (i, name), (m, metric), (j, size) in product(enumerate(named), enumerate(chosen), enumerate(counts))
         ),
         settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
     )
 
 
-def _point(calibrator: str, metric: str, size: int, values: FloatArray, before: FloatArray) -> LearningPoint:
+def learning_point(calibrator: str, metric: str, size: int, values: FloatArray, before: FloatArray) -> LearningPoint:
+    """Summarise the values after several fits beside those before them."""
     value, deviation = _summary(values)
     both = np.isinf(values) & np.isinf(before)  # Two infinite log losses do not differ.
     change, change_deviation = _summary(np.subtract(values, before, out=np.zeros_like(values), where=~both))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant._convert import InputError
 from calibrant.experiment.steps import Step
 from calibrant.io import printable, write_atomically, write_text
+from calibrant.io.write import lock
 
 State = Literal["done", "missing", "damaged"]
 
@@ -105,7 +106,7 @@ def locked(folder: Path) -> Iterator[None]:
     The lock belongs to the process: the system releases it however the process ends, so none is left behind.
     """
     with (folder / "lock").open("a+b") as handle:
-        if not _take(handle):
+        if not lock(handle):
             raise InputError(f"another process is running the experiment in {printable(folder)}. Wait until it ends.")
         yield
 
@@ -113,18 +114,5 @@ def locked(folder: Path) -> Iterator[None]:
 def is_running(folder: Path) -> bool:
     """Tell whether a process is at work in a folder."""
     with contextlib.suppress(OSError), (folder / "lock").open("rb") as handle:
-        return not _take(handle)
+        return not lock(handle)
     return False
-
-
-def _take(handle: Any) -> bool:
-    """Lock a file until it is closed, unless another process has; where locks do not work, nobody is kept out."""
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError):
-        return True
-    return True

@@ -14,6 +14,7 @@ from calibrant.experiment.config import Config, Learning
 from calibrant.experiment.plan import Plan, SeedPlan
 from calibrant.experiment.store import Store
 from calibrant.hypotest import holm
+from calibrant.learning import learning_point
 from calibrant.results import (
     Compared,
     Comparison,
@@ -145,25 +146,8 @@ def _learning(learning: Learning, part: SeedPlan, store: Store) -> LearningCurve
 
 
 def _point(calibrator: str, metric: str, size: int, record: Mapping[str, Any]) -> LearningPoint:
-    values, before = record["values"][metric], record["before"][metric]
-    value, deviation = _mean_and_deviation(values)
-    change, _ = _mean_and_deviation([0.0 if v == before == math.inf else v - before for v in values])
-    return LearningPoint(
-        calibrator=calibrator,
-        metric=metric,
-        size=size,
-        value=value,
-        deviation=deviation,
-        change=change,
-        change_deviation=deviation,
-        n_infinite=sum(map(math.isinf, values)),
-    )
-
-
-def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    if any(map(math.isinf, values)):
-        return math.inf, math.inf
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    values = np.array(record["values"][metric], dtype=float)
+    return learning_point(calibrator, metric, size, values, np.full_like(values, record["before"][metric]))
 
 
 def as_comparison(record: Mapping[str, Any]) -> Comparison:

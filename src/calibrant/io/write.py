@@ -123,13 +123,13 @@ def _create(folder: Path) -> tuple[BinaryIO, Path]:
         temporary = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
         handle = temporary.open("xb")
         # Another process may have taken it for a leftover in the moment before it was locked.
-        if _lock(handle) and os.fstat(handle.fileno()).st_nlink:
+        if lock(handle) and os.fstat(handle.fileno()).st_nlink:
             return handle, temporary
         handle.close()
 
 
-def _lock(handle: BinaryIO) -> bool:
-    """Lock a file unless another process has; where locks do not work, nothing is ever taken for a leftover."""
+def lock(handle: BinaryIO) -> bool:
+    """Lock a file until it is closed, unless another process has; where locks do not work, every file is free."""
     try:
         import fcntl
 

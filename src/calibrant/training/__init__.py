@@ -15,7 +15,7 @@ from calibrant.training.losses import (
     SampleDependentFocalLoss,
 )
 from calibrant.training.models import MODELS
-from calibrant.training.predict import predict_logits
+from calibrant.training.predict import predict_logits, write_logits
 from calibrant.training.schedule import Epoch, History, Schedule
 from calibrant.training.weights import load_weights, save_weights
 
@@ -34,4 +34,5 @@ __all__ = [
     "predict_logits",
     "save_weights",
     "train",
+    "write_logits",
 ]

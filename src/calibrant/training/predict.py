@@ -1,7 +1,9 @@
 """Logits of a network."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,6 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from calibrant._convert import InputError
+from calibrant.datasets import Dataset
+from calibrant.io import write_atomically
 
 
 def predict_logits(model: nn.Module, inputs: NDArray[np.float32], batch_size: int = 1000) -> NDArray[np.float32]:
@@ -31,6 +35,26 @@ def predict_logits(model: nn.Module, inputs: NDArray[np.float32], batch_size: in
     with torch.inference_mode(), in_mode(model, training=False):
         parts = [_logits(model, torch.tensor(inputs[i : i + batch_size])) for i in range(0, len(inputs), batch_size)]
     return np.concatenate(parts)
+
+
+def write_logits(model: nn.Module, data: Dataset, path: str | os.PathLike[str]) -> None:
+    """Write the logits and labels of every split of a data set to an NPZ file.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    data : Dataset
+    path : str or path
+        The arrays are `train_logits` and `train_labels`, the same for `calibration` and `test`, and `classes`. A folder
+        of such files, one a network, is what an experiment with `source = "logits"` reads.
+    """
+    arrays: dict[str, Any] = {"classes": np.array(data.classes)}
+    for part in ("train", "calibration", "test"):
+        split = getattr(data, part)
+        arrays[f"{part}_logits"] = predict_logits(model, split.inputs)
+        arrays[f"{part}_labels"] = split.labels
+    with write_atomically(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 @contextmanager

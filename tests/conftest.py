@@ -1,0 +1,31 @@
+"""What several files of tests share: small experiments, before and after they are run."""
+
+from shutil import copytree
+
+import pytest
+
+from calibrant.experiment import run
+from experiment_cases import SHORT, write_config, write_logits
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Return the config of an experiment that takes a moment, and a folder to run it in."""
+    write_logits(tmp_path / "logits")
+    return write_config(tmp_path, SHORT), tmp_path / "out"
+
+
+@pytest.fixture(scope="module")
+def small_finished(tmp_path_factory):
+    """Return config and folder of a finished run to copy from."""
+    folder = tmp_path_factory.mktemp("small")
+    write_logits(folder / "logits")
+    run(write_config(folder, SHORT), folder / "out")
+    return folder
+
+
+@pytest.fixture
+def done(small_finished, tmp_path):
+    """Return config and folder of a finished run that may be changed."""
+    copytree(small_finished, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "config.toml", tmp_path / "out"
