@@ -74,7 +74,7 @@ class TestFit:
 
     def test_what_was_learnt_is_printed_with_a_warning_of_optimism(self, folder, capsys):
         assert run("fit", "fit.csv", "--method", "ts", "--out", "ts.json") == 0
-        out = capsys.readouterr().out
+        out = capsys.readouterr().out.replace(" \n", " ")  # Sentences are folded.
         temperature = load("ts.json").temperature_
         assert f"temperature: {temperature:.6g}" in out
         assert '"after" flatters it' in out

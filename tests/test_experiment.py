@@ -202,3 +202,13 @@ def test_a_bad_config_is_bad_input(tmp_path, capsys):
     config = write_config(tmp_path, "title = 1")
     assert main(["experiment", "run", str(config), "--out", str(tmp_path / "out")]) == 2
     assert "config.toml: data is required" in capsys.readouterr().err
+
+
+def test_a_name_that_looks_like_a_formula_is_marked_in_tables(small):
+    config, out = small
+    config.write_text(config.read_text().replace('"raw"', '"=HYPERLINK(1)"'))
+    run(config, out)
+    names = {row["pipeline"] for row in _rows(out / "table.csv")}
+    assert "'=HYPERLINK(1)" in names
+    assert "=HYPERLINK(1)" not in names
+    assert any(row["difference_value"].startswith("-") for row in _rows(out / "table.csv"))

@@ -53,10 +53,10 @@ def test_every_command_works(command, files, capsys):
 def test_the_demo_prints_verdicts_and_significance_and_writes_both_pages(tmp_path, monkeypatch, capsys):
     assert "calibrant demo" in COMMANDS
     monkeypatch.chdir(tmp_path)
-    assert main(["demo"]) == 0
+    assert main(["demo", "--resamples", "99"]) == 0
     out = capsys.readouterr().out
     assert "Over-confident" in out
-    assert re.search(r"CE, uncalibrated .*\*\*", out)  # Temperature scaling makes a difference to this network.
+    assert re.search(r"CE, uncalibrated .*\*", out)  # Temperature scaling makes a difference to this network.
     assert Path("demo/index.html").stat().st_size > 10_000
     assert Path("demo/report.html").stat().st_size > 10_000
 

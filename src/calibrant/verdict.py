@@ -71,6 +71,10 @@ def _direction(predictions: Predictions, gap: float, z: float) -> str:
     return "over-confident" if gap > 0 else "under-confident"
 
 
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
 def _headline(code: str, predictions: Predictions, confidence: float, accuracy: float) -> str:
     claims = f"its confidence is {confidence:.1%} on average, and it is right {accuracy:.1%} of the time."
     if code == "biased":
@@ -81,7 +85,7 @@ def _headline(code: str, predictions: Predictions, confidence: float, accuracy: 
             f"where {observed:.1%} are observed."
         )
     return {
-        "consistent": f"Consistent with calibration, as far as {predictions.n_samples:,} rows can tell: " + claims,
+        "consistent": f"Consistent with calibration, as far as {_rows(predictions.n_samples)} can tell: " + claims,
         "over-confident": "Over-confident: " + claims,
         "under-confident": "Under-confident: " + claims,
         "miscalibrated": "Miscalibrated, in both directions: " + claims,

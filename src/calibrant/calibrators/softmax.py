@@ -11,7 +11,8 @@ from calibrant.calibrators.blocks import BLOCK, add_blocks, over_classes
 _SMALL_PRODUCT = 1 << 18
 """The libraries of linear algebra multiply matrices on one thread up to this many multiplications."""
 
-_FEW_ROWS, _ENOUGH_ROWS = 16, 256
+_ENOUGH_ROWS = 256
+"""With fewer rows in a block, threads wait for each other longer than they work."""
 _LARGE_BLOCK = 1 << 20
 
 
@@ -54,7 +55,7 @@ class Diagonal:
 
     def __init__(self, n_classes: int) -> None:
         self.shape = n_classes, 2
-        self.entries = BLOCK
+        self.entries = 8 * BLOCK
         self.n_threads: int | None = None
 
     def features(self, scores: FloatArray) -> FloatArray:
@@ -217,7 +218,7 @@ class PenalisedLikelihood:
                 hessian[c * m : (c + 1) * m, c * m : (c + 1) * m] += own
             return hessian
 
-        height = max(_FEW_ROWS, _SMALL_PRODUCT // (k * m) ** 2)
+        height = max(_ENOUGH_ROWS, _SMALL_PRODUCT // (k * m) ** 2)
         hessian = add_blocks(task, self.probs.shape, entries=height * k)
         hessian[np.diag_indices_from(hessian)] += 2.0 * self.penalty.ravel()
         return hessian

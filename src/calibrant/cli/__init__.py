@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from calibrant._checks import DataWarning
 from calibrant._convert import InputError
+from calibrant.cli import streams
 
 BAD_INPUT, BAD_FILE, INTERRUPTED, TERMINATED = 2, 3, 130, 143
 
@@ -16,22 +17,34 @@ BAD_INPUT, BAD_FILE, INTERRUPTED, TERMINATED = 2, 3, 130, 143
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 fine, 1 a gate failed, 2 bad input, 3 a file cannot be used."""
     signal.signal(signal.SIGTERM, _terminate)
+    streams.prepare()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", DataWarning)
-            warnings.showwarning = _note
-            return _run(argv)
-    except InputError as error:
-        return _complain(_with_options(str(error)), BAD_INPUT)
+        return _run_with_notes(argv)
     except BrokenPipeError:
-        sys.stderr.close()  # The reader of our output is gone: nothing is left to say.
+        streams.discard_output()  # The reader of our output is gone: nothing is left to say.
         return 0
-    except OSError as error:
-        return _complain(error, BAD_FILE)
-    except MemoryError:
-        return _complain("there is not enough memory for this file.", BAD_INPUT)
     except KeyboardInterrupt:
         return _complain("interrupted.", INTERRUPTED)
+    except MemoryError:
+        return _complain("there is not enough memory for this file. Use a machine with more, or fewer rows.", BAD_INPUT)
+    except InputError as error:
+        return _complain(_with_options(str(error)), BAD_INPUT)
+    except OSError as error:
+        streams.discard_output()
+        return _complain(_about_file(error), BAD_FILE)
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        return _complain(_defect(error), BAD_INPUT)
+
+
+def _run_with_notes(argv: Sequence[str] | None) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DataWarning)
+        warnings.showwarning = _note
+        code = _run(argv)
+        sys.stdout.flush()  # A full disk is noticed here, where it can be told.
+        return code
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -44,8 +57,29 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         result = application()(argv, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        return _complain(f"{str(error).strip()} See calibrant --help.", BAD_INPUT)
+        where = " ".join(("calibrant", *(error.command_chain or ())))
+        return _complain(f"{_one_line(error)} See {where} --help.", BAD_INPUT)
     return result if isinstance(result, int) else 0
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()).replace("Unused Tokens:", "There are more arguments than expected:")
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _about_file(error: OSError) -> str:
+    """Say what is wrong with a file; errors of our own do already."""
+    if error.strerror is None:
+        return str(error)
+    where = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
+    return f"{where}: {error.strerror}. Check the path, its permissions and the room that is left."
+
+
+def _defect(error: Exception) -> str:
+    return (
+        f"this is a defect of calibrant, {type(error).__name__}: {_one_line(error)} Please report it, with what "
+        "python -X dev -m calibrant.cli prints in place of this line."
+    )
 
 
 def _complain(message: object, code: int) -> int:

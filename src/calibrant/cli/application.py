@@ -9,6 +9,7 @@ from calibrant import __version__
 from calibrant.cli.apply import apply
 from calibrant.cli.compare import compare_files
 from calibrant.cli.completion import completion
+from calibrant.cli.console import console
 from calibrant.cli.demo import demo
 from calibrant.cli.evaluate import evaluate
 from calibrant.cli.experiment import experiment
@@ -33,16 +34,34 @@ COMMANDS: dict[str, Callable[..., Any] | App] = {
 }
 
 
+EPILOGUE = (
+    "Exit codes: 0 fine, 1 a gate failed or work is left, 2 bad input, 3 a file cannot be used, 130 interrupted, "
+    "143 terminated. Results go to standard output, progress and errors to standard error."
+)
+HELP = """Measure, test, fix and show the calibration of predicted probabilities.
+
+For example:
+  calibrant demo
+  calibrant evaluate predictions.csv --label y --probs 'proba_*'
+  calibrant report predictions.csv --calibrate auto
+"""
+
+
 def application() -> App:
     """Return the command with all its sub-commands."""
     app = App(
         name="calibrant",
-        help="Measure, test, fix and show the calibration of predicted probabilities.",
+        help=HELP,
+        help_epilogue=EPILOGUE,
         version=__version__,
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
-        default_parameter=Parameter(negative="", show_default=lambda value: None if value is False else value),
+        default_parameter=Parameter(
+            negative="", show_default=lambda value: None if value is False or value == () else value
+        ),
+        console=console(),
     )
-    for name, command in COMMANDS.items():
+    for position, (name, command) in enumerate(COMMANDS.items()):
         app.command(command, name=name)
+        app[name].sort_key = position
     return app

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import Source
+from calibrant.cli.options import FIXING, OUTPUT, File, Out, Source
 
 if TYPE_CHECKING:
     from calibrant._typing import FloatArray
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 
 
 def apply(
-    file: Path,
+    file: File,
     /,
     *,
-    calibrator: Path,
-    out: Path,
+    calibrator: Annotated[Path, Parameter(group=FIXING)],
+    out: Out,
     source: Source = Source(),
-    overwrite: Annotated[bool, Parameter(help="Allow FILE itself to be replaced.")] = False,
-    json: bool = False,
+    overwrite: Annotated[bool, Parameter(group=OUTPUT, help="Allow FILE itself to be replaced.")] = False,
 ) -> None:
     """Write FILE again with calibrated probabilities: the same rows, and the same other columns.
 
     Labels are not needed. With --logits the columns stay logits: logarithms of the calibrated probabilities.
 
-    Example: calibrant apply new.csv --calibrator calibrator.json --out calibrated.parquet
+    For example:
+      calibrant apply new.csv --calibrator calibrator.json --out new.parquet
+      calibrant apply logits.csv --logits --calibrator calibrator.json --out out.csv
 
     Parameters
     ----------
@@ -37,8 +38,6 @@ def apply(
         File that calibrant fit has written.
     out
         Where to write; the extension tells the format.
-    json
-        Print JSON instead of text.
     """
     from calibrant._convert import InputError
     from calibrant.calibrators.store import load_with_details
@@ -59,24 +58,25 @@ def apply(
     def transform(values: Any) -> "FloatArray":
         return _calibrated(stored, values, source, counts)
 
-    columns = rewrite_probabilities(
-        file,
-        out,
-        transform,
-        label=source.label,
-        probs=source.columns,
-        logits=source.logits,
-        classes=source.class_names or stored.calibrator.classes_.tolist(),
-    )
+    with show.progress_bar("calibrating", quiet=source.silent):
+        columns = rewrite_probabilities(
+            file,
+            out,
+            transform,
+            label=source.label,
+            probs=source.columns,
+            logits=source.logits,
+            classes=source.class_names or stored.calibrator.classes_.tolist(),
+        )
     changed = counts.changed / counts.rows
-    if json:
+    if source.json:
         result = {"n_samples": counts.rows, "columns": list(columns), "changed": changed, "sha256": stored.sha256}
         show.print_json(result)
         return
     method = stored.details.get("method", type(stored.calibrator).__name__)
     show.print_lines(
         [
-            f"{counts.rows:,} rows calibrated by {method} ({stored.sha256[:12]}).",
+            f"{show.rows(counts.rows)} calibrated by {method} ({stored.sha256[:12]}).",
             f"{changed:.2%} of the predicted classes are others than before.",
         ]
     )

@@ -5,28 +5,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import Options
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, Options
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
 
 
-def compare_files(  # noqa: PLR0913 (each is one option)
-    *files: Path,
+def compare_files(
+    *files: File,
     options: Options = Options(),
-    metrics: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
-    baseline: str | None = None,
-    row_id: Annotated[str | None, Parameter(name="--id")] = None,
-    cluster: str | None = None,
-    fail_if: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
-    fail_if_worse_than: str | None = None,
-    json: bool = False,
+    metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
+    baseline: Annotated[str | None, Parameter(group=JUDGING)] = None,
+    row_id: Annotated[str | None, Parameter(name="--id", group=INPUT)] = None,
+    cluster: Annotated[str | None, Parameter(group=INPUT)] = None,
+    fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
+    fail_if_worse_than: Annotated[str | None, Parameter(group=JUDGING)] = None,
 ) -> int:
     """Compare models that predicted the same rows, each in a FILE of its own.
 
     The differences to the baseline come from bootstrap samples of the rows that all models share.
 
-    Example: calibrant compare before.parquet after.parquet --metrics nll brier kde-ece
+    For example:
+      calibrant compare before.parquet after.parquet
+      calibrant compare a.csv b.csv c.csv --id row --metrics nll brier kde-ece
+      calibrant compare old.csv new.csv --fail-if-worse-than old --quiet
 
     Parameters
     ----------
@@ -44,8 +46,6 @@ def compare_files(  # noqa: PLR0913 (each is one option)
         Exit with code 1 if any model meets a condition like 'ece>0.05'.
     fail_if_worse_than
         Exit with code 1 if any model is significantly worse than this one in any of the metrics; it is the baseline.
-    json
-        Print JSON instead of text.
     """
     from calibrant.cli import gates, show
     from calibrant.compare import DEFAULT_METRICS, compare
@@ -54,7 +54,7 @@ def compare_files(  # noqa: PLR0913 (each is one option)
     gates.check_gates(fail_if, chosen)
     models = _read(files, options, row_id)
     groups = {name: _column(files[0], column) for name, column in (("clusters", cluster), ("by", options.by))}
-    with show.progress_bar("resampling rows", quiet=options.quiet or json) as progress:
+    with show.progress_bar("resampling rows", quiet=options.silent) as progress:
         comparison = compare(
             models,
             chosen,
@@ -64,12 +64,12 @@ def compare_files(  # noqa: PLR0913 (each is one option)
             progress=progress,
             rng=options.seed,
         )
-    if json:
+    if options.json:
         show.print_json(comparison)
     else:
         show.print_comparison(comparison)
         for name, group in comparison.groups.items():
-            show.print_heading(f"{options.by} {name}: {group.n_samples:,} rows")
+            show.print_heading(f"{options.by} {name}: {show.rows(group.n_samples)}")
             show.print_comparison(group)
     failures = [line for model in models for line in gates.failed(fail_if, comparison.of(model), model)]
     if fail_if_worse_than is not None:

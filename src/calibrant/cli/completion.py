@@ -1,13 +1,19 @@
 """`calibrant completion`: what lets a shell complete commands and options."""
 
 import sys
-from typing import Literal
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from calibrant.cli.options import INPUT
 
 
-def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> None:
+def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Parameter(group=INPUT)], /) -> None:
     """Print a script that lets SHELL complete the commands and options of calibrant.
 
-    Example: calibrant completion bash > ~/.local/share/bash-completion/completions/calibrant
+    For example:
+      calibrant completion bash > ~/.local/share/bash-completion/completions/calibrant
+      calibrant completion fish > ~/.config/fish/completions/calibrant.fish
 
     Parameters
     ----------

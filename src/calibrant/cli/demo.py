@@ -1,32 +1,46 @@
 """`calibrant demo`: a real experiment on the logits of networks that come with the package."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from calibrant.cli.options import JUDGING, Json, Out, Quiet, Seed
 
 if TYPE_CHECKING:
     from calibrant._typing import Progress
+    from calibrant.experiment.config import Config
     from calibrant.results import Assessment
 
 
-def demo(*, out: Path = Path("demo"), seed: int = 0, json: bool = False, quiet: bool = False) -> None:
+def demo(
+    *,
+    out: Out = Path("demo"),
+    resamples: Annotated[int, Parameter(group=JUDGING, validator=Number(gte=50))] = 1000,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Calibrate two networks for Fashion-MNIST in several ways, and say which differences are more than chance.
 
     The networks were trained with cross entropy and fine-tuned with focal loss; their logits come with the package, and
     nothing is trained. It takes about a minute. OUT/index.html compares all pipelines, OUT/report.html looks closely at
     one network before and after temperature scaling.
 
-    Example: calibrant demo --out demo
+    For example:
+      calibrant demo
+      calibrant demo --out pages --quiet
 
     Parameters
     ----------
     out
         Folder for the pages and tables.
+    resamples
+        Bootstrap samples of the test rows, which all pipelines share; from 50 on.
     seed
         Seed of the redraws behind the verdicts.
-    json
-        Print JSON instead of text.
-    quiet
-        Show no progress.
     """
     from calibrant.cli import show
     from calibrant.cli.experiment import print_result, step_bar
@@ -36,7 +50,7 @@ def demo(*, out: Path = Path("demo"), seed: int = 0, json: bool = False, quiet: 
     from calibrant.report import render_html
 
     with step_bar(quiet=quiet or json) as (progress, note):
-        result = run("demo", out, progress=progress, note=note)
+        result = run(_config(resamples), out, progress=progress, note=note)
     with show.progress_bar("judging before and after", quiet=quiet or json) as progress:
         assessments = _before_and_after(seed, progress)
     page = render_html(assessments, title="Fashion-MNIST: a network before and after temperature scaling")
@@ -50,6 +64,13 @@ def demo(*, out: Path = Path("demo"), seed: int = 0, json: bool = False, quiet: 
     print_result(result)
     show.print_path("comparison", out / "index.html")
     show.print_path("report", out / "report.html")
+
+
+def _config(resamples: int) -> "Config":
+    from calibrant.experiment import read_config
+
+    config = read_config("demo")
+    return replace(config, evaluation=replace(config.evaluation, resamples=resamples))
 
 
 def _before_and_after(seed: int, progress: "Progress") -> dict[str, "Assessment"]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import Options
+from calibrant.cli.options import JUDGING, OUTPUT, File, Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,19 +14,22 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    file: Path,
+    file: File,
     /,
     *,
     options: Options = Options(),
-    metrics: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
-    fail_if: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
-    json: bool = False,
+    metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
+    fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
 ) -> int:
     """Say whether the predictions in FILE are calibrated, in which direction they err, and by how much.
 
     Predictive distributions are read with --mean and --sd, or with --draws.
 
-    Example: calibrant evaluate predictions.csv --label y --probs 'proba_*'
+    For example:
+      calibrant evaluate predictions.csv --label y --probs 'proba_*'
+      calibrant evaluate logits.npz --logits --by region --metrics all
+      calibrant evaluate predictions.csv --fail-if 'ece>0.05' --json
+      calibrant evaluate forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
     ----------
@@ -36,8 +39,6 @@ def evaluate(
         What to show: "all", or names such as ece nll; a selection unless given. JSON holds all.
     fail_if
         Exit with code 1 if a condition like 'ece>0.05' is met; several may be given.
-    json
-        Print JSON instead of text.
     """
     from calibrant.cli import gates, metrics_table, show
     from calibrant.metrics import FORECAST_METRICS, METRICS
@@ -46,34 +47,34 @@ def evaluate(
     gates.check_gates(fail_if, [*known])
     names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else metrics_table.SELECTION)
     run = _print_forecasts if options.are_forecasts else _print
-    estimates = run(file, options, names, json=json)
+    estimates = run(file, options, names)
     values = {name: estimate.value for name, estimate in estimates.items()}
     return show.report_failures(gates.failed(fail_if, values, file.name))
 
 
-def _print(file: Path, options: Options, names: "Sequence[str]", *, json: bool) -> "Mapping[str, Estimate]":
+def _print(file: Path, options: Options, names: "Sequence[str]") -> "Mapping[str, Estimate]":
     from calibrant.cli import metrics_table, show
 
     assessment = options.assess(file)
-    if json:
+    if options.json:
         show.print_json(show.without_draws(assessment))
     else:
         show.print_verdict(assessment)
-        show.print_heading(f"{assessment.n_samples:,} rows, {assessment.n_classes} classes")
+        show.print_heading(f"{show.rows(assessment.n_samples)}, {assessment.n_classes} classes")
         metrics_table.print_metrics(assessment, names)
         show.print_groups(assessment)
     return assessment.metrics
 
 
-def _print_forecasts(file: Path, options: Options, names: "Sequence[str]", *, json: bool) -> "Mapping[str, Estimate]":
+def _print_forecasts(file: Path, options: Options, names: "Sequence[str]") -> "Mapping[str, Estimate]":
     from calibrant.cli import show
 
     assessment = options.assess_forecasts(file)
-    if json:
+    if options.json:
         show.print_json(show.without_draws(assessment))
     else:
         show.print_verdict(assessment)
-        show.print_heading(f"{assessment.n_samples:,} rows, {assessment.law} forecasts")
+        show.print_heading(f"{show.rows(assessment.n_samples)}, {assessment.law} forecasts")
         show.print_estimates(
             {file.name: {name: assessment.metrics[name] for name in names if name in assessment.metrics}}
         )

@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
+
+from calibrant.cli.options import INPUT, File, Json, Out, Quiet
 
 if TYPE_CHECKING:
     from calibrant.results import Comparison, ExperimentResult, ExperimentStatus
@@ -15,19 +16,25 @@ COLUMNS = 4
 """Metrics beside each other in a terminal of 80 columns."""
 
 experiment = App(
-    name="experiment", help="Train networks, calibrate them in many ways, and compare all of it on test rows."
+    name="experiment",
+    help=(
+        "Train networks, calibrate them in many ways, and compare all of it on test rows.\n\n"
+        "For example:\n  calibrant experiment run digits --out digits\n  calibrant experiment status digits"
+    ),
 )
 
 
 @experiment.command
 def run(
-    config: str, /, *, out: Path, quiet: bool = False, json: Annotated[bool, Parameter(help="Print JSON.")] = False
+    config: Annotated[str, Parameter(group=INPUT)], /, *, out: Out, json: Json = False, quiet: Quiet = False
 ) -> None:
     """Run the experiment that CONFIG describes, or what is left of it.
 
     It may be stopped at any moment; the same command continues it.
 
-    Example: calibrant experiment run digits --out digits
+    For example:
+      calibrant experiment run digits --out digits
+      calibrant experiment run study.toml --out results --quiet
 
     Parameters
     ----------
@@ -35,8 +42,6 @@ def run(
         A TOML file, or the name of a shipped config: demo, digits, fashion-mnist, fashion-mnist-logits.
     out
         Folder for the results, and for the files that let a run continue.
-    quiet
-        Show no progress.
     """
     from calibrant import experiment as experiments
     from calibrant.cli import show
@@ -52,10 +57,13 @@ def run(
 
 
 @experiment.command
-def status(folder: Path, /, *, json: Annotated[bool, Parameter(help="Print JSON.")] = False) -> int:
+def status(folder: File, /, *, json: Json = False) -> int:
     """Tell how far the experiment in FOLDER is; every file is verified.
 
     The exit code is 1 if something is left to do.
+
+    For example:
+      calibrant experiment status digits
 
     Parameters
     ----------
@@ -74,8 +82,12 @@ def status(folder: Path, /, *, json: Annotated[bool, Parameter(help="Print JSON.
 
 
 @experiment.command(name="show")
-def show_result(folder: Path, /, *, json: Annotated[bool, Parameter(help="Print JSON.")] = False) -> None:
+def show_result(folder: File, /, *, json: Json = False) -> None:
     """Show the table of the finished experiment in FOLDER.
+
+    For example:
+      calibrant experiment show digits
+      calibrant experiment show digits --json
 
     Parameters
     ----------
@@ -97,17 +109,18 @@ def show_result(folder: Path, /, *, json: Annotated[bool, Parameter(help="Print 
 @contextmanager
 def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Callable[[str], None]]]:
     """Show a bar with the name of the step on standard error; without a terminal, a line for each step."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    from calibrant.cli.console import console
+
+    where = console(stderr=True)
     if quiet:
         yield lambda _done, _total: None, lambda _name: None
-    elif not console.is_terminal:
+    elif not where.is_terminal or where.is_dumb_terminal:
         yield lambda _done, _total: None, lambda name: print(name, file=sys.stderr, flush=True)  # noqa: T201 (a log)
     else:
         columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-        with Progress(*columns, console=console, transient=True) as bar:
+        with Progress(*columns, console=where, transient=True) as bar:
             task = bar.add_task("", total=None)
             yield (
                 lambda done, total: bar.update(task, completed=done, total=total),
@@ -125,21 +138,19 @@ def print_result(result: "ExperimentResult") -> None:
         for start in range(0, len(comparison.metrics), COLUMNS):
             _print_values(comparison, comparison.metrics[start : start + COLUMNS])
     first = result.comparisons[0]
-    print_lines(
-        [
-            "",
-            f"* the {first.level:.0%} interval of the difference to {first.baseline} excludes 0, ** also after Holm's",
-            f"adjustment for the pipelines; {first.n_resamples:,} paired bootstrap samples of the test rows. For",
-            "calibration errors the stars are about the difference of debiased mean squared errors.",
-        ]
+    note = (
+        f"* the {first.level:.0%} interval of the difference to {first.baseline} excludes 0, ** also after Holm's "
+        f"adjustment for the pipelines; {first.n_resamples:,} paired bootstrap samples of the test rows. For "
+        "calibration errors the stars are about the difference of debiased mean squared errors."
     )
+    print_lines(["", note])
 
 
 def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from calibrant.cli.console import console
     from calibrant.experiment.markdown import number
     from calibrant.io import printable
     from calibrant.report.experiment import stars
@@ -152,9 +163,9 @@ def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
         entries = [comparison.entry(model, metric) for metric in metrics]
         cells = [f"{number(e.value)}{stars(e.difference, comparison.level):<2}" for e in entries]
         table.add_row(Text(printable(model)), *map(Text, cells))
-    console = Console()
-    console.print()
-    console.print(table)
+    out = console()
+    out.print()
+    out.print(table)
 
 
 def _print_status(found: "ExperimentStatus") -> None:

@@ -7,9 +7,11 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from calibrant.cli.options import Source
+from cyclopts import Parameter
+
+from calibrant.cli.options import FIXING, File, Out, Source
 
 if TYPE_CHECKING:
     from calibrant._typing import FloatArray
@@ -29,19 +31,20 @@ LONGEST = 8
 
 
 def fit(
-    file: Path,
+    file: File,
     /,
     *,
-    method: str = "ts",
-    out: Path = Path("calibrator.json"),
+    method: Annotated[str, Parameter(group=FIXING)] = "ts",
     source: Source = Source(),
-    json: bool = False,
+    out: Out = Path("calibrator.json"),
 ) -> None:
     """Learn a calibrator from the predictions and labels in FILE, and save it.
 
     The rows should be ones that the model was not trained on, and others than those it is judged on afterwards.
 
-    Example: calibrant fit validation.csv --method 'ts>irm' --out calibrator.json
+    For example:
+      calibrant fit validation.csv
+      calibrant fit validation.csv --method 'ts>irm' --out calibrator.json
 
     Parameters
     ----------
@@ -52,8 +55,6 @@ def fit(
         quotation marks.
     out
         Where to write the calibrator.
-    json
-        Print JSON instead of text.
     """
     from calibrant.calibrators.compose import parse
     from calibrant.calibrators.store import save
@@ -65,15 +66,16 @@ def fit(
     refuse_same(file, out)
     check_writable(out)
     predictions = source.predictions(file)
-    fit_to(calibrator, predictions)
+    with show.progress_bar("fitting", quiet=source.silent):
+        fit_to(calibrator, predictions)
     details = {"method": method, "n_samples": predictions.n_samples, "fingerprint": fingerprint(predictions.probs)}
     checksum = save(calibrator, out, details=details)
     before, after, changed = in_sample(calibrator, predictions)
-    if json:
+    if source.json:
         measured = {"before": before, "after": after, "changed": changed}
         show.print_json({**details, "learnt": learnt(calibrator), "in_sample": measured, "sha256": checksum})
         return
-    show.print_heading(f"{method}, fitted to {predictions.n_samples:,} rows of {predictions.n_classes} classes")
+    show.print_heading(f"{method}, fitted to {show.rows(predictions.n_samples)} of {predictions.n_classes} classes")
     show.print_lines(describe(learnt(calibrator)))
     show.print_heading("On the same rows")
     show.print_estimates({"before": before, "after": after})

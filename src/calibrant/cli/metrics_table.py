@@ -1,12 +1,13 @@
 """Metrics on a terminal: in groups, with their intervals."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from calibrant._convert import InputError
+from calibrant.cli.console import console
 from calibrant.cli.show import number
 from calibrant.metrics import METRICS, Metric
 from calibrant.results import Assessment, Interval
@@ -30,6 +31,9 @@ SELECTION = (
 
 ALL = "all"
 
+ROOM = 80
+"""Columns of a terminal in which headings need not be folded."""
+
 
 def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[str]) -> list[str]:
     """Return the names of the metrics to show, in the order of the table."""
@@ -44,25 +48,26 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     """Print a table with a row for each metric, in groups."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
-    for heading in ("value", "95% interval", "if calibrated"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    for heading in ("95% interval", "if calibrated"):  # They fold where there is little room.
+        table.add_column(heading, justify="right", overflow="fold")
     shown = [name for name in names if name in assessment.metrics]
+    out, longest = console(), 2 + max(map(len, shown), default=0)
     for group in dict.fromkeys(group_of(METRICS[name]) for name in METRICS):
         members = [name for name in shown if group_of(METRICS[name]) == group]
         if members:
-            table.add_row(Text(group, style="bold"))
+            table.add_row(Text(group if out.width >= ROOM else fill(group, longest), style="bold"))
         for name in members:
             limits = assessment.intervals.get(name)
             value = number(assessment.metrics[name].value)
             table.add_row(f"  {name}", value, interval_text(limits), _range(limits.null if limits else None))
-    console = Console()
-    console.print(table)
+    out.print(table)
     if any(_is_about_another(assessment.intervals.get(name)) for name in shown):
         note = "( ) of the debiased root-mean-square error over bins; of KCE, of the root of SKCE"
-        console.print(Text(note, style="dim"))
+        out.print(Text(note, style="dim"))
     if len(shown) < len(assessment.metrics):
         text = f"{len(shown)} of {len(assessment.metrics)} metrics; all of them with --metrics {ALL}"
-        console.print(Text(text, style="dim"))
+        out.print(Text(text, style="dim"))
 
 
 def group_of(metric: Metric) -> str:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
 if TYPE_CHECKING:
     from calibrant.forecasts import Forecasts
@@ -12,10 +13,22 @@ if TYPE_CHECKING:
     from calibrant.results import Assessment, ForecastAssessment
 
 
-@Parameter(name="*")
+INPUT = Group("Input", sort_key=1)
+FIXING = Group("Calibration", sort_key=2)
+JUDGING = Group("Judging", sort_key=3)
+OUTPUT = Group("Output", sort_key=4)
+
+Quiet = Annotated[bool, Parameter(group=OUTPUT, help="Show no progress.")]
+Json = Annotated[bool, Parameter(group=OUTPUT, help="Print JSON instead of text.")]
+Seed = Annotated[int, Parameter(group=JUDGING, validator=Number(gte=0))]
+File = Annotated[Path, Parameter(group=INPUT)]
+Out = Annotated[Path, Parameter(group=OUTPUT)]
+
+
+@Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Which columns of a file hold class predictions."""
+    """Which columns of a file hold class predictions, and how to tell what came out."""
 
     label: Annotated[
         str | None, Parameter(help="Column (or key) of the observed labels, or of the values that were forecast.")
@@ -29,6 +42,13 @@ class Source:
     weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
     logits: Annotated[bool, Parameter(help="The columns hold logits, not probabilities.")] = False
     renormalise: Annotated[bool, Parameter(help="Accept rows that do not sum to 1.")] = False
+    json: Json = False
+    quiet: Quiet = False
+
+    @property
+    def silent(self) -> bool:
+        """Whether no progress is shown; a program that reads JSON has no use for it."""
+        return self.quiet or self.json
 
     @property
     def columns(self) -> list[str] | None:
@@ -42,20 +62,22 @@ class Source:
 
     def predictions(self, file: Path) -> "Predictions":
         """Read class predictions."""
+        from calibrant.cli.show import progress_bar
         from calibrant.io import read_predictions
 
-        return read_predictions(
-            file,
-            label=self.label,
-            probs=self.columns,
-            classes=self.class_names,
-            weight=self.weight,
-            logits=self.logits,
-            renormalise=self.renormalise,
-        )
+        with progress_bar("reading", quiet=self.silent):
+            return read_predictions(
+                file,
+                label=self.label,
+                probs=self.columns,
+                classes=self.class_names,
+                weight=self.weight,
+                logits=self.logits,
+                renormalise=self.renormalise,
+            )
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
 class Options(Source):
     """Which columns to read, and how to judge them."""
@@ -66,9 +88,10 @@ class Options(Source):
         None
     )
     by: Annotated[str | None, Parameter(help="Column of groups to judge one by one.")] = None
-    resamples: Annotated[int, Parameter(help="Redraws of the labels in the test behind the verdict.")] = 999
-    seed: Annotated[int, Parameter(help="Seed of the redraws.")] = 0
-    quiet: Annotated[bool, Parameter(help="Show no progress.")] = False
+    resamples: Annotated[
+        int, Parameter(group=JUDGING, help="Redraws of the labels, or of the rows, behind the verdict.")
+    ] = 999
+    seed: Annotated[Seed, Parameter(help="Seed of the redraws.")] = 0
 
     @property
     def are_forecasts(self) -> bool:
@@ -77,17 +100,19 @@ class Options(Source):
 
     def forecasts(self, file: Path) -> "Forecasts":
         """Read predictive distributions."""
+        from calibrant.cli.show import progress_bar
         from calibrant.io import read_forecasts
 
         draws = self.draws.split(",") if self.draws else None
-        return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)
+        with progress_bar("reading", quiet=self.silent):
+            return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)
 
     def predictions(self, file: Path) -> "Predictions":
         """Read class predictions, and say so if something has to be compiled first."""
         from calibrant.cli.show import note_compiling
 
         predictions = super().predictions(file)
-        if not self.quiet:
+        if not self.silent:
             note_compiling(predictions.n_samples, predictions.n_classes)
         return predictions
 
@@ -99,7 +124,7 @@ class Options(Source):
 
         predictions = self.predictions(file)
         groups = None if self.by is None else read_column(file, self.by)
-        with progress_bar("redrawing labels", quiet=self.quiet) as progress:
+        with progress_bar("redrawing labels", quiet=self.silent, then="computing intervals") as progress:
             return assess(
                 predictions, name=file.name, n_resamples=self.resamples, by=groups, progress=progress, rng=self.seed
             )
@@ -110,7 +135,7 @@ class Options(Source):
         from calibrant.cli.show import progress_bar
 
         forecasts = self.forecasts(file)
-        with progress_bar("judging forecasts", quiet=self.quiet) as progress:
+        with progress_bar("judging forecasts", quiet=self.silent) as progress:
             return assess_forecasts(
                 forecasts, name=file.name, n_resamples=self.resamples, progress=progress, rng=self.seed
             )

@@ -1,37 +1,36 @@
 """`calibrant recommend`: which calibrator to use, and why."""
 
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import Source
+from calibrant.cli.options import FIXING, JUDGING, File, Seed, Source
 
 if TYPE_CHECKING:
     from calibrant.results import Candidate, Recommendation
 
 
 def recommend_for(  # noqa: PLR0913 (each is one option)
-    file: Path,
+    file: File,
     /,
     *,
     source: Source = Source(),
-    keep_argmax: bool = False,
-    candidates: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
-    score: Literal["nll", "brier"] = "nll",
-    folds: int = 5,
-    resamples: int = 1000,
-    seed: int = 0,
-    quiet: bool = False,
-    json: bool = False,
+    keep_argmax: Annotated[bool, Parameter(group=FIXING)] = False,
+    candidates: Annotated[tuple[str, ...], Parameter(group=FIXING, consume_multiple=True)] = (),
+    folds: Annotated[int, Parameter(group=FIXING)] = 5,
+    score: Annotated[Literal["nll", "brier"], Parameter(group=JUDGING)] = "nll",
+    resamples: Annotated[int, Parameter(group=JUDGING)] = 1000,
+    seed: Seed = 0,
 ) -> None:
     """Say which calibrator would improve the predictions in FILE, if any, and why.
 
     Every candidate is fitted to all folds but one and judged by that one, in turn. The simplest that is not
     significantly worse than the best is recommended.
 
-    Example: calibrant recommend validation.csv --keep-argmax
+    For example:
+      calibrant recommend validation.csv
+      calibrant recommend validation.csv --keep-argmax --candidates ts 'ts>irm'
 
     Parameters
     ----------
@@ -50,16 +49,13 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
         Bootstrap samples of the rows behind the intervals.
     seed
         Seed of the folds and of the samples.
-    quiet
-        Show no progress.
-    json
-        Print JSON instead of text.
     """
     from calibrant.cli import show
+    from calibrant.io import printable
     from calibrant.recommend import recommend
 
     predictions = source.predictions(file)
-    with show.progress_bar("fitting candidates", quiet=quiet or json) as progress:
+    with show.progress_bar("fitting candidates", quiet=source.silent) as progress:
         advice = recommend(
             predictions,
             keep_argmax,
@@ -70,41 +66,44 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
             progress=progress,
             rng=seed,
         )
-    if json:
+    if source.json:
         show.print_json(advice)
         return
     _print(advice)
     if advice.name != advice.candidates[0].name:
         command = f"calibrant fit {quote(str(file))} --method {quote(advice.name)}"
-        show.print_lines(["", f"To fit it to all of these rows, with the same options for columns: {command}"])
+        show.print_lines(["", "To fit it to all of these rows, with the same options for columns:"])
+        show.print_command(" ", printable(command))
 
 
 def _print(advice: "Recommendation") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from calibrant.cli.console import console
     from calibrant.cli.show import print_heading
     from calibrant.io import printable
 
-    console = Console()
+    out = console()
     style = "bold green" if advice.name == advice.candidates[0].name else "bold yellow"
-    console.print(Text(printable(advice.headline), style=style))
+    out.print(Text(printable(advice.headline), style=style))
     for reason in advice.reasons:
-        console.print(Text(f"- {printable(reason)}"))
+        out.print(Text(f"- {printable(reason)}"))
     print_heading(f"On rows that they were not fitted to, {advice.n_samples:,} in all")
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("calibrator", no_wrap=True)
-    for heading in (advice.score, f"change, {advice.level:.0%}", "changed", "ECE", "KDE-ECE"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("calibrator", overflow="fold")
+    change = f"change, {advice.level:.0%}"
+    for heading in (advice.score, change, "changed", "ECE", "KDE-ECE"):
+        # Where there is little room, limits fold: a number must never be cut.
+        table.add_column(heading, justify="right", no_wrap=heading != change)
     for candidate in advice.candidates:
         mark = " *" if candidate.name == advice.name else ""
         table.add_row(Text(printable(f"{candidate.name}{mark}")), *_cells(candidate))
-    console.print(table)
+    out.print(table)
     notes = (
         f"* recommended. change: limits of the difference to {advice.candidates[0].name}. changed: rows with another"
     )
-    console.print(Text(f"{notes} predicted class.", style="dim"))
+    out.print(Text(f"{notes} predicted class.", style="dim"))
 
 
 def _cells(candidate: "Candidate") -> tuple[str, ...]:

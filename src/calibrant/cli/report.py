@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import Options
+from calibrant.cli.options import FIXING, File, Options, Out
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
@@ -16,17 +16,20 @@ COMPARED = ("nll", "brier", "accuracy", "kde-ece", "ece")
 
 
 def report(
-    file: Path,
+    file: File,
     /,
     *,
     options: Options = Options(),
-    calibrate: Annotated[str | None, Parameter(show_default=False)] = None,
-    folds: int = 5,
-    out: Path = Path("report.html"),
+    calibrate: Annotated[str | None, Parameter(group=FIXING)] = None,
+    folds: Annotated[int, Parameter(group=FIXING)] = 5,
+    out: Out = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page about the predictions in FILE.
 
-    Example: calibrant report predictions.parquet --calibrate auto --by region --out report.html
+    For example:
+      calibrant report predictions.parquet
+      calibrant report predictions.csv --calibrate auto --by region --out page.html
+      calibrant report forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def report(
         Where to write the page.
     """
     from calibrant.cli import show
-    from calibrant.io import check_writable, write_text
+    from calibrant.io import check_writable, printable, write_text
     from calibrant.report import render_html
 
     check_writable(out)
@@ -51,6 +54,10 @@ def report(
     else:
         shown, extras = _predictions(file, options, calibrate, folds)
     write_text(out, render_html(shown, title=f"Calibration of {file.name}", **extras))
+    if options.json:
+        found = {name: show.without_draws(assessment) for name, assessment in shown.items()}
+        show.print_json({"page": printable(out), "assessments": found, **extras})
+        return
     for name, assessment in shown.items():
         if len(shown) > 1:
             show.print_heading(name)
@@ -92,7 +99,7 @@ def _fixed(predictions: "Predictions", method: str, folds: int, options: Options
     from calibrant.cli import show
     from calibrant.recommend import fix
 
-    with show.progress_bar("fitting calibrators", quiet=options.quiet) as progress:
+    with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
         after, how = fix(predictions, method, n_folds=folds, progress=progress, rng=options.seed)
     return (None if how.recommendation is not None and how.method == "identity" else after), how
 
@@ -106,8 +113,8 @@ def _compared(
     from calibrant.compare import compare
 
     name, after = list(models.items())[-1]
-    with show.progress_bar("judging the fix", quiet=options.quiet) as progress:
+    with show.progress_bar("judging the fix", quiet=options.silent, then="computing intervals") as progress:
         judged = assess(after, name=name, n_resamples=options.resamples, progress=progress, rng=options.seed)
-    with show.progress_bar("comparing before and after", quiet=options.quiet) as progress:
+    with show.progress_bar("comparing before and after", quiet=options.silent) as progress:
         comparison = compare(models, COMPARED, intervals=False, progress=progress, rng=options.seed)
     return {**shown, name: judged}, comparison

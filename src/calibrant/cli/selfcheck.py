@@ -1,25 +1,22 @@
 """`calibrant selfcheck`: whether this machine computes what the definitions say."""
 
+from calibrant.cli.options import Json, Quiet
 
-def run_selfcheck(*, json: bool = False, quiet: bool = False) -> int:
+
+def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
     """Compare some fifty values with answers that are certified to 30 digits; it takes a few seconds.
 
     Exit code 1 if fewer digits agree than should. The answers were computed from the definitions, in 50 digits, by
     python -m calibrant.selfcheck.certify; the data and the answers are shipped with the package.
 
-    Example: calibrant selfcheck
-
-    Parameters
-    ----------
-    json
-        Print JSON instead of text.
-    quiet
-        Show no progress, and of the values only those that are wrong.
+    For example:
+      calibrant selfcheck
+      calibrant selfcheck --json
     """
     from calibrant.cli import show
     from calibrant.selfcheck import selfcheck
 
-    if not quiet:
+    if not (quiet or json):
         show.note_compiling(4000, 3)
     with show.progress_bar("computing certified values", quiet=quiet or json) as progress:
         values = selfcheck(progress)
@@ -27,7 +24,7 @@ def run_selfcheck(*, json: bool = False, quiet: bool = False) -> int:
     if json:
         show.print_json(values)
     else:
-        show.print_checked(failed if quiet else values)
+        show.print_checked(values)
     return show.report_failures(
         [f"{v.name} must agree in {v.required} digits, but does in {v.digits:.1f}." for v in failed]
     )

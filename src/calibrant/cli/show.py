@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from calibrant.cli.console import console
 from calibrant.io import printable
 from calibrant.results import (
     Assessment,
@@ -29,20 +31,39 @@ from calibrant.verdict import LEVEL
 
 Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 
+MOMENT = 0.5
+"""Seconds without a bar: one that goes at once only flickers."""
+
 SYMBOLS = {"consistent": "✓", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
 
 
 @contextmanager
-def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error while the body runs; yields the callback that moves it."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+def progress_bar(what: str, *, quiet: bool, then: str = "") -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on standard error if the body runs longer than a moment; yields the callback that moves it.
+
+    After the last step, the bar says what is done `then`.
+    """
+    where = console(stderr=True)
+    if quiet or not where.is_terminal or where.is_dumb_terminal:
         yield lambda _done, _total: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar = Progress(*columns, console=where, transient=True)
+    task = bar.add_task(what, total=None)
+
+    def move(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total, visible=not then or done < total)
+        if then and done >= total and len(bar.tasks) == 1:
+            bar.add_task(then, total=None)
+
+    delay = Timer(MOMENT, bar.start)
+    delay.start()
+    try:
+        yield move
+    finally:
+        delay.cancel()
+        delay.join()
+        bar.stop()
 
 
 def note_compiling(n_rows: int, n_classes: int) -> None:
@@ -55,7 +76,13 @@ def note_compiling(n_rows: int, n_classes: int) -> None:
 
 def print_json(value: Any) -> None:
     """Write a result as JSON."""
-    sys.stdout.write(json.dumps(as_record(value), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    record = as_record(value)
+    text = json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # The terminal is not for all of Unicode, or a name is not Unicode.
+        text = json.dumps(record, indent=2, allow_nan=False)
+    sys.stdout.write(f"{text}\n")
 
 
 def without_draws(assessment: Judged) -> Judged:
@@ -67,60 +94,59 @@ def without_draws(assessment: Judged) -> Judged:
     return replace(plain, groups={name: without_draws(group) for name, group in plain.groups.items()})
 
 
-def print_verdict(assessment: Assessment | ForecastAssessment, *, console: Console | None = None) -> None:
+def print_verdict(assessment: Assessment | ForecastAssessment) -> None:
     """Print the verdict in words."""
-    console = console or Console()
+    out = console()
     verdict = assessment.verdict
     style = "bold green" if verdict.code == "consistent" else "bold yellow"
-    console.print(Text(printable(f"{_symbol(console, verdict.code)} {verdict.headline}"), style=style))
-    console.print(Text(printable(verdict.explanation)))
+    out.print(Text(printable(f"{_symbol(out, verdict.code)} {verdict.headline}"), style=style))
+    out.print(Text(printable(verdict.explanation)))
 
 
-def print_estimates(columns: Mapping[str, Mapping[str, Estimate]], *, console: Console | None = None) -> None:
+def print_estimates(columns: Mapping[str, Mapping[str, Estimate]]) -> None:
     """Print a table with a row for each metric and a column for each set of predictions."""
-    console = console or Console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     for name in columns:
-        table.add_column(Text(printable(name)), justify="right")
+        table.add_column(Text(printable(name)), justify="right", overflow="fold")
     for metric in next(iter(columns.values())):
         table.add_row(metric, *(number(column[metric].value) for column in columns.values()))
-    console.print(table)
+    console().print(table)
 
 
 def print_tests(results: Mapping[str, TestResult], adjusted: Mapping[str, float], limits: Mapping[str, str]) -> None:
     """Print what each test found, in words and numbers, with the limits of what it can see."""
-    console = Console()
+    out = console()
     for name, result in results.items():
         at_floor = result.pvalue <= result.details.get("smallest_pvalue", 0.0)
         sign = "≤" if at_floor else "="
         words = "speaks against calibration" if result.pvalue <= LEVEL else "is consistent with calibration"
-        console.print(Text(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}.", style="bold"))
-        console.print(Text(f"  {limits.get(name, '')}"))
+        out.print(Text(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}.", style="bold"))
+        out.print(Text(f"  {limits.get(name, '')}"))
         if "detectable" in result.details:
             found, least = result.estimate or 0.0, result.details["detectable"]
-            console.print(Text(f"  estimate {found:.4g}; below about {least:.4g} it could be chance at this size"))
+            out.print(Text(f"  estimate {found:.4g}; below about {least:.4g} it could be chance at this size"))
     if len(results) > 1:
-        console.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
+        out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
         for name, value in adjusted.items():
-            console.print(f"  {name:<24} {value:.3g}")
+            out.print(f"  {name:<24} {value:.3g}")
 
 
 def print_comparison(comparison: Comparison) -> None:
     """Print a table of every metric and model with its interval and its difference to the baseline."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("metric", "model"):
-        table.add_column(heading)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("model", overflow="fold")
     share = f"{comparison.level:.0%}"
     for heading in ("value", f"{share} interval", f"minus {printable(comparison.baseline)}", f"{share} interval", "p"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=heading in ("value", "p"), overflow="fold")
     for metric in comparison.metrics:
         for model in comparison.models:
             entry = comparison.entry(model, metric)
             name = metric if model == comparison.models[0] else ""
             table.add_row(name, Text(printable(model)), number(entry.value), _limits(entry.interval), *_change(entry))
-    console = Console()
-    console.print(table)
+    out = console()
+    out.print(table)
     note = (
         f"* the interval of the difference excludes 0; {comparison.n_resamples:,} bootstrap samples of rows; p is "
         "adjusted for the number of differences (Holm)"
@@ -130,7 +156,7 @@ def print_comparison(comparison: Comparison) -> None:
             "\n( ) range over the samples, which chance shifts; * and p are then about the difference of debiased mean "
             "squared errors"
         )
-    console.print(Text(note, style="dim"))
+    out.print(Text(note, style="dim"))
 
 
 def _limits(interval: Interval | None) -> str:
@@ -156,18 +182,18 @@ def _change(entry: Compared) -> tuple[str, str, str]:
 def print_checked(values: Sequence[CheckedValue]) -> None:
     """Print certified values beside those found, and how many digits agree."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("value", no_wrap=True)
+    table.add_column("value", overflow="fold")
     for heading in ("certified", "digits", "needed"):
         table.add_column(heading, justify="right", no_wrap=True)
     for value in values:
         style = "" if value.passed else "bold red"
         digits = f"{value.digits:.0f}"
         table.add_row(value.name, f"{float(value.certified):.12g}", digits, str(value.required), style=style)
-    console = Console()
+    out = console()
     if values:
-        console.print(table)
+        out.print(table)
     passed = sum(value.passed for value in values)
-    console.print(Text(f"{passed} of {len(values)} values agree with their certified answers.", style="bold"))
+    out.print(Text(f"{passed} of {len(values)} values agree with their certified answers.", style="bold"))
 
 
 def report_failures(failures: Sequence[str]) -> int:
@@ -177,39 +203,48 @@ def report_failures(failures: Sequence[str]) -> int:
     return int(bool(failures))
 
 
-def print_groups(assessment: Assessment, *, console: Console | None = None) -> None:
+def print_groups(assessment: Assessment) -> None:
     """Print a line for each group, the largest error first."""
     if not assessment.groups:
         return
-    console = console or Console()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("group")
+    table.add_column("group", overflow="fold")
     for heading in ("rows", "accuracy", "KDE-ECE", "by chance", "p"):
-        table.add_column(heading, justify="right")
-    table.add_column("verdict")
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
     for name, group in sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict
         accuracy = group.metrics["accuracy"].value if "accuracy" in group.metrics else float("nan")
         numbers = (number(v) for v in (accuracy, verdict.error, verdict.expected, verdict.pvalue))
         table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, verdict.code)
-    console.print(table)
+    console().print(table)
 
 
 def print_heading(text: str) -> None:
     """Print a line that stands out, after an empty one."""
-    Console().print(Text(f"\n{printable(text)}", style="bold underline"))
+    console().print(Text(f"\n{printable(text)}", style="bold underline"))
 
 
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines of text."""
-    console = Console()
+    out = console()
     for line in lines:
-        console.print(Text(printable(line)), soft_wrap=True)
+        out.print(Text(printable(line)))
 
 
 def print_path(what: str, path: Path) -> None:
     """Say where something was written."""
-    Console().print(Text(f"\nThe {what} is at {printable(str(path))}"), soft_wrap=True)
+    print_command(f"\nThe {what} is at", printable(path))
+
+
+def print_command(words: str, command: str) -> None:
+    """Print words, and after them something to be copied: never in two lines that a shell would take for two."""
+    console().print(Text(f"{words} {command}"), soft_wrap=True)
+
+
+def rows(count: int) -> str:
+    """Write a number of rows."""
+    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def number(value: float) -> str:
@@ -217,8 +252,6 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _symbol(console: Console, code: str) -> str:
+def _symbol(out: Console, code: str) -> str:
     """Return the verdict's sign, or an ASCII one where the terminal cannot show it."""
-    return (
-        SYMBOLS[code] if (console.encoding or "").lower().startswith("utf") else ("+" if code == "consistent" else "!")
-    )
+    return SYMBOLS[code] if (out.encoding or "").lower().startswith("utf") else ("+" if code == "consistent" else "!")

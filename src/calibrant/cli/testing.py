@@ -1,12 +1,11 @@
 """`calibrant test`: whether the difference is chance."""
 
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import Options
+from calibrant.cli.options import JUDGING, File, Options
 
 if TYPE_CHECKING:
     from calibrant.hypotest import CalibrationTest
@@ -27,20 +26,22 @@ LIMITS = {
 
 
 def run_tests(
-    file: Path,
+    file: File,
     /,
     *,
     options: Options = Options(),
-    test: Annotated[tuple[str, ...], Parameter(name="--test", consume_multiple=True)] = ("consistency",),
-    kernel: str | None = None,
-    fail_below: float | None = None,
-    json: bool = False,
+    test: Annotated[tuple[str, ...], Parameter(name="--test", group=JUDGING, consume_multiple=True)] = ("consistency",),
+    kernel: Annotated[str | None, Parameter(group=JUDGING)] = None,
+    fail_below: Annotated[float | None, Parameter(group=JUDGING)] = None,
 ) -> int:
     """Test whether the predictions in FILE are calibrated, up to chance.
 
     The default is the exact test: labels are redrawn from the predictions.
 
-    Example: calibrant test predictions.csv --test consistency skce --fail-below 0.05
+    For example:
+      calibrant test predictions.csv
+      calibrant test predictions.csv --test consistency skce --fail-below 0.05
+      calibrant test predictions.csv --test all --json
 
     Parameters
     ----------
@@ -52,26 +53,32 @@ def run_tests(
         Kernel on the predictions in the kernel tests, such as exponential or gaussian.
     fail_below
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this.
-    json
-        Print JSON instead of text.
     """
     from calibrant.cli import show
     from calibrant.hypotest.holm import holm
 
+    _check_level(fail_below)
     data = options.forecasts(file) if options.are_forecasts else options.predictions(file)
     tests = {name: _configured(name, options, kernel, data) for name in _names(test)}
     results = {}
     for name, configured in tests.items():
-        with show.progress_bar(name, quiet=options.quiet or json) as progress:
+        with show.progress_bar(name, quiet=options.silent) as progress:
             results[name] = configured(data, rng=options.seed, progress=progress)
     adjusted = holm({name: result.pvalue for name, result in results.items()})
-    if json:
+    if options.json:
         show.print_json(
             {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}
         )
     else:
         show.print_tests(results, adjusted, LIMITS)
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
+
+
+def _check_level(level: float | None) -> None:
+    from calibrant._convert import InputError
+
+    if level is not None and not 0 <= level <= 1:
+        raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {level:g}.")
 
 
 def _names(names: tuple[str, ...]) -> tuple[str, ...]:

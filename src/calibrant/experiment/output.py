@@ -5,6 +5,7 @@ import io
 import json
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -135,9 +136,14 @@ def _as_csv(rows: Iterator[dict[str, Any]]) -> str:
     first = next(rows)
     writer = csv.DictWriter(text, list(first), lineterminator="\n")
     writer.writeheader()
-    writer.writerow(first)
-    writer.writerows(rows)
+    for row in chain([first], rows):
+        writer.writerow({key: _harmless(value) for key, value in row.items()})
     return text.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    """Mark a text that a spreadsheet would run as a formula; numbers are left as they are."""
+    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
 
 
 def _table(result: ExperimentResult) -> Iterator[dict[str, Any]]:

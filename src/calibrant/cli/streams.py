@@ -1,0 +1,50 @@
+"""The standard streams: closed ones, full ones, and those that cannot show every character."""
+
+import codecs
+import io
+import os
+import sys
+from pathlib import Path
+
+PLAIN = {
+    "≤": "<=",
+    "≥": ">=",
+    "…": "...",
+    "→": "->",
+    "∞": "inf",
+    "\N{MINUS SIGN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{MULTIPLICATION SIGN}": "x",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+}
+"""What stands for a character where only ASCII can be shown."""
+
+PLAINER = "calibrant-plainer"
+
+
+def prepare() -> None:
+    """Let every text be printed everywhere, and nothing fail because a stream is closed."""
+    codecs.register_error(PLAINER, _plainer)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # The shell has closed it: >&-
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (as long as the program runs)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=PLAINER)
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    """Write characters that an encoding lacks in ASCII."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
+
+
+def discard_output() -> None:
+    """Forget what could not be written, so that Python does not try it again when it ends."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):  # Output into memory.
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
