@@ -32,3 +32,15 @@ def general_minimum(objective, start):
     """Minimum by quasi-Newton steps with numerical derivatives: slow, and knows nothing of the problem."""
     found = minimize(objective, start, method="BFGS", options={"gtol": 1e-7, "maxiter": 2000})
     return minimize(objective, found.x, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000})
+
+
+def guarded(probs, rows, n):
+    return (n * probs + rows / probs.shape[1]) / (n + rows)
+
+
+def forest_like(n=300, k=4, votes=7, seed=0):
+    """Shares of a few votes: many of them exactly 0."""
+    rng = np.random.default_rng(seed)
+    probs, _ = overconfident(n=n, k=k, seed=seed, temperature=0.8)
+    shares = np.array([rng.multinomial(votes, row) for row in probs]) / votes
+    return shares, np.array([rng.choice(k, p=row) for row in probs])

@@ -21,6 +21,7 @@ from calibrant.calibrators import (
     MatrixScaling,
     TemperatureScaling,
     VectorScaling,
+    load,
 )
 from scaling_cases import affine_loss, general_minimum, in_sample, log_loss, overconfident
 from simulate import calibrated, draw_labels
@@ -288,3 +289,34 @@ class TestGuard:
         fitted = LaplaceGuard().fit(np.full((n, k), 0.25), np.arange(n) % k)
         worst = fitted.predict_proba(np.eye(k))[0, 1]
         assert -np.log(worst) == pytest.approx(np.log((n + 1) * k))
+
+    @pytest.mark.parametrize("rows", [0.01, 2.5, np.float32(0.5), 3])
+    def test_the_uniform_distribution_counts_as_so_many_rows(self, rows):
+        probs = np.array([[1.0, 0.0, 0.0, 0.0], [0.4, 0.3, 0.2, 0.1]])
+        fitted = LaplaceGuard(rows).fit(np.full((9, 4), 0.25), np.arange(9) % 4)
+        assert fitted.share_ == pytest.approx(rows / (9 + rows), rel=1e-14)
+        assert fitted.predict_proba(probs) == pytest.approx((9 * probs + rows / 4) / (9 + rows), abs=1e-15)
+
+    def test_no_rows_leave_everything_as_it_is(self):
+        probs = np.array([[1.0, 0.0, 0.0], [0.5, 1e-320, 0.5], [0.2, 0.2, 0.6]])
+        fitted = LaplaceGuard(rows=0).fit(probs, [0, 1, 2])
+        assert fitted.share_ == 0
+        assert fitted.predict_proba(probs) == pytest.approx(probs, rel=1e-3, abs=0)
+        assert np.array_equal(fitted.predict_proba(probs) == 0, probs == 0)
+
+    @pytest.mark.parametrize("rows", [-1.0, np.nan, np.inf, True, "1", None])
+    def test_what_is_no_number_of_rows_is_refused(self, rows):
+        with pytest.raises(InputError, match=f"rows must be a finite number of rows.* but is {rows!r}"):
+            LaplaceGuard(rows).fit([0.3, 0.6], [0, 1])
+
+    def test_a_file_from_before_there_was_a_number_of_rows_is_read(self, tmp_path):
+        # Written out so that no change of the code can change it.
+        (tmp_path / "c.json").write_text("""\
+{"format": 1, "calibrant": "0.1.0",
+ "sha256": "66022837af577cecd2799d8481635bcba9a4b3e2a1c43db1f1df6fc12ef8cef8", "details": {},
+ "calibrator": {"class": "LaplaceGuard", "params": {"scores": "probs"}, "fitted": {"classes_": {"dtype": "<i8",
+ "shape": [2], "data": "AAAAAAAAAAABAAAAAAAAAA=="}, "share_": 0.2}}}
+""")
+        old = load(tmp_path / "c.json")
+        assert old.rows == 1
+        assert old.predict_proba([1.0]) == pytest.approx(np.array([[0.1, 0.9]]))

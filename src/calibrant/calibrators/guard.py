@@ -4,28 +4,33 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 
+_NUMBERS = (int, float, np.integer, np.floating)
+
 
 class LaplaceGuard(Calibrator):
-    r"""Mix the probabilities with the uniform distribution, which then counts as much as one more row.
+    r"""Mix the probabilities with the uniform distribution, which then counts as much as some more rows.
 
     No probability is 0 afterwards, so that the log loss of a single row is bounded. After another calibrator, as in
     ``Compose([TemperatureScaling(), LaplaceGuard()])``, it bounds the loss of that one: "ts>guard" is known as ts-mix.
 
     Parameters
     ----------
+    rows : float, default=1.0
+        How many rows r the uniform distribution counts for. With 0 the probabilities stay as they are.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
     ----------
     share_ : float
-        Share of the uniform distribution, :math:`1 / (n + 1)`, where n is the sum of the weights.
+        Share of the uniform distribution, :math:`r / (n + r)`, where n is the sum of the weights.
 
     Notes
     -----
-    .. math:: q_k = \frac{n p_k + 1/K}{n + 1} \ge \frac{1}{(n + 1) K}.
+    .. math:: q_k = \frac{n p_k + r/K}{n + r} \ge \frac{r}{(n + r) K}.
 
     Examples
     --------
@@ -41,14 +46,24 @@ class LaplaceGuard(Calibrator):
     expressiveness: ClassVar = "low"
     use_when: ClassVar = "After any other calibrator that can give 0 to what happens, as isotonic maps do."
 
-    def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
+    def __init__(self, rows: float = 1.0, scores: Literal["probs", "logits"] = "probs") -> None:
+        self.rows = rows
         self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:  # noqa: ARG002 (counts rows)
-        self.share_ = 1.0 / (float(weights.sum()) + 1.0)
+        check_rows(self.rows, "rows")
+        self.share_ = float(self.rows / (weights.sum() + self.rows))
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
+        if self.share_ == 0:
+            return log_probs
         mixed = np.exp(log_probs)
         mixed *= 1.0 - self.share_
         mixed += self.share_ / mixed.shape[1]
         return np.log(mixed, out=mixed)
+
+
+def check_rows(value: object, name: str) -> None:
+    """Refuse a setting that is not a finite number of rows of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not 0 <= value < np.inf:
+        raise InputError(f"{name} must be a finite number of rows, 1 for one and 0 for none, but is {value!r}.")

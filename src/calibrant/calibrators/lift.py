@@ -16,7 +16,7 @@ Score = Literal["probability", "logit", "margin"]
 SCORE_DECIMALS = 12
 """Scores of classes that agree to this many decimals are ties: they were computed by different sums."""
 
-SMALLEST_SHARE = 1e-9
+SMALLEST_SHARE = 1e-6
 """What is added to a map, as a multiple of the probability: it keeps a class possible that the map sends to 0."""
 
 SMALLEST_GAP = 2.0**-21
@@ -43,7 +43,7 @@ class OneVsRest(Calibrator):
 
     Notes
     -----
-    With the map :math:`g_k` of class k the probabilities are :math:`g_k(p_k) + 10^{-9} p_k`, divided by their sum. So a
+    With the map :math:`g_k` of class k the probabilities are :math:`g_k(p_k) + 10^{-6} p_k`, divided by their sum. So a
     label never becomes impossible that was possible before, classes that come out equal stay in order, and a row that
     all maps send to 0 keeps its probabilities.
 
@@ -114,7 +114,7 @@ class Pooled(Calibrator):
 
     Notes
     -----
-    With the shared map g the probabilities are :math:`g(p_k) + 10^{-9} p_k`, divided by their sum. Every row keeps the
+    With the shared map g the probabilities are :math:`g(p_k) + 10^{-6} p_k`, divided by their sum. Every row keeps the
     order of its classes, ties included: a class that was ahead of another stays ahead by a factor of at least
     :math:`1 + 2^{-21}`, also where g is constant or falls. Single precision can tell such numbers apart.
 

@@ -8,6 +8,7 @@ import numpy as np
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.guard import LaplaceGuard
 
 
 class Rule(NamedTuple):
@@ -111,7 +112,14 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "VectorScaling": _AFFINE,
     "MatrixScaling": _AFFINE,
     "DirichletCalibration": _AFFINE,
-    "StructuredScaling": _AFFINE,
+    "StructuredScaling": (
+        Rule(
+            ("zeros_",),
+            lambda v: isinstance(v, LaplaceGuard),
+            "must be a LaplaceGuard. A file without it is of an earlier version, whose map was another one: fit again",
+        ),
+        *_AFFINE,
+    ),
     "PlattScaling": (Rule(("slope_", "intercept_"), _finite, "must be finite"),),
     "QuadraticScaling": (
         Rule(("coef_",), lambda c: len(_vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),

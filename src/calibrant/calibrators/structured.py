@@ -8,7 +8,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.affine import AffineScaling
 from calibrant.calibrators.blocks import by_blocks, over_classes, threads_for
-from calibrant.calibrators.guard import LaplaceGuard
+from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, Family, Full, PenalisedLikelihood
@@ -24,20 +24,22 @@ class StructuredScaling(AffineScaling):
     ----------
     structure : {"vector", "matrix"}, default="matrix"
         A factor for every class (SVS), or a full matrix (SMS).
-    diagonal, off_diagonal : float, default=1.0
-    intercept : float, default=0.3
-        Factors of the three penalties. All were published as 1.
-    guard : bool, default=True
-        Whether `LaplaceGuard` follows temperature scaling, so that one row of a probability near 0 cannot decide.
+    diagonal, off_diagonal, intercept : float, default=1.0
+        Factors of the three penalties, 1 as published.
+    guard : float, default=0.01
+        How many rows the uniform distribution counts for after temperature scaling, so that one row of a probability
+        near 0 cannot decide: see `LaplaceGuard`. Published as 1; 0 is without.
     max_iter : int, default=100
         Largest number of Newton steps.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
     ----------
+    zeros_ : LaplaceGuard
     temperature_scaling_ : TemperatureScaling
     guard_ : LaplaceGuard
-        Applied in this order before the affine map. Without guard its share is 0.
+        Applied in this order before the affine map. The share of `zeros_` is 0 if no observed label had probability 0,
+        that of `guard_` if `guard` is.
     coef_ : ndarray of shape (K,) or (K, K)
     intercept_ : ndarray of shape (K,)
     converged_ : bool
@@ -46,15 +48,25 @@ class StructuredScaling(AffineScaling):
 
     Notes
     -----
-    With :math:`l = \ln q`, q the probabilities after temperature scaling and `LaplaceGuard`, it minimises the mean
-    negative log-likelihood of :math:`\mathrm{softmax}((I + \Delta) l + b)` plus
+    If a label that was observed had a probability of exactly 0, p are the probabilities after a `LaplaceGuard` of one
+    row, otherwise those given. With the temperature T of these, :math:`q_k = p_k^{1/T} / Z`, the sum Z of
+    :math:`p_k^{1/T}` over the classes, and :math:`q'` what a `LaplaceGuard` of `guard` rows makes of q, features are
+
+    .. math:: l_k = \ln q'_k + \ln Z, \quad \text{without guard} \quad l_k = \ln p_k / T.
+
+    It minimises the mean negative log-likelihood of :math:`\mathrm{softmax}((I + \Delta) l + b)` plus
 
     .. math:: \lambda_b \frac K n |b|^2 + \lambda_d \frac K n |\mathrm{diag} \Delta|^2
               + \lambda_o \frac {K (K - 1)} n |\mathrm{offdiag} \Delta|^2,
 
-    where n is the sum of the weights, so that a weight counts as that many rows. Log-probabilities are mostly beyond
-    -1, so that b has to be larger than :math:`\Delta` for the same effect, and is penalised less. What this gains and
-    costs is simulated in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
+    where n is the sum of the weights, so that a weight counts as that many rows.
+
+    A zero does not say how improbable a class is, and whatever number is taken for its logarithm, a single one that
+    turns out wrong decides the temperature: then zeros are repaired first. Others do no harm, and if they come from
+    underflow it would do harm to raise them. The guard after temperature scaling is small as it also hides differences
+    between small probabilities, from which networks gain; for other models 1 is better. Z is kept, that is, features
+    are not normalised again, so that without guard they are what temperature scaling takes the softmax of. What all of
+    this gains and costs is measured in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
 
     References
     ----------
@@ -72,8 +84,8 @@ class StructuredScaling(AffineScaling):
         structure: Literal["vector", "matrix"] = "matrix",
         diagonal: float = 1.0,
         off_diagonal: float = 1.0,
-        intercept: float = 0.3,
-        guard: bool = True,
+        intercept: float = 1.0,
+        guard: float = 0.01,
         max_iter: int = 100,
         scores: Literal["probs", "logits"] = "probs",
     ) -> None:
@@ -91,31 +103,44 @@ class StructuredScaling(AffineScaling):
         return "2K + 1" if self.structure == "vector" else "K^2 + K + 1"
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        check_rows(self.guard, "guard")
         family, penalty, target = self._problem(log_probs.shape[1], float(weights.sum()))
-        self.temperature_scaling_ = TemperatureScaling().learn(log_probs, labels, weights)
-        self.guard_ = LaplaceGuard().learn(log_probs, labels, weights)
-        if not self.guard:
-            self.guard_.share_ = 0.0
-        scores = self._tempered(log_probs)
+        has_zeros = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
+        self.zeros_ = LaplaceGuard(rows=1.0 if has_zeros else 0.0).learn(log_probs, labels, weights)
+        self.guard_ = LaplaceGuard(rows=self.guard).learn(log_probs, labels, weights)
+        possible = self._possible(log_probs)
+        self.temperature_scaling_ = TemperatureScaling().learn(possible, labels, weights)
+        scores = self._tempered(possible)
         likelihood = PenalisedLikelihood(family, scores, labels, weights, penalty=penalty, target=target)
         self._keep(minimise(likelihood, target.ravel(), max_iter=self.max_iter), log_probs.shape[1])
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        return super()._apply(self._tempered(log_probs))
+        # Not that of the base class: ln Z may be below its floor, which would make all classes of a row equal.
+        scores = self._tempered(self._possible(log_probs))
+        logits = np.multiply(scores, self.coef_, out=scores) if self.coef_.ndim == 1 else scores @ self.coef_.T
+        logits += self.intercept_
+        return logits
+
+    def _possible(self, log_probs: FloatArray) -> FloatArray:
+        """Return log-probabilities after the guard of zeros, or the same array if there is none."""
+        return self.zeros_.transform(log_probs) if self.zeros_.share_ > 0 else log_probs
 
     def _tempered(self, log_probs: FloatArray) -> FloatArray:
-        """Return what both calibrators before the affine map make of the log-probabilities, in one go."""
+        """Return the features: temperature scaling and its guard in one go, times Z."""
         result = np.empty(log_probs.shape)
-        top = over_classes(np.maximum, log_probs)
+        share = self.guard_.share_
 
         def task(rows: slice) -> None:
-            scores = log_probs[rows] - top[rows]
-            scores /= self.temperature_scaling_.temperature_
+            scores = log_probs[rows] / self.temperature_scaling_.temperature_
+            top = over_classes(np.maximum, scores)
+            scores -= top
             np.exp(scores, out=scores)
-            scores *= (1.0 - self.guard_.share_) / over_classes(np.add, scores)
-            scores += self.guard_.share_ / scores.shape[1]
+            total = over_classes(np.add, scores)
+            scores *= (1.0 - share) / total
+            scores += share / scores.shape[1]
             np.maximum(scores, np.finfo(float).tiny, out=scores)
-            np.log(scores, out=result[rows])
+            np.log(scores, out=scores)
+            np.add(scores, top + np.log(total), out=result[rows])
 
         for _ in by_blocks(task, log_probs.shape, n_threads=threads_for(log_probs.shape)):
             pass

@@ -88,18 +88,24 @@ def _temperature(c: Any, x: Value, _k: int) -> Value:
 
 
 def _affine(c: Any, x: Value, _k: int) -> Value:
-    x = x.at_least(scaling.SMALLEST_LOG_PROB)
+    return _multiplied(c, x.at_least(scaling.SMALLEST_LOG_PROB))
+
+
+def _multiplied(c: Any, x: Value) -> Value:
     scaled = x * c.coef_ if c.coef_.ndim == 1 else x.times_matrix(c.coef_.T)
     return scaled + c.intercept_
 
 
 def _guard(c: Any, x: Value, k: int) -> Value:
-    return (x.exp() * (1.0 - c.share_) + c.share_ / k).log()
+    return (x.exp() * (1.0 - c.share_) + c.share_ / k).log() if c.share_ else x
 
 
 def _structured(c: Any, x: Value, k: int) -> Value:
-    tempered = log_softmax(_temperature(c.temperature_scaling_, x, k))
-    return _affine(c, _guard(c.guard_, tempered, k), k)
+    tempered = _temperature(c.temperature_scaling_, _guard(c.zeros_, x, k), k)
+    top = tempered.largest()
+    log_sum = top + (tempered - top).exp().total().log()
+    guarded = _guard(c.guard_, tempered - log_sum, k).at_least(scaling.SMALLEST_LOG_PROB)
+    return _multiplied(c, guarded + log_sum)
 
 
 def _mixture(weights: Iterable[float], members: Iterable[Callable[[], Value]]) -> Value:
