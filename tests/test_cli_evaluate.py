@@ -58,6 +58,20 @@ def test_intervals_are_those_of_the_library(file, capsys):
     assert len(rows["mmce"].split()) == 2  # No valid method is known.
 
 
+def test_too_few_wrong_rows_leave_the_range_by_chance_and_say_so(tmp_path, capsys):
+    path = tmp_path / "sure.csv"
+    pl.DataFrame({"proba_1": [0.99] * 60 + [0.02] * 60, "label": [1] * 60 + [0] * 60}).write_csv(path)
+    _, out, _ = run(capsys, "evaluate", path, "--metrics", "accuracy", "ece")
+    rows = rows_of(out)
+    assert rows["accuracy"].split()[1:] == ["1"]
+    assert len(rows["ece"].split()) == 5  # Name, value, and the range if calibrated.
+    assert "no interval where too few rows are expected to be wrong" in " ".join(out.split())
+    other = tmp_path / "other.csv"
+    pl.DataFrame({"proba_1": [0.98] * 60 + [0.01] * 60, "label": [1] * 60 + [0] * 60}).write_csv(other)
+    _, out, _ = run(capsys, "compare", path, other, "--metrics", "nll")
+    assert "p = 1 where too few rows are expected to be wrong" in " ".join(out.split())
+
+
 def test_json_holds_all_metrics_with_their_intervals_and_tests(file, capsys):
     _, out, _ = run(capsys, "evaluate", file, "--json", "--metrics", "ece")
     record = json.loads(out)

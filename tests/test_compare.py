@@ -192,3 +192,46 @@ def test_default_metrics_are_rows_of_the_table():
 def test_what_cannot_be_compared_is_refused(models, settings, words):
     with pytest.raises(InputError, match=words):
         compare(models, **settings)
+
+
+def nearly_sure(wrong, n=200):
+    """Rows of which so many are expected to be wrong, in each of two models."""
+    rng = np.random.default_rng(5)
+    odd = np.clip(rng.exponential(wrong / n, n), 1e-9, 0.4)
+    odd *= wrong / odd.sum()
+    labels = (rng.random(n) > odd).astype(int)
+    return (Predictions._trusted(np.column_stack([p, 1 - p]), labels, np.ones(n), (0, 1)) for p in (odd, odd**1.02))
+
+
+def test_differences_have_no_limits_if_neither_model_is_expected_to_be_wrong_often_enough():
+    first, second = nearly_sure(4)
+    result = compare({"a": first, "b": second}, ["nll", "ece", "in-the-large"], n_resamples=99, rng=0)
+    for key in result.metrics:
+        entry = result.entry("b", key)
+        found = entry.difference
+        assert (found.low, found.high, found.pvalue, found.adjusted, found.method) == (None, None, 1.0, 1.0, "none")
+        assert not found.is_significant
+        assert found.resampled[0] <= found.resampled[1]
+        assert entry.interval is None or entry.interval.low is None
+    assert result.entry("b", "ece").interval.null is not None
+    first, second = nearly_sure(12)
+    result = compare({"a": first, "b": second}, ["nll"], n_resamples=99, rng=0)
+    assert result.entry("b", "nll").difference.method == "bootstrap-t"
+
+
+def test_one_model_that_is_wrong_often_enough_suffices():
+    first, _ = nearly_sure(4)
+    vague = Predictions._trusted((first.probs + 0.5) / 2, first.labels, first.weights, first.classes)
+    result = compare({"sure": first, "vague": vague}, ["brier", "ece"], n_resamples=199, rng=0)
+    assert result.entry("vague", "brier").difference.is_significant
+    assert result.entry("vague", "ece").difference.is_significant
+    assert result.entry("sure", "brier").interval is None
+
+
+def test_differences_without_limits_do_not_count_in_the_adjustment():
+    p = calibrated(n=120, k=4)
+    models = {"good": p, "bad": sharpened(p, 0.5)}
+    both = compare(models, ["nll", "kde-ece-classwise"], n_resamples=99, rng=0)
+    alone = compare(models, ["nll"], n_resamples=99, rng=0)
+    assert both.entry("bad", "kde-ece-classwise").difference.method == "none"  # Too many bins for 120 rows.
+    assert both.entry("bad", "nll").difference.adjusted == alone.entry("bad", "nll").difference.adjusted

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import binomtest, bootstrap, norm
+from scipy.stats import binom, binomtest, bootstrap, norm
 
-from calibrant import InputError, Predictions
+from calibrant import Forecasts, InputError, Normal, Predictions
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.bootstrap import Bootstrap
-from calibrant.intervals import METHODS, interval, method_for
+from calibrant.curves import bands
+from calibrant.intervals import METHODS, interval, known_interval, method_for
 from calibrant.intervals.base import PairLaw
 from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.kernel import _expected_squares
-from calibrant.intervals.parts import diagonal_sum, parts_of, square_sums
+from calibrant.intervals.parts import are_filled, diagonal_sum, parts_of, square_sums
 from calibrant.intervals.scores import N_REDRAWS, _steadied
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (
@@ -49,9 +50,9 @@ def monte_carlo_bound(level, n_sets):
 
 
 def test_wilson_limits_are_those_of_scipy():
-    p = Predictions([0.9] * 50, labels=[1] * 40 + [0] * 10)
+    p = Predictions([0.9] * 100, labels=[1] * 80 + [0] * 20)
     limits = interval(p, Accuracy(), level=0.9)
-    expected = binomtest(40, 50).proportion_ci(0.9, "wilson")
+    expected = binomtest(80, 100).proportion_ci(0.9, "wilson")
     assert (limits.low, limits.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
     assert (limits.method, limits.quantity) == ("wilson", "Accuracy()")
 
@@ -79,12 +80,12 @@ def test_studentised_bootstrap_is_its_definition():
 def test_rows_that_are_all_equal_have_the_limits_that_are_expected():
     """Of 100 rows with probability 0.98, two are expected to be wrong though none is: the limits must know."""
     p = Predictions._trusted(np.tile([0.02, 0.98], (100, 1)), np.ones(100, dtype=int), np.ones(100), (0, 1))
-    limits = interval(p, NLL(), rng=0)
+    limits = interval(p, NLL(), "bootstrap-t", rng=0)
     spread = np.sqrt(0.98 * 0.02 / 100) * np.log(49)  # Of the mean of a two-valued loss.
     assert limits.value == pytest.approx(-np.log(0.98), rel=1e-12)
     assert limits.high == pytest.approx(limits.value + 1.96 * spread, rel=0.25)
     certain = Predictions._trusted(np.eye(2)[[1, 0, 1]], np.array([1, 0, 1]), np.ones(3), (0, 1))
-    certain = interval(certain, Brier(), rng=0)
+    certain = interval(certain, Brier(), "bootstrap-t", rng=0)
     assert (certain.low, certain.high) == (0.0, 0.0)
 
 
@@ -103,7 +104,7 @@ def test_limits_of_scores_cover_where_few_rows_are_wrong():
     n_sets, covered = 200, 0
     for _ in range(n_sets):
         p = Predictions._trusted(np.tile([0.02, 0.98], (100, 1)), (rng.random(100) < 0.98) * 1, np.ones(100), (0, 1))
-        limits = interval(p, NLL(), bootstrap=Bootstrap(199), rng=rng)
+        limits = interval(p, NLL(), "bootstrap-t", bootstrap=Bootstrap(199), rng=rng)
         covered += limits.low <= truth <= limits.high
     assert covered / n_sets > 0.93 - monte_carlo_bound(0.93, n_sets)
 
@@ -150,7 +151,7 @@ def test_copies_in_clusters_leave_the_interval_of_the_originals():
 
 
 def test_infinite_log_loss_has_infinite_limits():
-    p = Predictions([0.0, 0.5, 0.6, 0.4], labels=[1, 0, 1, 1])
+    p = Predictions([0.0, 0.5, 0.6, 0.4] * 10, labels=[1, 0, 1, 1] * 10)
     limits = interval(p, NLL(), rng=0)
     assert (limits.value, limits.low, limits.high) == (np.inf, np.inf, np.inf)
 
@@ -161,8 +162,10 @@ def test_limits_of_a_pair_law_solve_their_equation():
 
 
 def test_the_slope_of_a_pair_law_is_the_typical_one_without_error_and_the_observed_one_with_it():
-    assert PairLaw.of(0.0, 1e-6, 0.0, 0.3).slope == pytest.approx(0.3, rel=1e-12)
+    assert PairLaw.of(0.0, 1e-6, 1e-6, 0.3).slope == pytest.approx(0.3, rel=1e-12)
     assert PairLaw.of(0.1, 1e-12, 0.02, 0.3).slope == pytest.approx(0.2, rel=1e-4)
+    # The variance at the observed error is the observed one: 0.3 = 0.1 + 0.5 * 0.4, but for what is typical.
+    assert PairLaw.of(0.4, 0.1, 0.3, 0.0).slope == pytest.approx(0.2 / (0.4 + np.sqrt(0.1)), rel=1e-12)
     assert PairLaw.of(0.0, 0.0, 0.0, 0.3).limits(0.95) == (0.0, 0.0)
 
 
@@ -241,15 +244,61 @@ def test_parts_are_sums_over_pairs(metric, weighted):
     assert rows == pytest.approx(definition.row_sums(), rel=1e-9, abs=1e-15)
     total, diagonal = definition.expected_squares()
     assert diagonal_sum(parts) == pytest.approx(diagonal, rel=1e-9)
-    certain = p.with_labels(p.predicted)  # Hardly any scatter is left in the residuals: the expected one rules.
-    assert square_sums(parts_of(metric, certain)) == pytest.approx(total, rel=1e-9)
+    assert square_sums(parts).expected == pytest.approx(total, rel=1e-9)
+    certain = p.with_labels(p.predicted)
+    assert square_sums(parts_of(metric, certain)).expected == pytest.approx(total, rel=1e-9)
 
 
-def test_squares_are_those_of_the_residuals_where_these_scatter_more_than_predicted():
+def test_observed_squares_are_those_of_the_residuals_about_the_mean_of_their_bin():
     p = Predictions([0.98] * 6, labels=[0, 0, 1, 1, 1, 0])
     centred = (p.labels - p.labels.mean()) * np.sqrt(6 / 5)  # Their squares add up to 6 times the unbiased variance.
     by_pair = [(centred[i] * centred[j]) ** 2 for i in range(6) for j in range(6) if i != j]
-    assert square_sums(parts_of(ECE(), p)) == pytest.approx(sum(by_pair) / 30**2, rel=1e-9)
+    assert square_sums(parts_of(ECE(), p)).observed == pytest.approx(sum(by_pair) / 30**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", LIFTS, ids=repr)
+def test_debiased_limits_solve_the_equation_of_their_variances(metric):
+    """V(t) = c + s t, with c as expected and V at the estimate as observed, from sums over pairs by two loops."""
+    p = sharpened(calibrated(n=60, k=3, seed=8), 0.6)
+    definition = Definition(p, metric)
+    rows, (expected, diagonal) = definition.row_sums(), definition.expected_squares()
+    observed = square_sums(parts_of(metric, p)).observed
+    noise, estimate = 2 * expected, rows.sum()
+    excess = 2 * observed + 4 * (np.sum((rows - rows.mean()) ** 2) - observed) - noise
+    root = np.sqrt(noise)
+    slope = (max(excess, 0) + 4 * expected / diagonal * root) / (max(estimate, 0) + root)
+    limits = interval(p, metric, "debiased", bootstrap=Bootstrap(19), rng=0)
+    assert 0 < limits.high < 1
+    for theta in {limits.low, limits.high} - {0.0}:
+        variance = noise + slope * theta**2
+        assert (estimate - theta**2) ** 2 == pytest.approx(norm.ppf(0.975) ** 2 * variance, rel=1e-9)
+
+
+def filled_by_definition(p, metric):
+    """Whether bins with at least one uncertain row, counted as p (1 - p), add two thirds of the means of p (1 - p)."""
+    filled = everything = 0.0
+    for _, bins, _, probs in Definition.views(p, metric):
+        for b in set(bins.tolist()):
+            spread = (probs * (1 - probs))[bins == b]
+            everything += spread.mean()
+            filled += spread.mean() * (spread.sum() >= 1)
+    return filled >= everything * 2 / 3
+
+
+@pytest.mark.parametrize("metric", LIFTS, ids=repr)
+def test_limits_are_refused_where_bins_are_not_filled(metric):
+    found = set()
+    for n in (40, 80, 160, 320, 640):
+        p = calibrated(n=n, k=4, seed=n)
+        filled = filled_by_definition(p, metric)
+        assert are_filled(parts_of(metric, p)) == filled
+        found.add(filled)
+        if filled:
+            assert interval(p, metric, bootstrap=Bootstrap(19), rng=0).method == "debiased"
+        else:
+            with pytest.raises(InputError, match=r'its bins hold too few rows.*method="debiased" gives limits'):
+                interval(p, metric, bootstrap=Bootstrap(19), rng=0)
+    assert found == {False, True}
 
 
 def test_the_estimate_of_one_bin_is_the_pair_mean():
@@ -268,7 +317,7 @@ def test_rows_that_a_convention_leaves_in_no_bin_count_in_the_total_only():
 
 def test_bins_of_one_row_say_nothing():
     p = Predictions([0.1, 0.5, 0.9], labels=[0, 1, 1])
-    limits = interval(p, ECE(), rng=0)
+    limits = interval(p, ECE(), "debiased", rng=0)
     assert (limits.low, limits.high) == (0.0, 1.0)
 
 
@@ -287,8 +336,8 @@ def test_the_difference_of_squared_gaps_turns_with_the_order_of_the_models_and_i
         assert (same.value, same.limits.low, same.limits.high, same.pvalue) == pytest.approx((0, 0, 0, 1), abs=1e-9)
 
 
-@pytest.mark.parametrize("metric", [ECE(), SKCE(KERNEL)], ids=["ece", "skce"])
-def test_a_model_that_is_rightly_sure_is_not_found_miscalibrated(metric):
+@pytest.mark.parametrize("metric, method", [(ECE(), "debiased"), (SKCE(KERNEL), "law")], ids=["ece", "skce"])
+def test_a_model_that_is_rightly_sure_is_not_found_miscalibrated(metric, method):
     """Hardly any of its predictions is wrong, so that the residuals scatter less than they might."""
     rng = np.random.default_rng(3)
     n_sets, found = 200, 0
@@ -297,8 +346,7 @@ def test_a_model_that_is_rightly_sure_is_not_found_miscalibrated(metric):
         p = Predictions._trusted(
             np.column_stack([1 - probs, probs]), (rng.random(100) < probs).astype(int), np.ones(100), (0, 1)
         )
-        method = METHODS[method_for(metric, p)]
-        found += method(p, metric, 0.95, Bootstrap(1), rng).low > 0
+        found += METHODS[method](p, metric, 0.95, Bootstrap(1), rng).low > 0
     assert found / n_sets < 0.05 + monte_carlo_bound(0.95, n_sets)
 
 
@@ -330,7 +378,7 @@ def test_the_law_of_skce_covers(slope):
     truth = 0.0 if slope == 1 else np.mean([metric(binary(20_000, slope, rng)) for _ in range(10)])
     n_sets, covered = 300, 0
     for _ in range(n_sets):
-        limits = interval(binary(120, slope, rng), metric, rng=rng)
+        limits = interval(binary(120, slope, rng), metric, "law", rng=rng)
         covered += limits.low <= truth <= limits.high
     assert abs(covered / n_sets - 0.95) < 0.03 + monte_carlo_bound(0.95, n_sets)
 
@@ -343,16 +391,24 @@ def test_expected_squares_of_residual_products_are_means_over_all_labels():
 
 
 def test_rare_pairs_widen_the_law_of_skce_where_none_was_seen():
-    """No row is wrong: the upper limit must allow for an error of a few pairs of the largest value, 2."""
+    """No row is wrong: the upper limit must allow for an error of a few pairs of half the largest value, 2."""
     n = 100
     p = Predictions._trusted(np.tile([0.001, 0.999], (n, 1)), np.ones(n, dtype=int), np.ones(n), (0, 1))
-    limits = interval(p, SKCE(KERNEL), rng=0)
-    assert limits.high > norm.ppf(0.975) ** 2 * 2 * 1.99 / (n * (n - 1))
+    limits = interval(p, SKCE(KERNEL), "law", rng=0)
+    assert limits.high > norm.ppf(0.975) ** 2 * 1.99 / (n * (n - 1))
+
+
+def test_predictions_of_0_and_1_have_the_limits_of_the_rows_as_they_are():
+    """They expect no scatter: what happened is all there is."""
+    p = Predictions._trusted(np.tile([0.0, 1.0], (60, 1)), np.repeat([1, 0], [40, 20]), np.ones(60), (0, 1))
+    for metric, method in ((ECE(), "debiased"), (SKCE(KERNEL), "law")):
+        limits = interval(p, metric, method, rng=0)
+        assert 0 < limits.low < limits.high < 1
 
 
 def test_limits_of_kce_are_roots_of_those_of_skce():
     p = sharpened(calibrated(n=100, k=3), 0.3)
-    squared, root = interval(p, SKCE(KERNEL), rng=0), interval(p, KCE(KERNEL), rng=0)
+    squared, root = interval(p, SKCE(KERNEL), "law", rng=0), interval(p, KCE(KERNEL), "law", rng=0)
     assert root.low == pytest.approx(np.sqrt(max(squared.low, 0)), rel=1e-12)
     assert root.high == pytest.approx(np.sqrt(squared.high), rel=1e-12)
 
@@ -412,11 +468,87 @@ def test_the_slope_has_limits_only_if_both_outcomes_are_expected_or_frequent():
         return Predictions(scaled, labels)
 
     assert method_for(CoxSlope(), data(11, 5)) == "bca"
+    with pytest.raises(InputError, match="at least 10 wrong rows are expected"):  # Of all metrics, see below.
+        interval(data(9, 5), CoxSlope())
+    sure_of_few = Predictions([0.99, 0.6] * 30, labels=[1, 1, 1, 1, 1, 0] * 10)
+    assert method_for(CoxSlope(), sure_of_few) == "bca"
+    sure_of_one = Predictions([0.7] * 40, labels=[1] * 40)  # Twelve rows of class 0 are expected.
+    assert method_for(CoxSlope(), sure_of_one) == "bca"
     assert method_for(CoxSlope(), data(9, 49)) is None
     assert method_for(CoxSlope(), data(9, 50)) == "bca"
-    with pytest.raises(InputError, match="at least 10 rows of the rarer outcome"):
-        interval(data(9, 20), CoxSlope())
     assert interval(data(9, 20), CoxSlope(), "bca", bootstrap=Bootstrap(19), rng=0).method == "bca"
+
+
+@pytest.mark.parametrize("metric", [Accuracy(), NLL(), Brier(), ECE(EqualWidth(1)), SKCE(KERNEL)], ids=repr)
+def test_limits_need_ten_rows_that_are_expected_to_be_wrong_or_fifty_that_are(metric):
+    def data(expected, wrong, n=1000):
+        sure = np.full((n, 3), expected / n / 2)
+        sure[:, 1] = 1 - expected / n
+        return Predictions._trusted(sure, np.repeat([0, 1], [wrong, n - wrong]), np.ones(n), (0, 1, 2))
+
+    assert method_for(metric, data(9.99, 49)) is None
+    assert method_for(metric, data(10, 0)) is not None
+    assert method_for(metric, data(9.99, 50)) is not None
+    heavy = data(9.99, 49)
+    heavy = Predictions._trusted(heavy.probs, heavy.labels, np.full(1000, 7.0), (0, 1, 2))  # Weights are no rows.
+    assert method_for(metric, heavy) is None
+    with pytest.raises(InputError, match=r'at least 10 wrong rows.*More rows are needed; method="[a-z-]+" gives'):
+        interval(data(9.99, 49), metric)
+
+
+def test_limits_of_skce_need_a_thousand_rows():
+    rng = np.random.default_rng(0)
+    assert method_for(SKCE(KERNEL), binary(999, 1.0, rng)) is None
+    assert method_for(SKCE(KERNEL), binary(1000, 1.0, rng)) == "law"
+    with pytest.raises(InputError, match=r'from 1000 rows on, but there are 500; method="law" gives limits'):
+        interval(binary(500, 1.0, rng), SKCE(KERNEL))
+
+
+def test_limits_of_skce_are_refused_where_labels_scatter_less_than_predicted():
+    rng = np.random.default_rng(1)
+    p = binary(1200, 3.0, rng)  # Labels are far surer than the predictions.
+    with pytest.raises(InputError, match=r'scatter less than the predictions say.*method="law" gives limits'):
+        interval(p, SKCE(KERNEL), rng=0)
+    with pytest.raises(InputError, match="scatter less"):
+        interval(p, KCE(KERNEL), rng=0)
+    assert interval(p, SKCE(KERNEL), "law", rng=0).low > 0
+    assert interval(binary(1200, 0.5, rng), SKCE(KERNEL), rng=0).method == "law"
+
+
+def test_wilson_limits_cover_from_ten_wrong_rows_on_and_not_always_below():
+    """Exactly, by the binomial law: the reason for the number."""
+
+    def coverage(n, wrong):
+        counts = np.arange(n + 1)
+        low, high = bands.wilson(counts / n, np.full(n + 1, n), 0.95)
+        inside = (low <= wrong / n) & (wrong / n <= high)
+        return binom.pmf(counts, n, wrong / n)[inside].sum()
+
+    for n in (100, 1000):
+        enough = [coverage(n, wrong) for wrong in np.linspace(10, 50, 200)]
+        assert 0.93 <= min(enough) <= max(enough) <= 0.97
+        few = [coverage(n, wrong) for wrong in np.linspace(0.5, 5, 100)]
+        assert min(few) < 0.93
+        assert max(few) > 0.97
+
+
+def test_limits_for_forecasts_were_not_simulated_and_must_be_asked_for_by_name():
+    f = Forecasts(Normal(np.linspace(0, 2, 20), np.ones(20)), np.linspace(-1, 1, 20))
+    assert method_for(SKCE(), f) is None
+    with pytest.raises(InputError, match=r'predictions of classes.*method="law" gives limits all the same'):
+        interval(f, SKCE())
+    limits = interval(f, SKCE(), "law", rng=0)
+    assert limits.low < limits.value < limits.high
+
+
+def test_what_is_known_leaves_out_what_is_not_known_to_cover_and_keeps_the_range_under_calibration():
+    p = calibrated(n=40, k=3)
+    rng = np.random.default_rng(0)
+    found = known_interval(p, PerPredictedClass(ECE()), 0.1, 0.95, Bootstrap(99), rng)
+    assert (found.low, found.high, found.method, found.quantity) == (None, None, "none", "")
+    assert found.null[0] < found.expected < found.null[1]
+    assert known_interval(p, UCME(), 0.1, 0.95, Bootstrap(99), rng) is None
+    assert known_interval(p, PerPredictedClass(ECE()), 0.1, 0.95, Bootstrap(99, clusters=np.arange(40)), rng) is None
 
 
 def test_what_is_not_valid_is_refused():

@@ -165,6 +165,15 @@ class TestMetrics:
         assert "90 % interval" in source
         assert 'data-sheet="intervals"' in source
 
+    def test_limits_that_are_not_known_to_cover_are_left_out_and_said_to_be(self):
+        nothing = self.limits("ECE()", low=None, high=None, quantity="", method="none", expected=0.004)
+        shown = assessment(metrics={"ece": 0.05}, intervals={"ece": nothing})
+        (row,) = metrics.metric_rows(as_series(shown))
+        assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance 0.00400")
+        (note,) = metrics.metric_notes(as_series(shown))
+        assert note.startswith("No interval where too few rows")
+        assert note in render_html(shown)
+
     def test_without_intervals_there_is_no_level(self):
         assert metrics.interval_level(as_series(assessment())) is None
 
@@ -205,6 +214,17 @@ class TestFix:
         )  # Over the samples: the others are elsewhere.
         assert ece.elsewhere
         assert (brier.before, brier.difference, brier.figure) == ("∞", "", None)
+
+    def test_a_difference_without_limits_could_be_chance_and_shows_its_range(self):
+        one = comparison()
+        entry = one.entry("after", "nll")
+        unknown = {"low": None, "high": None, "method": "none", "is_significant": False, "resampled": (-0.2, 0.1)}
+        changed = replace(entry, difference=replace(entry.difference, **unknown))
+        two = replace(one, entries=tuple(changed if e is entry else e for e in one.entries))
+        nll = fix.changes(two, "after")[0]
+        assert (nll.limits, nll.verdict, nll.elsewhere) == ("\N{MINUS SIGN}0.200 to +0.100", "could be chance", True)
+        assert fix.any_unknown(two)
+        assert not fix.any_unknown(one)
 
     def test_a_rise_of_the_loss_is_worse(self):
         one = comparison()

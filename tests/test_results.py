@@ -11,7 +11,17 @@ import pytest
 
 from calibrant import as_record, assess, reliability_curve, to_frame
 from calibrant.metrics import METRICS
-from calibrant.results import Estimate, TestResult
+from calibrant.results import (
+    Compared,
+    Difference,
+    Estimate,
+    Interval,
+    TestResult,
+    favours,
+    has_range_only,
+    own_limits,
+    shown_limits,
+)
 from simulate import calibrated
 
 
@@ -58,3 +68,42 @@ def test_results_cannot_be_changed():
     result = Estimate(name="x", value=1.0)
     with pytest.raises(AttributeError):
         result.value = 2.0
+
+
+def difference(low, high, **settings):
+    significant = low is not None and (low > 0 or high < 0)
+    return Difference(
+        value=0.5, low=low, high=high, same_sign=1.0, pvalue=0.5, adjusted=0.5, is_significant=significant, **settings
+    )
+
+
+def test_limits_that_are_shown_are_about_the_difference_that_is_shown():
+    assert shown_limits(difference(0.1, 0.2)) == (0.1, 0.2)
+    assert not has_range_only(difference(0.1, 0.2))
+    about_squares = difference(0.1, 0.2, quantity="of squares", resampled=(0.3, 0.6))
+    assert shown_limits(about_squares) == (0.3, 0.6)
+    unknown = difference(None, None, resampled=(0.3, 0.6))
+    assert shown_limits(unknown) == (0.3, 0.6)
+    assert has_range_only(about_squares)
+    assert has_range_only(unknown)
+
+
+def test_a_difference_favours_by_its_limits_and_by_what_is_better():
+    def side(low, high, better):
+        entry = Compared(model="b", metric="m", better=better, value=1.0, difference=difference(low, high))
+        return favours(entry)
+
+    assert [side(-2, -1, better) for better in ("lower", "higher", "none")] == [1, -1, 0]
+    assert [side(1, 2, better) for better in ("lower", "higher", "none")] == [-1, 1, 0]
+    assert side(-1, 1, "lower") == side(None, None, "lower") == 0
+    assert favours(Compared(model="a", metric="m", better="lower", value=1.0)) == 0
+
+
+def test_own_limits_are_about_the_value_beside_them():
+    def limits(low, high, quantity):
+        return Interval(name="NLL()", value=1.0, low=low, high=high, level=0.9, method="x", quantity=quantity)
+
+    assert own_limits(limits(0.5, 2.0, "NLL()")) == (0.5, 2.0)
+    assert own_limits(limits(0.5, 2.0, "something else")) is None
+    assert own_limits(limits(None, None, "")) is None
+    assert own_limits(None) is None

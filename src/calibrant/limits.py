@@ -10,9 +10,8 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS, AsymptoticSKCETest, CalibrationTest
-from calibrant.intervals import METHODS, Limits, method_for
+from calibrant.intervals import METHODS, Limits, as_interval, method_for
 from calibrant.intervals.parts import bins_of
-from calibrant.intervals.scores import tails
 from calibrant.metrics import Classwise, Metric, PerPredictedClass, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Interval, TestResult
@@ -39,7 +38,7 @@ def limits_of(
     n_resamples: int,
     rng: np.random.Generator,
 ) -> dict[str, Interval]:
-    """Return confidence limits of those metrics for which a valid method is known, by name.
+    """Return confidence limits of those metrics for which a valid method is known, and what chance makes, by name.
 
     Parameters
     ----------
@@ -58,15 +57,17 @@ def limits_of(
     found: dict[str, Interval] = {}
     known: dict[Hashable, Limits] = {}
     for key, estimate in estimates.items():
-        metric = metrics[key]
+        metric, draws = metrics[key], null.get(key)
         method = _affordable(method_for(metric, predictions), predictions)
-        if method is None:
-            continue
-        same = _same_limits(metric, method, key)
-        with suppress(InputError):  # Too few rows, or nothing in them that varies.
-            if same not in known:
-                known[same] = METHODS[method](predictions, metric, LEVEL, bootstrap, rng)
-            found[key] = _interval(metric, estimate.value, method, known[same], null.get(key))
+        limits = None
+        if method is not None:
+            same = _same_limits(metric, method, key)
+            with suppress(InputError):  # Too few rows, or nothing in them that varies.
+                if same not in known:
+                    known[same] = METHODS[method](predictions, metric, LEVEL, bootstrap, rng)
+                limits = None if known[same].doubt else known[same]
+        if limits is not None or draws is not None:
+            found[key] = as_interval(metric, estimate.value, LEVEL, method, limits, draws)
     return found
 
 
@@ -94,17 +95,3 @@ def _same_limits(metric: Metric, method: str, key: str) -> Hashable:
         return key
     lift = next((kind for kind in (Classwise, PerPredictedClass, TopLabel) if isinstance(metric, kind)), None)
     return lift, repr(bins_of(metric))
-
-
-def _interval(metric: Metric, value: float, method: str, limits: Limits, null: FloatArray | None) -> Interval:
-    return Interval(
-        name=repr(metric),
-        value=value,
-        low=limits.low,
-        high=limits.high,
-        level=LEVEL,
-        method=method,
-        quantity=limits.quantity,
-        expected=None if null is None else float(np.mean(null)),
-        null=None if null is None else tuple(np.quantile(null, tails(LEVEL)).tolist()),
-    )

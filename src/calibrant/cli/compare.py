@@ -48,6 +48,7 @@ def compare_files(
         Exit with code 1 if any model is significantly worse than this one in any of the metrics; it is the baseline.
     """
     from calibrant.cli import gates, show
+    from calibrant.cli.comparison_table import print_comparison
     from calibrant.compare import DEFAULT_METRICS, compare
 
     chosen = metrics or DEFAULT_METRICS
@@ -67,10 +68,10 @@ def compare_files(
     if options.json:
         show.print_json(comparison)
     else:
-        show.print_comparison(comparison)
+        print_comparison(comparison)
         for name, group in comparison.groups.items():
             show.print_heading(f"{options.by} {name}: {show.rows(group.n_samples)}")
-            show.print_comparison(group)
+            print_comparison(group)
     failures = [line for model in models for line in gates.failed(fail_if, comparison.of(model), model)]
     if fail_if_worse_than is not None:
         failures += gates.worse_than_baseline(comparison)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from calibrant._convert import InputError
-from calibrant.results import Comparison
+from calibrant.results import Comparison, favours
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -49,9 +49,7 @@ def worse_than_baseline(comparison: Comparison) -> list[str]:
     found = []
     for entry in comparison.entries:
         difference = entry.difference
-        if difference is None or not difference.is_significant or entry.better == "none":
-            continue
-        if (difference.low > 0) == (entry.better == "lower"):  # The limits lie on one side of 0.
+        if difference is not None and favours(entry) < 0:
             found.append(
                 f"{entry.model} is worse than {comparison.baseline} in {entry.metric}: by {abs(difference.value):.4g}"
             )

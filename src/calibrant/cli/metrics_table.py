@@ -65,6 +65,11 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     if any(_is_about_another(assessment.intervals.get(name)) for name in shown):
         note = "( ) of the debiased root-mean-square error over bins; of KCE, of the root of SKCE"
         out.print(Text(note, style="dim"))
+    if any(limits.low is None for name in shown if (limits := assessment.intervals.get(name)) is not None):
+        note = (
+            "no interval where too few rows are expected to be wrong, or are in a bin, for one that is known to cover"
+        )
+        out.print(Text(note, style="dim"))
     if len(shown) < len(assessment.metrics):
         text = f"{len(shown)} of {len(assessment.metrics)} metrics; all of them with --metrics {ALL}"
         out.print(Text(text, style="dim"))
@@ -81,14 +86,14 @@ def group_of(metric: Metric) -> str:
 
 def interval_text(interval: Interval | None) -> str:
     """Write limits, in parentheses if they are about another quantity than the value beside them."""
-    if interval is None:
+    if interval is None or interval.low is None or interval.high is None:
         return ""
     limits = _range((interval.low, interval.high))
     return f"({limits})" if _is_about_another(interval) else limits
 
 
 def _is_about_another(interval: Interval | None) -> bool:
-    return interval is not None and interval.quantity != interval.name
+    return interval is not None and interval.quantity not in ("", interval.name)
 
 
 def _range(limits: tuple[float, float] | None) -> str:

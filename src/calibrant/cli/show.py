@@ -19,11 +19,8 @@ from calibrant.io import printable
 from calibrant.results import (
     Assessment,
     CheckedValue,
-    Compared,
-    Comparison,
     Estimate,
     ForecastAssessment,
-    Interval,
     TestResult,
     as_record,
 )
@@ -130,53 +127,6 @@ def print_tests(results: Mapping[str, TestResult], adjusted: Mapping[str, float]
         out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
         for name, value in adjusted.items():
             out.print(f"  {name:<24} {value:.3g}")
-
-
-def print_comparison(comparison: Comparison) -> None:
-    """Print a table of every metric and model with its interval and its difference to the baseline."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("metric", no_wrap=True)
-    table.add_column("model", overflow="fold")
-    share = f"{comparison.level:.0%}"
-    for heading in ("value", f"{share} interval", f"minus {printable(comparison.baseline)}", f"{share} interval", "p"):
-        table.add_column(heading, justify="right", no_wrap=heading in ("value", "p"), overflow="fold")
-    for metric in comparison.metrics:
-        for model in comparison.models:
-            entry = comparison.entry(model, metric)
-            name = metric if model == comparison.models[0] else ""
-            table.add_row(name, Text(printable(model)), number(entry.value), _limits(entry.interval), *_change(entry))
-    out = console()
-    out.print(table)
-    note = (
-        f"* the interval of the difference excludes 0; {comparison.n_resamples:,} bootstrap samples of rows; p is "
-        "adjusted for the number of differences (Holm)"
-    )
-    if any(entry.difference is not None and entry.difference.quantity for entry in comparison.entries):
-        note += (
-            "\n( ) range over the samples, which chance shifts; * and p are then about the difference of debiased mean "
-            "squared errors"
-        )
-    out.print(Text(note, style="dim"))
-
-
-def _limits(interval: Interval | None) -> str:
-    """Write limits, unless they are about another quantity than the value beside them."""
-    if interval is None or interval.quantity != interval.name:
-        return ""
-    return f"{number(interval.low)} to {number(interval.high)}"
-
-
-def _change(entry: Compared) -> tuple[str, str, str]:
-    difference = entry.difference
-    if difference is None:
-        return "", "", ""
-    mark = "*" if difference.is_significant else " "
-    low, high = difference.low, difference.high
-    if difference.quantity and difference.resampled is not None:  # The limits are about something else.
-        low, high = difference.resampled
-    limits = f"{low:+.4g} to {high:+.4g}"
-    shown = f"({limits})" if difference.quantity else limits
-    return f"{difference.value:+.4g}{mark}", shown, f"{difference.adjusted:.2g}"
 
 
 def print_checked(values: Sequence[CheckedValue]) -> None:

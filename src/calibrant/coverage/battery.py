@@ -14,6 +14,7 @@ from calibrant.compare import compare
 from calibrant.coverage.cells import BETAS, SHAPES, Cell, Pair
 from calibrant.coverage.truths import LENGTHSCALE, Truth, skce_at, skce_between
 from calibrant.intervals import METHODS, method_for
+from calibrant.intervals.enough import FEWEST_PAIRED
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import ECE, NLL, SKCE, Accuracy, Brier, Classwise, CoxSlope, KdeECE, Metric, PerPredictedClass
 
@@ -41,6 +42,8 @@ class Entry(ABC):
         Larger data sets would take too long.
     shapes : tuple of str
         Predictions of other shapes would too.
+    least_rows : int
+        The library refuses smaller data sets, which are simulated all the same.
     """
 
     metric: Metric
@@ -48,6 +51,7 @@ class Entry(ABC):
     cost: float
     most_rows: int = 5000
     shapes: tuple[str, ...] = tuple(SHAPES)
+    least_rows: int = 0
 
     @property
     @abstractmethod
@@ -98,19 +102,17 @@ class OwnMethod(Entry):
         return self.method
 
     def limits(self, data: Pair, rng: np.random.Generator) -> list[float]:
-        """Return its limits, NaN where "auto" gives none."""
-        if method_for(self.metric, data.model) != self.method:
-            return [np.nan] * self.n_columns
-        return list(METHODS[self.method](data.model, self.metric, LEVEL, Bootstrap(N_RESAMPLES), rng)[:2])
+        """Return its limits, NaN where "auto" gives none for another reason than the number of rows."""
+        is_large = data.model.n_samples >= self.least_rows
+        if is_large and method_for(self.metric, data.model) != self.method:
+            return [np.nan, np.nan]
+        limits = METHODS[self.method](data.model, self.metric, LEVEL, Bootstrap(N_RESAMPLES), rng)
+        return [np.nan, np.nan] if is_large and limits.doubt else [limits.low, limits.high]
 
 
 @dataclass(frozen=True)
 class MedianLengthscale(OwnMethod):
     """The method for a metric whose kernel is tuned to the sample: it is about the error with the kernel so found."""
-
-    def takes(self, cell: Cell) -> bool:
-        """Leave out many rows of several classes too: their distances take long."""
-        return super().takes(cell) and (cell.n <= 300 or cell.world.shape in BETAS)
 
     @property
     def n_columns(self) -> int:
@@ -165,10 +167,13 @@ class Paired(Entry):
         models = {"model": data.model, "other": data.other}
         found = compare(models, {"metric": self.metric}, n_resamples=N_RESAMPLES, level=LEVEL, intervals=False, rng=rng)
         difference = found.entry("other", "metric").difference
-        if difference is None or difference.method != self.offered or difference.resampled is None:
+        if difference is None or difference.resampled is None:
             return [np.nan] * 6
         value, (low, high) = difference.value, difference.resampled
-        return [difference.low, difference.high, low, high, 2 * value - high, 2 * value - low]
+        own = [np.nan, np.nan]
+        if difference.method == self.offered and difference.low is not None and difference.high is not None:
+            own = [difference.low, difference.high]
+        return [*own, low, high, 2 * value - high, 2 * value - low]
 
 
 LIFTED = tuple(shape for shape in SHAPES if shape not in BETAS)
@@ -184,8 +189,10 @@ BATTERY: dict[str, Entry] = {
     "ece-per-predicted-class": OwnMethod(
         PerPredictedClass(ECE()), "rms-per-predicted-class", 1, most_rows=1000, shapes=LIFTED, method="debiased"
     ),
-    "skce": OwnMethod(SKCE(KERNEL), skce_at(LENGTHSCALE), 40, most_rows=300, method="law"),
-    "skce-median": MedianLengthscale(SKCE(), skce_at(LENGTHSCALE), 40, most_rows=1000, method="law"),
+    "skce": OwnMethod(SKCE(KERNEL), skce_at(LENGTHSCALE), 40, most_rows=1000, least_rows=FEWEST_PAIRED, method="law"),
+    "skce-median": MedianLengthscale(
+        SKCE(), skce_at(LENGTHSCALE), 40, most_rows=1000, least_rows=FEWEST_PAIRED, method="law"
+    ),
     "cox-slope": OwnMethod(CoxSlope(), "cox-slope", 60, most_rows=1000, shapes=tuple(BETAS), method="bca"),
     "naive ece": Naive(ECE(), "ece", 4, most_rows=1000),
     "naive kde-ece": Naive(KdeECE(), "kde-ece", 90, most_rows=300, shapes=TWO_SHAPES),

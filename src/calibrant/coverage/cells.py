@@ -16,26 +16,41 @@ SEED = 20_250_301
 SETS = 1000
 """Simulated data sets of a cell."""
 
+
+def _softmax(logits: FloatArray) -> FloatArray:
+    from scipy.special import softmax
+
+    return np.asarray(softmax(logits, axis=1))
+
+
 SHAPES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
     "beta-2": lambda rng, n: rng.dirichlet(np.full(2, 2.0), n),
     "beta-0.3": lambda rng, n: rng.dirichlet(np.full(2, 0.3), n),
     "beta-5-0.1": lambda rng, n: rng.dirichlet(np.array([0.1, 5.0]), n),
     "dirichlet-1": lambda rng, n: rng.dirichlet(np.ones(3), n),
     "dirichlet-0.1": lambda rng, n: rng.dirichlet(np.full(10, 0.1), n),
+    "beta-1-4": lambda rng, n: rng.dirichlet(np.array([4.0, 1.0]), n),
+    "normal-logits": lambda rng, n: _softmax(2.0 * rng.standard_normal((n, 4))),
 }
 """Laws of the predictions.
 
 Of two classes: moderate, peaked at both ends, and nearly sure of one class; uniform over three classes; of ten classes,
-peaked.
+peaked. Then those that no rule of the library was chosen on: of two classes, one of them rare; of four, by logits.
 """
 
-BETAS = {"beta-2": (2.0, 2.0), "beta-0.3": (0.3, 0.3), "beta-5-0.1": (5.0, 0.1)}
+HELD_OUT = ("beta-1-4", "normal-logits")
+"""What was simulated after all rules had been chosen."""
+
+BETAS = {"beta-2": (2.0, 2.0), "beta-0.3": (0.3, 0.3), "beta-5-0.1": (5.0, 0.1), "beta-1-4": (1.0, 4.0)}
 """Parameters of the law of the probability of class 1, for two classes."""
 
-CLASSES = {"beta-2": 2, "beta-0.3": 2, "beta-5-0.1": 2, "dirichlet-1": 3, "dirichlet-0.1": 10}
+CLASSES = dict.fromkeys(BETAS, 2) | {"dirichlet-1": 3, "dirichlet-0.1": 10, "normal-logits": 4}
 
 SLOPES = (1.0, 0.8, 0.5)
 """The true logits are so many times the predicted ones: calibrated, mildly and strongly over-confident."""
+
+HELD_OUT_SLOPES = (1.0, 0.7, 1.5)
+"""Of the shapes that were held out: calibrated, over- and under-confident."""
 
 
 @dataclass(frozen=True)
@@ -99,4 +114,4 @@ def simulate(cell: Cell, rng: np.random.Generator) -> Pair:
 
 def all_worlds() -> list[World]:
     """Return the worlds of the grid."""
-    return [World(shape, slope) for shape in SHAPES for slope in SLOPES]
+    return [World(shape, slope) for shape in SHAPES for slope in (HELD_OUT_SLOPES if shape in HELD_OUT else SLOPES)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
-from calibrant.coverage.cells import CLASSES, SHAPES, SLOPES, Cell, World
+from calibrant.coverage.cells import CLASSES, HELD_OUT, SHAPES, Cell, World
 from calibrant.coverage.truths import Truth
 from calibrant.coverage.units import SIZES, LimitsUnit, TruthUnit
 from calibrant.io import write_text
@@ -24,6 +24,13 @@ HEAD = f"""# Coverage of confidence limits
 Written by `python -m calibrant.coverage`; the same numbers with their intervals are in `coverage.csv`, the true values
 in `truths.csv`. How to read this: [coverage.md](../coverage.md). Share of data sets whose limits of level {LEVEL}
 contain the true value, with {N_RESAMPLES} resamples. Shares outside of {LEAST} to {MOST} are bold.
+"""
+
+
+SUMMARY = f"""Least and largest share over the cells in which at least half of the data sets have limits. "Outside" are
+cells whose share lies outside of {LEAST} to {MOST} by more than chance: its own interval of 95 % does. "Held out" are
+predictions that no rule was chosen on.
+
 """
 
 
@@ -68,9 +75,21 @@ class Row:
         return 2 * self.answered >= self.cell.sets
 
     @property
+    def is_offered(self) -> bool:
+        """Whether the library offers these limits for so many rows."""
+        entry = BATTERY[self.key]
+        return entry.offered == self.method and self.cell.n >= entry.least_rows
+
+    @property
     def is_good(self) -> bool:
         """Whether the coverage is what it should be."""
         return LEAST <= self.coverage <= MOST
+
+    @property
+    def may_be_good(self) -> bool:
+        """Whether the coverage is what it should be, but for chance: its interval of 95 % reaches there."""
+        low, high = clopper_pearson(self.covered, self.answered, 0.95)
+        return low <= MOST and high >= LEAST
 
 
 def rows_of(unit: LimitsUnit, limits: FloatArray, truths: Mapping[str, Truth]) -> list[Row]:
@@ -112,11 +131,11 @@ def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray]) ->
     write_text(out / "coverage.md", _page(rows, [unit for unit in units if unit not in found]))
 
 
-def _place(row: Row) -> tuple[int, ...]:
+def _place(row: Row) -> tuple[float, ...]:
     world = row.cell.world
     methods = list(BATTERY[row.key].truths)
-    shape, slope = list(SHAPES).index(world.shape), SLOPES.index(world.slope)
-    return list(BATTERY).index(row.key), methods.index(row.method), shape, slope, row.cell.n
+    shape = list(SHAPES).index(world.shape)
+    return list(BATTERY).index(row.key), methods.index(row.method), shape, -world.slope, row.cell.n
 
 
 def _record(row: Row) -> dict[str, object]:
@@ -125,7 +144,7 @@ def _record(row: Row) -> dict[str, object]:
     return {
         "metric": row.key,
         "method": row.method,
-        "offered": "yes" if BATTERY[row.key].offered == row.method else "no",
+        "offered": "yes" if row.is_offered else "no",
         "predictions": world.shape,
         "classes": CLASSES[world.shape],
         "slope": f"{world.slope:g}",
@@ -165,6 +184,7 @@ REGIONS: dict[str, Callable[[Row], bool]] = {
     "not calibrated": lambda row: not row.cell.world.is_calibrated,
     "two classes": lambda row: CLASSES[row.cell.world.shape] == 2,
     "ten classes": lambda row: CLASSES[row.cell.world.shape] == 10,
+    "held out": lambda row: row.cell.world.shape in HELD_OUT,
 }
 """Cells whose least and largest coverage stand in the summary."""
 
@@ -172,17 +192,15 @@ REGIONS: dict[str, Callable[[Row], bool]] = {
 def _summary(rows: Sequence[Row]) -> str:
     """Return the least and the largest coverage of every method, by region."""
     lines = []
-    for key, entry in BATTERY.items():
-        for method in entry.truths:
-            chosen = [row for row in rows if (row.key, row.method) == (key, method) and row.is_mostly_answered]
-            if chosen:
-                offered = "yes" if entry.offered == method else "no"
-                ranges = [
-                    _range([row for row in chosen if belongs(row)]) for belongs in (lambda _: True, *REGIONS.values())
-                ]
-                lines.append((f"{key}: {method}", offered, str(len(chosen)), *ranges))
-    head = "Least and largest share over the cells in which at least half of the data sets have limits.\n\n"
-    return "## Summary\n\n" + head + text.as_markdown(("limits", "offered", "cells", "all cells", *REGIONS), lines)
+    kinds = {(row.key, row.method, row.is_offered): None for row in rows if row.is_mostly_answered}
+    for kind in kinds:
+        chosen = [row for row in rows if (row.key, row.method, row.is_offered) == kind and row.is_mostly_answered]
+        ranges = [_range([row for row in chosen if belongs(row)]) for belongs in (lambda _: True, *REGIONS.values())]
+        outside = str(sum(not row.may_be_good for row in chosen))
+        key, method, is_offered = kind
+        lines.append((f"{key}: {method}", "yes" if is_offered else "no", str(len(chosen)), outside, *ranges))
+    columns = ("limits", "offered", "cells", "outside", "all cells", *REGIONS)
+    return "## Summary\n\n" + SUMMARY + text.as_markdown(columns, lines)
 
 
 def _range(rows: Sequence[Row]) -> str:
@@ -196,7 +214,8 @@ def _page(rows: Sequence[Row], missing: Sequence[Unit]) -> str:
         for method in entry.truths:
             chosen = {(row.cell.world, row.cell.n): row for row in rows if (row.key, row.method) == (key, method)}
             if chosen:
-                offered = "" if entry.offered == method else " (not offered)"
+                few = f" (not offered below {entry.least_rows} rows)" if entry.least_rows else ""
+                offered = few if entry.offered == method else " (not offered)"
                 parts.append(f"## {key}: {method}{offered}\n\n" + _table(chosen))
     return "\n".join([*parts, text.missing(missing)])
 

@@ -4,7 +4,15 @@ import math
 from collections.abc import Iterator, Sequence
 
 from calibrant.report.experiment import metric_label, stars
-from calibrant.results import Compared, Comparison, Difference, ExperimentResult
+from calibrant.results import (
+    Compared,
+    Comparison,
+    Difference,
+    ExperimentResult,
+    has_range_only,
+    own_limits,
+    shown_limits,
+)
 
 ARROWS = {"lower": " ↓", "higher": " ↑", "none": ""}
 
@@ -68,10 +76,8 @@ def _values(comparison: Comparison) -> Iterator[str]:
 
 def _value(entry: Compared, level: float) -> str:
     """Return a value with its limits and the stars of its difference."""
-    interval = entry.interval
-    limits = ""
-    if interval is not None and interval.quantity == interval.name:
-        limits = f" [{number(interval.low)}, {number(interval.high)}]"
+    own = own_limits(entry.interval)
+    limits = "" if own is None else f" [{number(own[0])}, {number(own[1])}]"
     return f"{number(entry.value)}{stars(entry.difference, level)}{limits}"
 
 
@@ -89,9 +95,8 @@ def _differences(comparison: Comparison) -> Iterator[str]:
 def _difference(difference: Difference | None, level: float) -> str:
     if difference is None:
         return ""
-    low, high = difference.low, difference.high
-    if difference.quantity and difference.resampled is not None:
-        low, high = difference.resampled
+    low, high = shown_limits(difference) or (math.nan, math.nan)
+    if has_range_only(difference):
         return f"{difference.value:+.3g}{stars(difference, level)} ({low:+.3g} to {high:+.3g})"
     return f"{difference.value:+.3g}{stars(difference, level)} [{low:+.3g}, {high:+.3g}]"
 

@@ -26,6 +26,7 @@ from calibrant.results import (
     LearningPoint,
     PipelineCurves,
     SeedSummary,
+    favours,
 )
 
 T = TypeVar("T")
@@ -100,15 +101,6 @@ def _summary(entries: Sequence[Compared]) -> SeedSummary:
         n_better=sides.count(1),
         n_worse=sides.count(-1),
     )
-
-
-def favours(entry: Compared) -> int:
-    """Return 1 if the limits of a difference say that the pipeline is better than the baseline, -1 if worse, else 0."""
-    difference = entry.difference
-    if difference is None or not difference.is_significant or entry.better == "none":
-        return 0
-    is_lower = difference.high < 0
-    return 1 if is_lower == (entry.better == "lower") else -1
 
 
 def _curves(config: Config, seed: int, found: Mapping[str, Any]) -> list[PipelineCurves]:

@@ -10,11 +10,12 @@ from calibrant.bootstrap import Bootstrap
 
 
 class Limits(NamedTuple):
-    """Confidence limits, and what they are about."""
+    """Confidence limits, what they are about, and why such limits are not known to cover, if so."""
 
     low: float
     high: float
     quantity: str
+    doubt: str = ""
 
 
 Method: TypeAlias = Callable[[Any, Any, float, Bootstrap, np.random.Generator], Limits]
@@ -36,7 +37,8 @@ class PairLaw:
     Notes
     -----
     Without error the first variance rules, with it the second, so that :math:`V(\theta) = c + s \theta` holds in both
-    cases and between.
+    cases and between. Without error the predictions themselves say how much the labels scatter, so that c is known,
+    and s makes V at the observed error the observed variance.
     """
 
     estimate: float
@@ -45,15 +47,15 @@ class PairLaw:
 
     @classmethod
     def of(cls, estimate: float, noise: float, observed: float, typical: float) -> "PairLaw":
-        r"""Return the law, given the further variance `observed`, and a `typical` value of its slope.
+        r"""Return the law, given the `observed` variance, and a `typical` value of the slope.
 
-        The slope is :math:`(v + s_0 \sqrt c) / (\hat\theta + \sqrt c)`: the observed one, shrunk to the typical one as
-        long as chance rules.
+        The slope is :math:`(v - c + s_0 \sqrt c) / (\hat\theta + \sqrt c)`: the observed one, shrunk to the typical one
+        as long as chance rules.
         """
         chance = float(np.sqrt(noise))
         if chance == 0 and estimate <= 0:
             return cls(estimate, 0.0, 0.0)
-        slope = (max(observed, 0.0) + typical * chance) / (max(estimate, 0.0) + chance)
+        slope = (max(observed - noise, 0.0) + typical * chance) / (max(estimate, 0.0) + chance)
         return cls(estimate, noise, slope)
 
     def limits(self, level: float) -> tuple[float, float]:

@@ -5,11 +5,15 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._convert import InputError
+from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.base import Limits, PairLaw
-from calibrant.intervals.parts import bins_of, diagonal_sum, parts_of, square_sums
+from calibrant.intervals.parts import are_filled, bins_of, diagonal_sum, parts_of, square_sums
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
+
+THIN = "its bins hold too few rows, so that more rows or fewer bins are needed"
+"""Why limits may not cover."""
 
 
 def debiased(
@@ -26,21 +30,28 @@ def debiased(
 
     .. math:: 2 \sum_{i \ne j} h_{ij}^2 + 4 \Big(\sum_i (h_i - T / n)^2 - \sum_{i \ne j} h_{ij}^2\Big),
 
-    of which the first term rules without miscalibration and the second with it. They enter a `PairLaw`, whose limits
-    are the squares of those returned. No bin with two rows says nothing: then the limits are 0 and 1.
+    of which the first term rules without miscalibration and the second with it. Without miscalibration the predictions
+    say how large the first is. Both enter a `PairLaw`, whose limits are the squares of those returned. They are known
+    to cover if the bins are filled. No bin with two rows says nothing: then the limits are 0 and 1.
     """
     if bootstrap.clusters is not None:
         raise InputError("limits of calibration errors are for independent rows: they are not available by cluster.")
     name = f"root-mean-square calibration error over {bins_of(metric)!r}, debiased"
     parts = parts_of(metric, predictions)
     if not any(part.coefficient.any() for part in parts):
-        return Limits(0.0, 1.0, name)
+        return Limits(0.0, 1.0, name, THIN)
     rows = np.sum([part.row_sums() for part in parts], axis=0)
     squares, diagonal = square_sums(parts), diagonal_sum(parts)
-    observed = 4 * (float(np.sum((rows - rows.mean()) ** 2)) - squares)
-    typical = 4 * squares / diagonal if diagonal > 0 else 0.0
-    low, high = PairLaw.of(float(rows.sum()), 2 * squares, observed, typical).limits(level)
-    return Limits(float(np.sqrt(np.clip(low, 0.0, 1.0))), float(np.sqrt(np.clip(high, 0.0, 1.0))), name)
+    calm = squares.expected or squares.observed  # Predictions of 0 and 1 expect no scatter.
+    typical = 4 * calm / diagonal if diagonal > 0 else 0.0
+    law = PairLaw.of(float(rows.sum()), 2 * calm, _variance(rows, squares.observed), typical)
+    low, high = (float(np.sqrt(np.clip(limit, 0.0, 1.0))) for limit in law.limits(level))
+    return Limits(low, high, name, "" if are_filled(parts) else THIN)
+
+
+def _variance(rows: FloatArray, squares: float) -> float:
+    """Return the variance of a sum over pairs, given its row sums and the sum of the squares without any error."""
+    return 2 * squares + 4 * (float(np.sum((rows - rows.mean()) ** 2)) - squares)
 
 
 class SquaredGapDifference(NamedTuple):
@@ -55,7 +66,7 @@ def debiased_difference(first: Predictions, second: Predictions, metric: Metric,
     """Return the mean squared gap of the second model minus that of the first, on the same rows.
 
     It is the same sum over pairs as for one model, with the parts of the first counted as negative. Its error is taken
-    as normal, with the two variances added.
+    as normal, with the observed variance, or the one expected without any miscalibration if that is larger.
     """
     from scipy.special import ndtr, ndtri
 
@@ -64,9 +75,10 @@ def debiased_difference(first: Predictions, second: Predictions, metric: Metric,
     # Added up in the same order, those of twins cancel exactly.
     rows = np.sum([part.row_sums() for part in plus], axis=0) + np.sum([part.row_sums() for part in minus], axis=0)
     squares = square_sums(minus + plus)
-    observed = 4 * (float(np.sum((rows - rows.mean()) ** 2)) - squares)
-    value, error = float(rows.sum()), float(np.sqrt(2 * squares + max(observed, 0.0)))
+    variance = max(_variance(rows, squares.observed), 2 * (squares.expected or squares.observed))
+    value, error = float(rows.sum()), float(np.sqrt(variance))
     half = float(ndtri((1 + level) / 2)) * error
+    doubt = "" if are_filled(minus) or are_filled(plus) else THIN
     deviation = abs(value) / error if error > 0 else (0.0 if value == 0 else np.inf)
     pvalue = max(float(2 * ndtr(-deviation)), float(np.finfo(float).tiny))
-    return SquaredGapDifference(value, Limits(value - half, value + half, name), pvalue)
+    return SquaredGapDifference(value, Limits(value - half, value + half, name, doubt), pvalue)

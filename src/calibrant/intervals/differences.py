@@ -8,7 +8,8 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.methods import method_for
+from calibrant.intervals.enough import has_wrong_rows
+from calibrant.intervals.methods import is_debiased
 from calibrant.intervals.scores import studentised_means, tail_pvalue, tails
 from calibrant.metrics import Metric, Score
 from calibrant.predictions import Predictions
@@ -28,11 +29,20 @@ class Pair(NamedTuple):
 class DifferenceLimits(NamedTuple):
     """Limits and two-sided p-value of a difference, and how they were made."""
 
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     pvalue: float
     method: str
     quantity: str
+
+    @property
+    def exclude_zero(self) -> bool:
+        """Whether the difference is significant."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+UNKNOWN = DifferenceLimits(None, None, 1.0, "none", "")
+"""What is said about a difference if nothing is known to cover it."""
 
 
 def paired_difference(value: float, replicates: FloatArray, base: FloatArray, level: float) -> Difference:
@@ -57,16 +67,20 @@ def paired_difference(value: float, replicates: FloatArray, base: FloatArray, le
 def difference_limits(
     pairs: Mapping[Key, Pair], level: float, bootstrap: Bootstrap, rng: np.random.Generator
 ) -> dict[Key, DifferenceLimits]:
-    """Return the limits of those differences for which there are better ones than percentiles.
+    """Return the limits of those differences for which percentiles are not the best.
 
     Finite scores: the studentised bootstrap of the mean difference of the rows. Calibration errors that chance makes
-    positive: the difference of the debiased mean squared errors, because the bias of chance does not cancel.
+    positive: the difference of the debiased mean squared errors, because the bias of chance does not cancel. If neither
+    model is expected to be wrong in enough rows, or fills the bins, no limits are known to cover.
     """
     found = _of_scores(pairs, level, bootstrap, rng)
     for key, pair in pairs.items():
-        if method_for(pair.metric, pair.first, bootstrap) == "debiased":
+        if not (has_wrong_rows(pair.first) or has_wrong_rows(pair.second)):
+            found[key] = UNKNOWN
+        elif is_debiased(pair.metric, pair.first, bootstrap):
             gap = debiased_difference(pair.first, pair.second, pair.metric, level)
-            found[key] = DifferenceLimits(*gap.limits[:2], gap.pvalue, "debiased", gap.limits.quantity)
+            known = DifferenceLimits(*gap.limits[:2], gap.pvalue, "debiased", gap.limits.quantity)
+            found[key] = UNKNOWN if gap.limits.doubt else known
     return found
 
 

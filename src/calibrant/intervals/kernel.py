@@ -16,6 +16,11 @@ from calibrant.metrics import KCE, SKCE
 from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
 
+LEAST_SCATTER = 0.85
+"""Squares of pairs below this share of the expected ones make limits doubtful."""
+
+CALM = "the labels scatter less than the predictions say, so that they would be too wide"
+
 N_COLUMNS = 256
 """So many columns of H, of rows chosen at random, stand for all where there are more."""
 
@@ -33,11 +38,14 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
     mean of :math:`H_{ij}^2` and :math:`\zeta_1` the variance of the expected pair value of a row. The first term rules
     without miscalibration, where :math:`\zeta_1 = 0`, and the second with it, as in a `PairLaw`. Above 256 rows,
     :math:`\zeta_2` is that of 256 rows with all others, chosen at random, so that H is never stored. For classes and
-    the white kernel on labels it is at least what is expected if the predictions are right.
+    the white kernel on labels it is known without miscalibration: what is expected if the predictions are right.
 
     A third term matters if few rows are wrong, and few of those are close to each other. An error
-    :math:`\theta` may then consist of few pairs of the largest possible value :math:`h`, whose number varies like that
-    of any rare events: that adds :math:`\frac{2 h}{n (n - 1)} \theta`, even if no such pair was seen.
+    :math:`\theta` may then consist of few pairs, of values up to the largest possible one :math:`h`, whose number
+    varies like that of any rare events: with values of :math:`h / 2` that adds :math:`\frac{h}{n (n - 1)} \theta`,
+    even if no such pair was seen.
+
+    If the pairs are much smaller than expected, as those of under-confident predictions are, the limits are too wide.
     """
     if not is_known(metric, data) or bootstrap.clusters is not None:
         raise InputError(
@@ -47,29 +55,32 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
     n, kernel = data.n_samples, tune(metric.kernel, data)
     pairs = pair_matrix(data, kernel)
     row_means = pairs.matmul(np.ones((n, 1)))[:, 0] / (n - 1)
-    mean_square = _mean_square(pairs, data, kernel, rng)
-    noise = 2 * mean_square / (n * (n - 1))
+    seen, expected = _mean_squares(pairs, data, kernel, rng)
+    calm = expected or seen  # Predictions of 0 and 1 expect no scatter.
     # The row means scatter by the pairs that were drawn too, by zeta_2 / (n - 1).
-    observed = 4 / n * (float(row_means.var(ddof=1)) - mean_square / (n - 1))
+    observed = 2 * seen / (n * (n - 1)) + 4 / n * (float(row_means.var(ddof=1)) - seen / (n - 1))
     diagonal = float(pairs.diagonal().mean())
-    typical = 4 / n * mean_square / diagonal if diagonal > 0 else 0.0
-    known = PairLaw.of(float(row_means.mean()), noise, observed, typical)
-    rare = 2 * _largest(pairs, data, kernel) / (n * (n - 1))
+    typical = 4 / n * calm / diagonal if diagonal > 0 else 0.0
+    known = PairLaw.of(float(row_means.mean()), 2 * calm / (n * (n - 1)), observed, typical)
+    rare = _largest(pairs, data, kernel) / (n * (n - 1))
     low, high = replace(known, slope=known.slope + rare).limits(level)
+    doubt = CALM if seen < LEAST_SCATTER * expected else ""
     if isinstance(metric, KCE):
-        return Limits(float(np.sqrt(max(low, 0.0))), float(np.sqrt(max(high, 0.0))), "root of the debiased SKCE")
-    return Limits(low, high, repr(metric))
+        root_low, root_high = (float(np.sqrt(max(limit, 0.0))) for limit in (low, high))
+        return Limits(root_low, root_high, "root of the debiased SKCE", doubt)
+    return Limits(low, high, repr(metric), doubt)
 
 
-def _mean_square(pairs: PairMatrix, data: Any, kernel: Any, rng: np.random.Generator) -> float:
-    """Return the mean of H_ij^2 over different rows, of some columns of H if there are many."""
+def _mean_squares(pairs: PairMatrix, data: Any, kernel: Any, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the mean of H_ij^2 over different rows, of some columns of H if there are many: as seen, and expected."""
     n = pairs.n
     columns = np.sort(rng.choice(n, min(n, N_COLUMNS), replace=False))
-    sums = [float(np.sum(pairs.take(columns) ** 2))]
-    if _compares_labels(data, kernel):
-        squared_kernel = prediction_pairs(data, kernel.predictions).take(columns) ** 2
-        sums.append(float(np.sum(squared_kernel * _expected_squares(data.probs, data.probs[columns]))))
-    return max(sums) / (len(columns) * (n - 1))
+    count = len(columns) * (n - 1)
+    seen = float(np.sum(pairs.take(columns) ** 2)) / count
+    if not _compares_labels(data, kernel):
+        return seen, seen
+    squared_kernel = prediction_pairs(data, kernel.predictions).take(columns) ** 2
+    return seen, float(np.sum(squared_kernel * _expected_squares(data.probs, data.probs[columns]))) / count
 
 
 def _compares_labels(data: Any, kernel: Any) -> bool:

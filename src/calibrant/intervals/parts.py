@@ -9,7 +9,7 @@ classes, and the difference of two models, are sums of such parts with bins of t
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,20 +108,37 @@ def _part(view: Predictions, event: IntArray, index: IntArray, share: float) -> 
     return Part(index, coefficient, weights, view.positive, view.labels - view.positive, event)
 
 
-def square_sums(parts: Sequence[Part]) -> float:
-    r"""Return an estimate of :math:`\sum_{i \ne j} \operatorname{E} h_{ij}^2` if no bin had a gap.
+class Squares(NamedTuple):
+    r"""Two estimates of :math:`\sum_{i \ne j} \operatorname{E} h_{ij}^2` if no bin had a gap."""
 
-    It is the larger of two: with the products of the residuals as they are, and with those that are expected if the
-    predictions are right. The former is too small where errors are rare and none happened, the latter where there are
-    more than predicted.
-    """
+    observed: float
+    expected: float
+
+
+def square_sums(parts: Sequence[Part]) -> Squares:
+    """Return the squares with the residuals as they are, and with those expected if the predictions are right."""
     noise = [part.noise() for part in parts]
     observed = expected = 0.0
     for p, q in combinations_with_replacement(range(len(parts)), 2):
         times = 1 if p == q else 2
         observed += times * _sum_over_pairs(parts[p], parts[q], noise[p] * noise[q])
         expected += times * _sum_over_pairs(parts[p], parts[q], _covariance(parts[p], parts[q]))
-    return max(observed, expected, 0.0)
+    return Squares(max(observed, 0.0), max(expected, 0.0))
+
+
+def are_filled(parts: Sequence[Part]) -> bool:
+    """Whether at least two thirds of what chance adds to the gaps come from bins with an uncertain row or more.
+
+    A row of probability p counts as p (1 - p) of an uncertain one. Every bin adds the mean of this over its rows,
+    however few they are; in a bin with hardly any, an error shows in few samples, and then it is large.
+    """
+    filled = everything = 0.0
+    for part in parts:
+        mass, uncertain = part.totals(part.weights), part.totals(part.weights * part.probs * (1 - part.probs))
+        added = np.divide(uncertain, mass, out=np.zeros_like(mass), where=mass > 0)
+        filled += float(added[uncertain >= 1].sum())
+        everything += float(added.sum())
+    return 3 * filled >= 2 * everything
 
 
 def diagonal_sum(parts: Sequence[Part]) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant.plots.canvas import GREY, INK, MINUS, PALETTE, axes_or_new, open_frame, shown_name
-from calibrant.results import Compared, Comparison
+from calibrant.results import Compared, Comparison, shown_limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,10 +64,7 @@ def _bounds(entry: Compared) -> tuple[float, float, float]:
     difference = entry.difference
     if difference is None:
         return np.nan, np.nan, np.nan
-    limits = (difference.low, difference.high)
-    if difference.quantity:
-        limits = difference.resampled or (np.nan, np.nan)
-    return difference.value, *limits
+    return difference.value, *(shown_limits(difference) or (np.nan, np.nan))
 
 
 def _scale(entries: list[Compared]) -> float:

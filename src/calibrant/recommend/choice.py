@@ -50,7 +50,7 @@ def choose(
     helpful = [name for name in names[1:] if _beats(values[name], values[nothing], over_nothing.get(name))]
     best = min(helpful or names, key=values.__getitem__)
     behind = rows.against(best, helpful, ONE_STANDARD_ERROR)
-    chosen = next((name for name in helpful if name not in behind or behind[name].low <= 0), nothing)
+    chosen = next((name for name in helpful if name not in behind or not _is_worse(behind[name])), nothing)
     simpler = names[1 : names.index(chosen)]
     alternative = min(simpler, key=values.__getitem__, default=None)
     return Choice(
@@ -111,4 +111,8 @@ def _beats(value: float, base: float, over: Difference | None) -> bool:
     """Tell whether a candidate is significantly better than doing nothing; what is finite is better than infinity."""
     if not np.isfinite(value):
         return False
-    return not np.isfinite(base) or (over is not None and over.high < 0)
+    return not np.isfinite(base) or (over is not None and over.high is not None and over.high < 0)
+
+
+def _is_worse(difference: Difference) -> bool:
+    return difference.low is not None and difference.low > 0

@@ -1,5 +1,6 @@
 """The page of an experiment: its tables and figures as one HTML file, from results only."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -7,7 +8,18 @@ from calibrant.report import experiment_figures as drawings
 from calibrant.report.glossary import Entry, describe
 from calibrant.report.page import Verbatim, asset, environment, policy
 from calibrant.report.text import count, name, number, signed
-from calibrant.results import Compared, Comparison, Difference, ExperimentResult, Pipeline, SeedSummary
+from calibrant.results import (
+    Compared,
+    Comparison,
+    Difference,
+    ExperimentResult,
+    Pipeline,
+    SeedSummary,
+    favours,
+    has_range_only,
+    own_limits,
+    shown_limits,
+)
 
 ENTRIES: Mapping[str, Entry] = {
     "ece": Entry("ECE, 15 bins", "lower", describe("ece").sentence),
@@ -60,17 +72,13 @@ def value_rows(result: ExperimentResult, comparison: Comparison) -> list[PageRow
 
 
 def _cell(entry: Compared, level: float) -> PageCell:
-    interval = entry.interval
-    is_own = interval is not None and interval.quantity == interval.name
-    limits = f"{number(interval.low)} to {number(interval.high)}" if interval is not None and is_own else ""
+    own = own_limits(entry.interval)
+    limits = "" if own is None else f"{number(own[0])} to {number(own[1])}"
     return PageCell(number(entry.value), limits, stars(entry.difference, level), _side(entry))
 
 
 def _side(entry: Compared) -> str:
-    difference = entry.difference
-    if difference is None or not difference.is_significant or entry.better == "none":
-        return ""
-    return "better" if (difference.high < 0) == (entry.better == "lower") else "worse"
+    return {1: "better", 0: "", -1: "worse"}[favours(entry)]
 
 
 def seed_rows(result: ExperimentResult) -> list[PageRow]:
@@ -99,9 +107,9 @@ def difference_words(entry: Compared, level: float) -> str:
     difference = entry.difference
     if difference is None:
         return ""
-    low, high = drawings.shown_limits(difference)
+    low, high = shown_limits(difference) or (math.nan, math.nan)
     span = f"{signed(low)} to {signed(high)}"
-    shown = f"({span})" if difference.quantity else span
+    shown = f"({span})" if has_range_only(difference) else span
     return f"{signed(difference.value)}{stars(difference, level)}, {shown}"
 
 

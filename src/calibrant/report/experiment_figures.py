@@ -16,24 +16,19 @@ from calibrant.results import (
     LearningCurve,
     LearningPoint,
     PipelineCurves,
+    favours,
+    shown_limits,
 )
 
 ROW, LEFT, WIDTH = 18.0, 190.0, 330.0
 SIDE, MARGIN = 150.0, 34.0
 
 
-def shown_limits(difference: Difference) -> tuple[float, float]:
-    """Return the limits of the difference of the metric itself, or its range where they are about something else."""
-    if difference.quantity and difference.resampled is not None:
-        return difference.resampled
-    return difference.low, difference.high
-
-
 def differences(comparison: Comparison, metric: str, label: str) -> Element:
     """Draw the difference of every pipeline to the baseline, with its limits."""
     entries = [comparison.entry(model, metric) for model in comparison.models if model != comparison.baseline]
     shown = [entry for entry in entries if _is_drawn(entry.difference)]
-    ends = [limit for entry in shown if entry.difference for limit in shown_limits(entry.difference)]
+    ends = [limit for entry in shown if entry.difference for limit in shown_limits(entry.difference) or ()]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     spread = (high - low) or 1.0
     x = Scale(low - 0.04 * spread, high + 0.04 * spread, LEFT, LEFT + WIDTH)
@@ -46,17 +41,17 @@ def differences(comparison: Comparison, metric: str, label: str) -> Element:
 
 
 def _is_drawn(difference: Difference | None) -> bool:
-    return difference is not None and all(map(math.isfinite, (difference.value, *shown_limits(difference))))
+    limits = None if difference is None else shown_limits(difference)
+    return difference is not None and limits is not None and all(map(math.isfinite, (difference.value, *limits)))
 
 
 def _interval(entry: Compared, x: Scale, y: float) -> Element:
     difference = entry.difference
-    if difference is None:
+    limits = None if difference is None else shown_limits(difference)
+    if difference is None or limits is None:
         return element("g")
-    low, high = shown_limits(difference)
-    side = "plain"
-    if difference.is_significant and entry.better != "none":
-        side = "better" if (difference.high < 0) == (entry.better == "lower") else "worse"
+    low, high = limits
+    side = {1: "better", 0: "plain", -1: "worse"}[favours(entry)]
     title = element("title", f"{entry.model}: {signed(difference.value)}, {signed(low)} to {signed(high)}")
     return element(
         "g",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import isfinite, nan
 
 from calibrant.report import svg
 from calibrant.report.diagram import reliability_diagram
@@ -11,7 +11,7 @@ from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.text import number, pvalue, signed
 from calibrant.report.views import named_curves
-from calibrant.results import Compared, Comparison, Difference, Fix
+from calibrant.results import Compared, Comparison, Fix, favours, has_range_only, shown_limits
 
 WIDTH, HEIGHT = 150.0, 20.0
 
@@ -54,7 +54,7 @@ def _change(comparison: Comparison, model: str, metric: str) -> Change:
     change = Change(entry=describe(metric), before=number(base.value), after=number(entry.value))
     if difference is None:
         return change
-    low, high = shown_limits(difference)
+    low, high = shown_limits(difference) or (nan, nan)
     return replace(
         change,
         difference=signed(difference.value),
@@ -62,25 +62,15 @@ def _change(comparison: Comparison, model: str, metric: str) -> Change:
         pvalue=pvalue(difference.adjusted),
         verdict=judged(entry),
         figure=_interval(difference.value, low, high, judged(entry)),
-        elsewhere=bool(difference.quantity),
+        elsewhere=has_range_only(difference),
     )
-
-
-def shown_limits(difference: Difference) -> tuple[float, float]:
-    """Return limits of the difference that is shown: those over the samples, where others are about something else."""
-    if difference.quantity and difference.resampled is not None:
-        return difference.resampled
-    return difference.low, difference.high
 
 
 def judged(entry: Compared) -> str:
     """Say whether the change is an improvement beyond chance."""
-    difference = entry.difference
-    if difference is None or entry.better == "none":
+    if entry.difference is None or entry.better == "none":
         return ""
-    if not difference.is_significant:
-        return "could be chance"
-    return "better" if (difference.value < 0) == (entry.better == "lower") else "worse"
+    return {1: "better", 0: "could be chance", -1: "worse"}[favours(entry)]
 
 
 def _interval(value: float, low: float, high: float, verdict: str) -> Element | None:
@@ -126,6 +116,11 @@ def overlay(series: Sequence[Series]) -> Element | None:
     """Draw the isotonic curves of all series, without bands, on the same axes."""
     curves = {index: replace(curve, low=None, high=None) for index, curve in named_curves(series, "isotonic").items()}
     return reliability_diagram(series, curves, "fix-overlay") if len(curves) > 1 else None
+
+
+def any_unknown(comparison: Comparison) -> bool:
+    """Tell whether there are differences for which no limits are known to cover."""
+    return any(entry.difference is not None and entry.difference.method == "none" for entry in comparison.entries)
 
 
 def any_elsewhere(comparison: Comparison) -> bool:

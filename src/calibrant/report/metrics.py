@@ -30,6 +30,11 @@ FOLDED = {
 ELSEWHERE = "†"
 """Marks limits that are about another quantity than the value beside them."""
 
+WITHOUT_LIMITS = (
+    "No interval where too few rows are expected to be wrong, or are in a bin, for one that is known to cover"
+)
+"""Why limits are missing."""
+
 DEBIASED = "DebiasedECE"
 """The metric that the limits of errors are about."""
 
@@ -46,7 +51,7 @@ class Cell:
     @property
     def beneath(self) -> str:
         """What stands below the value where columns are for other assessments: limits, or what chance gives."""
-        if self.interval != ELSEWHERE:
+        if self.interval not in ("", ELSEWHERE):
             return self.interval
         return f"by chance {self.expected}" if self.expected else ""
 
@@ -108,7 +113,9 @@ def _cell(estimate: Estimate, interval: Interval | None, best: str | None) -> Ce
 
 
 def _limits(interval: Interval) -> str:
-    """Return limits in words, or a mark if they are about another quantity than the value beside them."""
+    """Return limits in words, nothing if there are none, or a mark if they are about another quantity."""
+    if interval.low is None or interval.high is None:
+        return ""
     if interval.quantity != interval.name and not interval.name.startswith(DEBIASED):
         return ELSEWHERE
     return f"{number(interval.low)} to {number(interval.high)}"
@@ -139,9 +146,12 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
                     f"{describe(key).label} of {s.label} is infinite because the observed class of {times} "
                     "was given probability 0."
                 )
-    if len(series) == 1 and any(i.quantity != i.name for s in series for i in s.limits.values()):
+    intervals = [interval for s in series for interval in s.limits.values()]
+    if len(series) == 1 and any(interval.quantity not in ("", interval.name) for interval in intervals):
         notes.append(
             f"{ELSEWHERE} Chance alone makes this error positive, so that it has no valid interval of its own. What "
             "chance gives is beside it where it is known, and the debiased error has an interval."
         )
+    if any(interval.low is None for interval in intervals):
+        notes.append(f"{WITHOUT_LIMITS}.")
     return notes

@@ -2,7 +2,16 @@
 
 from calibrant.results.advice import Candidate, LearningCurve, LearningPoint, Recommendation
 from calibrant.results.certified import CheckedValue
-from calibrant.results.comparison import Compared, Comparison, Difference, Interval
+from calibrant.results.comparison import (
+    Compared,
+    Comparison,
+    Difference,
+    Interval,
+    favours,
+    has_range_only,
+    own_limits,
+    shown_limits,
+)
 from calibrant.results.core import Assessment, ClassSummary, TestResult, Verdict, as_record, to_frame
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
 from calibrant.results.estimate import Estimate
@@ -70,6 +79,10 @@ __all__ = [
     "TreeDiagram",
     "Verdict",
     "as_record",
+    "favours",
+    "has_range_only",
+    "own_limits",
+    "shown_limits",
     "to_frame",
 ]
 

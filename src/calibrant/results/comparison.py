@@ -14,11 +14,11 @@ class Interval:
     name : str
         The metric with its settings.
     value : float
-    low, high : float
-        Confidence limits, of `quantity`.
+    low, high : float or None
+        Confidence limits, of `quantity`; None where no method is known to cover.
     level : float
     method : str
-        How the limits were made.
+        How the limits were made; "none" without limits.
     quantity : str
         What the limits are about: the metric itself, or the debiased root-mean-square error where the metric itself
         is biased by chance and has no valid interval.
@@ -31,8 +31,8 @@ class Interval:
 
     name: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     level: float
     method: str
     quantity: str
@@ -49,18 +49,18 @@ class Difference:
     ----------
     value : float
         Infinite if one of the two is.
-    low, high : float
-        Confidence limits, of `quantity`.
+    low, high : float or None
+        Confidence limits, of `quantity`; None where no method is known to cover.
     same_sign : float
         Share of the shared resamples of the rows whose difference has the sign of `value`.
     pvalue : float
-        Two-sided, never 0.
+        Two-sided, never 0; 1 without limits.
     adjusted : float
         By Holm's method over all differences of the comparison.
     is_significant : bool
         Whether the limits exclude 0.
     method : str
-        How limits and p-value were made.
+        How limits and p-value were made; "none" without them.
     quantity : str
         What they are about, if not the difference of the metric itself: that of the debiased mean squared errors where
         the metric is biased by chance.
@@ -69,8 +69,8 @@ class Difference:
     """
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     same_sign: float
     pvalue: float
     adjusted: float
@@ -91,7 +91,7 @@ class Compared:
     better : {"lower", "higher", "none"}
     value : float
     interval : Interval or None
-        None if intervals were not asked for, or the value is infinite.
+        None if intervals were not asked for, or nothing is known.
     difference : Difference or None
         None for the baseline, and where both values are infinite.
     """
@@ -138,3 +138,30 @@ class Comparison:
     def of(self, model: str) -> dict[str, float]:
         """Return the values of this model, by metric."""
         return {metric: self.entry(model, metric).value for metric in self.metrics}
+
+
+def own_limits(interval: Interval | None) -> tuple[float, float] | None:
+    """Return limits that are about the value beside them, if there are such."""
+    if interval is None or interval.low is None or interval.high is None or interval.quantity != interval.name:
+        return None
+    return interval.low, interval.high
+
+
+def shown_limits(difference: Difference) -> tuple[float, float] | None:
+    """Return the limits of the difference that is shown, or its range over the resamples if it has none of its own."""
+    if difference.low is None or difference.high is None or has_range_only(difference):
+        return difference.resampled
+    return difference.low, difference.high
+
+
+def has_range_only(difference: Difference) -> bool:
+    """Whether the limits are about something else than the difference that is shown, or nothing is known to cover."""
+    return bool(difference.quantity) or difference.low is None
+
+
+def favours(entry: Compared) -> int:
+    """Return 1 if the limits of a difference say that the model is better than the baseline, -1 if worse, else 0."""
+    difference = entry.difference
+    if difference is None or not difference.is_significant or difference.high is None or entry.better == "none":
+        return 0
+    return 1 if (difference.high < 0) == (entry.better == "lower") else -1

@@ -12,10 +12,11 @@ from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap, group_rows
+from calibrant.compare.inputs import checked_baseline, checked_tuning, chosen_metrics
 from calibrant.hypotest import holm
-from calibrant.intervals import Plan, difference_limits, method_for, paired_difference
+from calibrant.intervals import difference_limits, known_interval, paired_difference
 from calibrant.intervals.differences import Pair
-from calibrant.metrics import METRICS, Metric
+from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Compared, Comparison, Difference, Interval
 
@@ -88,7 +89,9 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     - Others: percentiles, and :math:`p = 2 (1 + \min(\#\{d_b \le 0\}, \#\{d_b \ge 0\})) / (B + 1)`, at most 1. So for
       calibration errors of rows in clusters, and for infinite log losses.
 
-    How often each contains the true difference is simulated in docs/coverage.md.
+    How often each contains the true difference is simulated in docs/coverage.md. If neither model is expected to be
+    wrong in ten rows (nor is in 50), or neither fills the bins, nothing is known to cover: then there are no limits,
+    the p-value is 1, and the difference is not significant.
 
     Examples
     --------
@@ -99,7 +102,14 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     True
     """
     bootstrap = Bootstrap(n_resamples, clusters, strata)
-    plan = _Plan(_chosen(metrics), _baseline(models, baseline), bootstrap, level, _tuning(models, tuning), intervals)
+    plan = _Plan(
+        chosen_metrics(metrics),
+        checked_baseline(models, baseline),
+        bootstrap,
+        level,
+        checked_tuning(models, tuning),
+        intervals,
+    )
     parts = {} if by is None else group_rows(by, models[plan.baseline].n_samples)
     generator = np.random.default_rng(rng)
 
@@ -170,8 +180,7 @@ class _Plan:
         }
 
     def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
-        method = method_for(metric, p, self.bootstrap) if self.intervals else None
-        return None if method is None else Plan(method, self.level, self.bootstrap).interval(p, metric, value, rng)
+        return known_interval(p, metric, value, self.level, self.bootstrap, rng) if self.intervals else None
 
     def _replicate(
         self,
@@ -211,58 +220,7 @@ class _Plan:
                 found[model, key] = paired_difference(value - base, *drawn, self.level)
                 pairs[model, key] = Pair(self.metrics[key], models[self.baseline], models[model])
         for cell, limits in difference_limits(pairs, self.level, self.bootstrap, rng).items():
-            significant = limits.low > 0 or limits.high < 0
-            found[cell] = replace(found[cell], **limits._asdict(), is_significant=significant)
-        adjusted = holm({cell: difference.pvalue for cell, difference in found.items()}) if found else {}
-        return {cell: replace(difference, adjusted=adjusted[cell]) for cell, difference in found.items()}
-
-
-def _chosen(metrics: Mapping[str, Metric] | Sequence[str]) -> Mapping[str, Metric]:
-    if isinstance(metrics, Mapping):
-        return metrics
-    unknown = [name for name in metrics if name not in METRICS]
-    if unknown:
-        raise InputError(
-            f"metrics must be names in METRICS, but {unknown[0]!r} is not. They are: {', '.join(METRICS)}."
-        )
-    return {name: METRICS[name] for name in metrics}
-
-
-def _baseline(models: Mapping[str, Predictions], baseline: str | None) -> str:
-    if not models:
-        raise InputError("models must hold at least one set of predictions, but it is empty.")
-    baseline = next(iter(models)) if baseline is None else baseline
-    if baseline not in models:
-        raise InputError(f"baseline must be one of {', '.join(map(repr, models))}, but is {baseline!r}.")
-    for name, p in models.items():
-        _check_rows(baseline, models[baseline], name, p)
-    return baseline
-
-
-def _tuning(models: Mapping[str, Predictions], tuning: Mapping[str, Predictions] | None) -> Mapping[str, Predictions]:
-    if tuning is None:
-        return {}
-    if set(tuning) != set(models):
-        raise InputError(f"tuning must have the names of the models, {[*models]}, but has {[*tuning]}.")
-    for name, p in models.items():
-        if tuning[name].classes != p.classes:
-            raise InputError(
-                f"tuning of {name!r} must have the classes of its predictions, but they are {tuning[name].classes} and "
-                f"{p.classes}."
-            )
-    return tuning
-
-
-def _check_rows(name: str, first: Predictions, other_name: str, other: Predictions) -> None:
-    names = f"models {name!r} and {other_name!r}"
-    if first.n_samples != other.n_samples:
-        raise InputError(f"{names} must predict the same rows, but have {first.n_samples} and {other.n_samples}.")
-    if first.classes != other.classes:
-        raise InputError(f"{names} must have the same classes, but have {first.classes} and {other.classes}.")
-    for what in ("labels", "weights"):
-        differs = np.flatnonzero(getattr(first, what) != getattr(other, what))
-        if len(differs):
-            raise InputError(
-                f"{names} must have the same {what} in the same order, but {len(differs)} rows differ, first row "
-                f"{differs[0]}. Bring the rows into one order first."
-            )
+            found[cell] = replace(found[cell], **limits._asdict(), is_significant=limits.exclude_zero)
+        known = {cell: difference.pvalue for cell, difference in found.items() if difference.method != "none"}
+        adjusted = holm(known) if known else {}
+        return {cell: replace(difference, adjusted=adjusted.get(cell, 1.0)) for cell, difference in found.items()}

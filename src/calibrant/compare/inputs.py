@@ -1,0 +1,65 @@
+"""What `compare` is given: metrics by name, and models that predict the same rows."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant.metrics import METRICS, Metric
+from calibrant.predictions import Predictions
+
+
+def chosen_metrics(metrics: Mapping[str, Metric] | Sequence[str]) -> Mapping[str, Metric]:
+    """Return the metrics by name."""
+    if isinstance(metrics, Mapping):
+        return metrics
+    unknown = [name for name in metrics if name not in METRICS]
+    if unknown:
+        raise InputError(
+            f"metrics must be names in METRICS, but {unknown[0]!r} is not. They are: {', '.join(METRICS)}."
+        )
+    return {name: METRICS[name] for name in metrics}
+
+
+def checked_baseline(models: Mapping[str, Predictions], baseline: str | None) -> str:
+    """Return the name of the baseline, the first if none is given; refuse models that predict other rows."""
+    if not models:
+        raise InputError("models must hold at least one set of predictions, but it is empty.")
+    baseline = next(iter(models)) if baseline is None else baseline
+    if baseline not in models:
+        raise InputError(f"baseline must be one of {', '.join(map(repr, models))}, but is {baseline!r}.")
+    for name, p in models.items():
+        _check_rows(baseline, models[baseline], name, p)
+    return baseline
+
+
+def checked_tuning(
+    models: Mapping[str, Predictions], tuning: Mapping[str, Predictions] | None
+) -> Mapping[str, Predictions]:
+    """Return the predictions to tune on, none if none are given; refuse those of other models."""
+    if tuning is None:
+        return {}
+    if set(tuning) != set(models):
+        raise InputError(f"tuning must have the names of the models, {[*models]}, but has {[*tuning]}.")
+    for name, p in models.items():
+        if tuning[name].classes != p.classes:
+            raise InputError(
+                f"tuning of {name!r} must have the classes of its predictions, but they are {tuning[name].classes} and "
+                f"{p.classes}."
+            )
+    return tuning
+
+
+def _check_rows(name: str, first: Predictions, other_name: str, other: Predictions) -> None:
+    names = f"models {name!r} and {other_name!r}"
+    if first.n_samples != other.n_samples:
+        raise InputError(f"{names} must predict the same rows, but have {first.n_samples} and {other.n_samples}.")
+    if first.classes != other.classes:
+        raise InputError(f"{names} must have the same classes, but have {first.classes} and {other.classes}.")
+    for what in ("labels", "weights"):
+        differs = np.flatnonzero(getattr(first, what) != getattr(other, what))
+        if len(differs):
+            raise InputError(
+                f"{names} must have the same {what} in the same order, but {len(differs)} rows differ, first row "
+                f"{differs[0]}. Bring the rows into one order first."
+            )
