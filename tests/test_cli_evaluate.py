@@ -65,7 +65,7 @@ def test_too_few_wrong_rows_leave_the_range_by_chance_and_say_so(tmp_path, capsy
     rows = rows_of(out)
     assert rows["accuracy"].split()[1:] == ["1"]
     assert len(rows["ece"].split()) == 5  # Name, value, and the range if calibrated.
-    assert "no interval where too few rows are expected to be wrong" in " ".join(out.split())
+    assert "no interval of accuracy, ece, as none is known to cover: at least 10 wrong rows" in " ".join(out.split())
     other = tmp_path / "other.csv"
     pl.DataFrame({"proba_1": [0.98] * 60 + [0.01] * 60, "label": [1] * 60 + [0] * 60}).write_csv(other)
     _, out, _ = run(capsys, "compare", path, other, "--metrics", "nll")

@@ -77,9 +77,10 @@ def test_metrics_without_a_valid_interval_have_none():
 def test_clusters_leave_calibration_errors_without_limits_of_their_own():
     clusters = np.arange(300) // 3
     result = compare({"good": GOOD, "bad": BAD}, ["ece", "skce", "nll"], n_resamples=20, clusters=clusters, rng=0)
-    for key in ("ece", "skce"):
-        assert result.entry("bad", key).interval is None
-        assert result.entry("bad", key).difference.method == "percentile"
+    for key, method in (("ece", "none"), ("skce", "percentile")):
+        assert result.entry("bad", key).interval.low is None
+        assert result.entry("bad", key).interval.reason == "they are for independent rows, not for clusters"
+        assert result.entry("bad", key).difference.method == method
     assert result.entry("bad", "nll").difference.method == "bootstrap-t"
 
 
@@ -225,7 +226,30 @@ def test_one_model_that_is_wrong_often_enough_suffices():
     result = compare({"sure": first, "vague": vague}, ["brier", "ece"], n_resamples=199, rng=0)
     assert result.entry("vague", "brier").difference.is_significant
     assert result.entry("vague", "ece").difference.is_significant
-    assert result.entry("sure", "brier").interval is None
+    assert "10 wrong rows" in result.entry("sure", "brier").interval.reason
+
+
+def test_scores_that_differ_in_few_rows_have_no_limits_of_their_difference():
+    p = calibrated(n=300, k=3)
+
+    def changed(n_rows):
+        probs = p.probs.copy()
+        probs[:n_rows] = probs[:n_rows, ::-1]
+        return Predictions(probs, p.labels)
+
+    models = {"base": p, "same": changed(0), "few": changed(19), "many": changed(60)}
+    result = compare(models, ["nll", "brier"], n_resamples=99, rng=0)
+    for key in result.metrics:
+        found = {model: result.entry(model, key).difference for model in models}
+        assert (found["same"].low, found["same"].high, found["same"].pvalue) == (0.0, 0.0, 1.0)
+        assert (found["few"].low, found["few"].method) == (None, "none")
+        assert found["many"].method == "bootstrap-t"
+
+
+def test_few_clusters_leave_differences_without_limits():
+    result = compare({"good": GOOD, "bad": BAD}, ["nll"], n_resamples=99, clusters=np.arange(300) % 29, rng=0)
+    assert result.entry("bad", "nll").difference.method == "none"
+    assert "at least 30 clusters" in result.entry("bad", "nll").interval.reason
 
 
 def test_differences_without_limits_do_not_count_in_the_adjustment():

@@ -468,7 +468,7 @@ def test_the_slope_has_limits_only_if_both_outcomes_are_expected_or_frequent():
         return Predictions(scaled, labels)
 
     assert method_for(CoxSlope(), data(11, 5)) == "bca"
-    with pytest.raises(InputError, match="at least 10 wrong rows are expected"):  # Of all metrics, see below.
+    with pytest.raises(InputError, match="at least 10 wrong rows must be expected"):  # Of all metrics, see below.
         interval(data(9, 5), CoxSlope())
     sure_of_few = Predictions([0.99, 0.6] * 30, labels=[1, 1, 1, 1, 1, 0] * 10)
     assert method_for(CoxSlope(), sure_of_few) == "bca"
@@ -492,7 +492,7 @@ def test_limits_need_ten_rows_that_are_expected_to_be_wrong_or_fifty_that_are(me
     heavy = data(9.99, 49)
     heavy = Predictions._trusted(heavy.probs, heavy.labels, np.full(1000, 7.0), (0, 1, 2))  # Weights are no rows.
     assert method_for(metric, heavy) is None
-    with pytest.raises(InputError, match=r'at least 10 wrong rows.*More rows are needed; method="[a-z-]+" gives'):
+    with pytest.raises(InputError, match=r'at least 10 wrong rows.*but there are fewer; method="[a-z-]+" gives'):
         interval(data(9.99, 49), metric)
 
 
@@ -500,7 +500,7 @@ def test_limits_of_skce_need_a_thousand_rows():
     rng = np.random.default_rng(0)
     assert method_for(SKCE(KERNEL), binary(999, 1.0, rng)) is None
     assert method_for(SKCE(KERNEL), binary(1000, 1.0, rng)) == "law"
-    with pytest.raises(InputError, match=r'from 1000 rows on, but there are 500; method="law" gives limits'):
+    with pytest.raises(InputError, match=r'at least 1000 rows are needed, but there are 500; method="law" gives'):
         interval(binary(500, 1.0, rng), SKCE(KERNEL))
 
 
@@ -535,7 +535,7 @@ def test_wilson_limits_cover_from_ten_wrong_rows_on_and_not_always_below():
 def test_limits_for_forecasts_were_not_simulated_and_must_be_asked_for_by_name():
     f = Forecasts(Normal(np.linspace(0, 2, 20), np.ones(20)), np.linspace(-1, 1, 20))
     assert method_for(SKCE(), f) is None
-    with pytest.raises(InputError, match=r'predictions of classes.*method="law" gives limits all the same'):
+    with pytest.raises(InputError, match=r'predictions of classes only; method="law" gives limits all the same'):
         interval(f, SKCE())
     limits = interval(f, SKCE(), "law", rng=0)
     assert limits.low < limits.value < limits.high
@@ -546,9 +546,42 @@ def test_what_is_known_leaves_out_what_is_not_known_to_cover_and_keeps_the_range
     rng = np.random.default_rng(0)
     found = known_interval(p, PerPredictedClass(ECE()), 0.1, 0.95, Bootstrap(99), rng)
     assert (found.low, found.high, found.method, found.quantity) == (None, None, "none", "")
+    assert found.reason.startswith("its bins hold too few rows")
     assert found.null[0] < found.expected < found.null[1]
     assert known_interval(p, UCME(), 0.1, 0.95, Bootstrap(99), rng) is None
-    assert known_interval(p, PerPredictedClass(ECE()), 0.1, 0.95, Bootstrap(99, clusters=np.arange(40)), rng) is None
+    in_clusters = known_interval(p, PerPredictedClass(ECE()), 0.1, 0.95, Bootstrap(99, clusters=np.arange(40)), rng)
+    assert (in_clusters.low, in_clusters.null) == (None, None)
+    assert in_clusters.reason == "they are for independent rows, not for clusters"
+
+
+def test_weights_are_counted_as_kish_does_where_bins_must_be_filled():
+    """A row that weighs as much as some others leaves nearly as many as there are, whatever the unit."""
+    p = calibrated(n=400, k=3)
+    weights = np.ones(400)
+    weights[0] = 3.0
+    for scale in (1.0, 1e-6, 1e6):
+        weighted = Predictions(p.probs, p.labels, scale * weights)
+        assert are_filled(parts_of(ECE(), weighted)) == are_filled(parts_of(ECE(), p)) is True
+    few = np.where(np.arange(400) < 30, 1.0, 1e-6)  # Nearly all of the weight is on thirty rows.
+    assert not are_filled(parts_of(ECE(), Predictions(p.probs, p.labels, few)))
+
+
+def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits():
+    p = calibrated(n=600, k=3)
+    few, many = (Bootstrap(99, clusters=np.arange(600) % k) for k in (29, 30))
+    with pytest.raises(InputError, match="at least 30 clusters are needed"):
+        interval(p, NLL(), bootstrap=few)
+    assert interval(p, NLL(), bootstrap=many, rng=0).method == "bootstrap-t"
+    assert interval(p, Accuracy(), bootstrap=many, rng=0).method == "bootstrap-t"
+
+
+@pytest.mark.parametrize(
+    "metric, method",
+    [(NLL(), "law"), (ECE(), "bootstrap-t"), (NLL(), "wilson"), (NLL(), "debiased"), (CoxSlope(), "debiased")],
+)
+def test_a_method_by_name_must_be_for_the_metric(metric, method):
+    with pytest.raises(InputError, match=f'method="{method}" is not for'):
+        interval(calibrated(n=60, k=3), metric, method)
 
 
 def test_what_is_not_valid_is_refused():
@@ -559,7 +592,7 @@ def test_what_is_not_valid_is_refused():
         interval(p, ECE(), "jackknife")
     with pytest.raises(InputError, match="level must be a number between 0 and 1"):
         interval(p, ECE(), level=95)
-    with pytest.raises(InputError, match="not available by cluster"):
+    with pytest.raises(InputError, match="for independent rows, not for clusters"):
         interval(p, ECE(), bootstrap=Bootstrap(9, clusters=np.arange(60) // 2))
     weighted = Predictions(p.probs, p.labels, np.arange(1, 61))
     with pytest.raises(InputError, match="rows of equal weight"):

@@ -166,12 +166,12 @@ class TestMetrics:
         assert 'data-sheet="intervals"' in source
 
     def test_limits_that_are_not_known_to_cover_are_left_out_and_said_to_be(self):
-        nothing = self.limits("ECE()", low=None, high=None, quantity="", method="none", expected=0.004)
+        nothing = self.limits("ECE()", low=None, high=None, quantity="", method="none", expected=0.004, reason="why")
         shown = assessment(metrics={"ece": 0.05}, intervals={"ece": nothing})
         (row,) = metrics.metric_rows(as_series(shown))
         assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance 0.00400")
         (note,) = metrics.metric_notes(as_series(shown))
-        assert note.startswith("No interval where too few rows")
+        assert note == "No interval of ECE, as none is known to cover: why."
         assert note in render_html(shown)
 
     def test_without_intervals_there_is_no_level(self):

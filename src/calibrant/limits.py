@@ -10,7 +10,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS, AsymptoticSKCETest, CalibrationTest
-from calibrant.intervals import METHODS, Limits, as_interval, method_for
+from calibrant.intervals import METHODS, Found, Limits, as_interval, method_for, why_not, without_doubt
 from calibrant.intervals.parts import bins_of
 from calibrant.metrics import Classwise, Metric, PerPredictedClass, TopLabel
 from calibrant.predictions import Predictions
@@ -59,15 +59,15 @@ def limits_of(
     for key, estimate in estimates.items():
         metric, draws = metrics[key], null.get(key)
         method = _affordable(method_for(metric, predictions), predictions)
-        limits = None
+        result = Found("none", None, why_not(metric, predictions, bootstrap))
         if method is not None:
             same = _same_limits(metric, method, key)
             with suppress(InputError):  # Too few rows, or nothing in them that varies.
                 if same not in known:
                     known[same] = METHODS[method](predictions, metric, LEVEL, bootstrap, rng)
-                limits = None if known[same].doubt else known[same]
-        if limits is not None or draws is not None:
-            found[key] = as_interval(metric, estimate.value, LEVEL, method, limits, draws)
+                result = without_doubt(method, known[same])
+        if result.limits is not None or result.reason or draws is not None:
+            found[key] = as_interval(metric, estimate.value, LEVEL, result, draws)
     return found
 
 

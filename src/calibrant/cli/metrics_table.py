@@ -10,7 +10,7 @@ from calibrant._convert import InputError
 from calibrant.cli.console import console
 from calibrant.cli.show import number
 from calibrant.metrics import METRICS, Metric
-from calibrant.results import Assessment, Interval
+from calibrant.results import Assessment, Interval, missing_limits
 
 SELECTION = (
     "accuracy",
@@ -65,11 +65,8 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     if any(_is_about_another(assessment.intervals.get(name)) for name in shown):
         note = "( ) of the debiased root-mean-square error over bins; of KCE, of the root of SKCE"
         out.print(Text(note, style="dim"))
-    if any(limits.low is None for name in shown if (limits := assessment.intervals.get(name)) is not None):
-        note = (
-            "no interval where too few rows are expected to be wrong, or are in a bin, for one that is known to cover"
-        )
-        out.print(Text(note, style="dim"))
+    for reason, without in missing_limits(assessment.intervals, shown).items():
+        out.print(Text(f"no interval of {', '.join(without)}, as none is known to cover: {reason}", style="dim"))
     if len(shown) < len(assessment.metrics):
         text = f"{len(shown)} of {len(assessment.metrics)} metrics; all of them with --metrics {ALL}"
         out.print(Text(text, style="dim"))

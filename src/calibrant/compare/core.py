@@ -87,11 +87,12 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
       that percentiles of the difference miss the true one. The limits are those of the difference of the debiased mean
       squared calibration errors over the bins of the metric (15 of equal width if it has none); `quantity` says so.
     - Others: percentiles, and :math:`p = 2 (1 + \min(\#\{d_b \le 0\}, \#\{d_b \ge 0\})) / (B + 1)`, at most 1. So for
-      calibration errors of rows in clusters, and for infinite log losses.
+      infinite log losses.
 
-    How often each contains the true difference is simulated in docs/coverage.md. If neither model is expected to be
-    wrong in ten rows (nor is in 50), or neither fills the bins, nothing is known to cover: then there are no limits,
-    the p-value is 1, and the difference is not significant.
+    How often the first two contain the true difference is simulated in docs/coverage.md. If neither model is expected
+    to be wrong in ten rows (nor is in 50), or neither fills the bins, or fewer than 20 rows differ in their score, or
+    there are fewer than 30 clusters, nothing is known to cover: then there are no limits, the p-value is 1, and the
+    difference is not significant. So for calibration errors of rows in clusters.
 
     Examples
     --------

@@ -2,11 +2,21 @@
 
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.differences import DifferenceLimits, difference_limits, paired_difference
-from calibrant.intervals.methods import METHODS, as_interval, interval, known_interval, method_for
+from calibrant.intervals.methods import (
+    METHODS,
+    Found,
+    as_interval,
+    interval,
+    known_interval,
+    method_for,
+    why_not,
+    without_doubt,
+)
 
 __all__ = [
     "METHODS",
     "DifferenceLimits",
+    "Found",
     "Limits",
     "Method",
     "as_interval",
@@ -15,4 +25,6 @@ __all__ = [
     "known_interval",
     "method_for",
     "paired_difference",
+    "why_not",
+    "without_doubt",
 ]

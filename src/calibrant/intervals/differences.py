@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.enough import has_wrong_rows
+from calibrant.intervals.enough import FEWEST_DIFFERENT, has_clusters, has_wrong_rows
 from calibrant.intervals.methods import is_debiased
 from calibrant.intervals.scores import studentised_means, tail_pvalue, tails
 from calibrant.metrics import Metric, Score
@@ -71,17 +71,23 @@ def difference_limits(
 
     Finite scores: the studentised bootstrap of the mean difference of the rows. Calibration errors that chance makes
     positive: the difference of the debiased mean squared errors, because the bias of chance does not cancel. If neither
-    model is expected to be wrong in enough rows, or fills the bins, no limits are known to cover.
+    model is expected to be wrong in enough rows, or fills the bins, no limits are known to cover; nor if the scores of
+    a few rows differ at all, or calibration errors are those of rows in clusters.
     """
     found = _of_scores(pairs, level, bootstrap, rng)
     for key, pair in pairs.items():
-        if not (has_wrong_rows(pair.first) or has_wrong_rows(pair.second)):
+        has_gaps = is_debiased(pair.metric, pair.first)
+        if not _is_enough(pair, bootstrap) or (has_gaps and bootstrap.clusters is not None):
             found[key] = UNKNOWN
-        elif is_debiased(pair.metric, pair.first, bootstrap):
+        elif has_gaps:
             gap = debiased_difference(pair.first, pair.second, pair.metric, level)
             known = DifferenceLimits(*gap.limits[:2], gap.pvalue, "debiased", gap.limits.quantity)
             found[key] = UNKNOWN if gap.limits.doubt else known
     return found
+
+
+def _is_enough(pair: Pair, bootstrap: Bootstrap) -> bool:
+    return has_clusters(bootstrap) and (has_wrong_rows(pair.first) or has_wrong_rows(pair.second))
 
 
 def _of_scores(
@@ -92,10 +98,12 @@ def _of_scores(
         return {}
     weights = next(iter(pairs.values())).first.weights
     means = studentised_means(np.column_stack([*rows.values()]), weights, level, bootstrap, rng)
-    return {
-        key: DifferenceLimits(mean.low, mean.high, mean.pvalue, "bootstrap-t", "")
-        for key, mean in zip(rows, means, strict=True)
-    }
+    found = {}
+    for (key, row), mean in zip(rows.items(), means, strict=True):
+        differ = int(np.count_nonzero(row[weights > 0]))  # Those of twins do not differ, which is certain.
+        known = DifferenceLimits(mean.low, mean.high, mean.pvalue, "bootstrap-t", "")
+        found[key] = UNKNOWN if 0 < differ < FEWEST_DIFFERENT else known
+    return found
 
 
 def _of_rows(pair: Pair) -> FloatArray | None:

@@ -2,7 +2,11 @@
 
 from typing import Any
 
+import numpy as np
+
 from calibrant._typing import FloatArray
+from calibrant.bootstrap import Bootstrap
+from calibrant.intervals.kernel import is_known
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 
@@ -13,26 +17,44 @@ MANY = 50
 """With so many that happened, what was expected does not matter."""
 
 
+FEWEST_DIFFERENT = 20
+"""So many rows must differ in their score for limits of a difference of means."""
+
+FEWEST_CLUSTERS = 30
+"""So many clusters are needed where rows are drawn by cluster."""
+
 FEWEST_PAIRED = 1000
 """So many rows are needed for limits of kernel calibration errors."""
 
 
-def what_is_missing(method: str, metric: Metric, data: Any) -> str | None:
-    """Say where limits by the method are known to cover, if these data are not of that kind; otherwise None."""
+def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
+    """Say what limits by the method need to be known to cover, if these data lack it; otherwise nothing."""
     if not isinstance(data, Predictions):
-        return "for predictions of classes only, as they were not simulated for others"
-    if not has_wrong_rows(data):
-        return _too_few("wrong rows")
+        return "they were simulated for predictions of classes only"
+    if method in ("debiased", "law") and bootstrap.clusters is not None:
+        return "they are for independent rows, not for clusters"
+    if not has_clusters(bootstrap):
+        return f"at least {FEWEST_CLUSTERS} clusters are needed"
+    if method == "law" and not is_known(metric, data):
+        return "they are for rows of equal weight, in one block and without random features"
     if method == "law" and data.n_samples < FEWEST_PAIRED:
-        return f"from {FEWEST_PAIRED} rows on, but there are {data.n_samples}"
-    return _too_few("rows of the rarer outcome") if method == "bca" and not has_both_outcomes(metric, data) else None
+        return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
+    return _too_few(method, metric, data)
 
 
-def _too_few(kind: str) -> str:
-    return (
-        f"if at least {FEWEST} {kind} are expected from the predictions, or {MANY} are there, but there are fewer. "
-        "More rows are needed"
-    )
+def _too_few(method: str, metric: Metric, data: Predictions) -> str:
+    if not has_wrong_rows(data):
+        kind = "wrong rows"
+    elif method == "bca" and not has_both_outcomes(metric, data):
+        kind = "rows of the rarer outcome"
+    else:
+        return ""
+    return f"at least {FEWEST} {kind} must be expected from the predictions, or {MANY} be there, but there are fewer"
+
+
+def has_clusters(bootstrap: Bootstrap) -> bool:
+    """Whether there are enough clusters, or none are asked for."""
+    return bootstrap.clusters is None or len(np.unique(bootstrap.clusters)) >= FEWEST_CLUSTERS
 
 
 def has_wrong_rows(data: Predictions) -> bool:

@@ -25,7 +25,7 @@ N_COLUMNS = 256
 """So many columns of H, of rows chosen at random, stand for all where there are more."""
 
 
-def is_known(metric: SKCE | KCE, data: Any) -> bool:
+def is_known(metric: Any, data: Any) -> bool:
     """Whether the law applies: to rows of equal weight in one block, with an exact kernel."""
     whole = metric.rows_per_block(data.n_samples) == data.n_samples
     return whole and metric.features is None and np.ptp(data.weights) == 0 and data.n_samples > 2

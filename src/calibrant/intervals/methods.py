@@ -1,7 +1,7 @@
 """Confidence limits of one metric of one model, by a method that is valid for it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,8 +71,8 @@ def interval(
     How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97 % for limits of
     95 %, "auto" refuses; a method asked for by its name does what it can. It refuses if fewer than ten wrong rows are
     expected from the predictions, and fewer than 50 are there; if bins are so narrow that more than a third of what
-    chance adds to the gaps comes from bins without a single uncertain row; for the slope and its like, if fewer than
-    ten rows of the rarer outcome are expected.
+    chance adds to the gaps comes from bins without a single uncertain row; for SKCE below 1000 rows, and if labels
+    scatter less than the predictions say; with fewer than 30 clusters; and for predictive distributions.
 
     Examples
     --------
@@ -82,36 +82,75 @@ def interval(
     >>> limits.value, round(limits.low, 3), round(limits.high, 3)  # Wilson's interval of 80 in 100
     (0.8, 0.711, 0.867)
     """
-    name = method_for(metric, predictions) if method == "auto" else method
-    if name is None:
-        raise InputError(_refusal(metric, predictions))
-    if name not in METHODS:
-        raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
     bootstrap, generator = bootstrap or Bootstrap(999), np.random.default_rng(rng)
+    name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)
     limits = METHODS[name](predictions, metric, level, bootstrap, generator)
     if method == "auto" and limits.doubt:
-        raise InputError(
-            f'limits of {metric!r} are not known to cover here: {limits.doubt}; method="{name}" gives limits all the '
-            "same."
-        )
+        raise InputError(_refusal(metric, name, limits.doubt))
     null = _under_calibration(predictions, metric, bootstrap, generator) if name == "debiased" else None
-    return as_interval(metric, metric(predictions), level, name, limits, null)
+    return as_interval(metric, metric(predictions), level, Found(name, limits), null)
+
+
+def _automatic(metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
+    name, missing = _family(metric, data, bootstrap), why_not(metric, data, bootstrap)
+    if name is None:
+        raise InputError(
+            f"{metric!r} has no interval that is known to cover. Compare two models by compare, or test with "
+            "ConsistencyTest."
+        )
+    if missing:
+        raise InputError(_refusal(metric, name, missing))
+    return name
+
+
+def _by_name(method: str, metric: Metric) -> str:
+    if method not in METHODS:
+        raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
+    if not isinstance(metric, FITTING.get(method, Metric)) or (method == "debiased" and _is_no_error(metric)):
+        raise InputError(f'method="{method}" is not for {metric!r}. "auto" chooses one that is, if there is one.')
+    return method
+
+
+FITTING: Mapping[str, Any] = {"wilson": Accuracy, "bootstrap-t": Score, "law": (SKCE, KCE)}
+"""Metrics that a method is for, where it is not for all."""
+
+
+def _is_no_error(metric: Metric) -> bool:
+    return metric.measures != "calibration" or metric.better != "lower"
+
+
+def _refusal(metric: Metric, method: str, reason: str) -> str:
+    return f'limits of {metric!r} are not known to cover: {reason}; method="{method}" gives limits all the same.'
+
+
+class Found(NamedTuple):
+    """A method and its limits, or why there are none."""
+
+    method: str
+    limits: Limits | None
+    reason: str = ""
 
 
 def known_interval(
     data: Any, metric: Metric, value: float, level: float, bootstrap: Bootstrap, rng: np.random.Generator
 ) -> Interval | None:
-    """Return what is known about a value: limits that cover, its range under calibration, both, or None."""
-    method, limits, null = method_for(metric, data, bootstrap), None, None
-    if method is not None:
-        limits = METHODS[method](data, metric, level, bootstrap, rng)
-    if is_debiased(metric, data, bootstrap):
-        null = _under_calibration(data, metric, bootstrap, rng)
-    if limits is not None and limits.doubt:
-        limits = None
-    return None if limits is None and null is None else as_interval(metric, value, level, method, limits, null)
+    """Return what is known about a value: limits that cover or why there are none, and its range under calibration."""
+    method = _family(metric, data, bootstrap)
+    if method is None:
+        return None
+    found = Found(method, None, why_not(metric, data, bootstrap))
+    if not found.reason:
+        found = without_doubt(method, METHODS[method](data, metric, level, bootstrap, rng))
+    independent = method == "debiased" and bootstrap.clusters is None
+    null = _under_calibration(data, metric, bootstrap, rng) if independent else None
+    return as_interval(metric, value, level, found, null)
+
+
+def without_doubt(method: str, limits: Limits) -> Found:
+    """Return limits if they are known to cover, or why not."""
+    return Found(method, None if limits.doubt else limits, limits.doubt)
 
 
 def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray:
@@ -120,58 +159,50 @@ def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.
     return np.concatenate([evaluate(labels) for labels in redraw_labels(data, n_resamples, rng)])
 
 
-def as_interval(
-    metric: Metric, value: float, level: float, method: str | None, limits: Limits | None, null: FloatArray | None
-) -> Interval:
-    """Return a result, given limits if there are any, and values of the metric under calibration if there are any."""
+def as_interval(metric: Metric, value: float, level: float, found: Found, null: FloatArray | None) -> Interval:
+    """Return a result, given what was found, and values of the metric under calibration if there are any."""
+    limits = found.limits
     return Interval(
         name=repr(metric),
         value=value,
         low=None if limits is None else limits.low,
         high=None if limits is None else limits.high,
         level=level,
-        method="none" if limits is None or method is None else method,
+        method="none" if limits is None else found.method,
         quantity="" if limits is None else limits.quantity,
         expected=None if null is None else float(np.mean(null)),
         null=None if null is None else tuple(np.quantile(null, scores.tails(level)).tolist()),
+        reason=found.reason,
     )
 
 
 def method_for(metric: Metric, data: Any, bootstrap: Bootstrap | None = None) -> str | None:
     """Return the name of the method that covers for this metric on these data, or None if none is known."""
-    name = _family(metric, data)
-    in_clusters = bootstrap is not None and bootstrap.clusters is not None
-    if name is None or (in_clusters and name in ("debiased", "law")):
-        return None
-    return None if what_is_missing(name, metric, data) else name
+    bootstrap = bootstrap or Bootstrap(999)
+    return None if why_not(metric, data, bootstrap) else _family(metric, data, bootstrap)
 
 
-def is_debiased(metric: Metric, data: Any, bootstrap: Bootstrap) -> bool:
-    """Whether chance makes the metric positive, so that limits are those of debiased errors, of independent rows."""
-    return bootstrap.clusters is None and _family(metric, data) == "debiased"
+def why_not(metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
+    """Say what the method for the metric needs and the data lack; nothing if nothing is, or there is no method."""
+    name = _family(metric, data, bootstrap)
+    return "" if name is None else what_is_missing(name, metric, data, bootstrap)
 
 
-def _family(metric: Metric, data: Any) -> str | None:
+def is_debiased(metric: Metric, data: Any) -> bool:
+    """Whether chance makes the metric positive, so that limits are those of debiased errors."""
+    return _family(metric, data, Bootstrap(999)) == "debiased"
+
+
+def _family(metric: Metric, data: Any, bootstrap: Bootstrap) -> str | None:
     """Return the method for metrics of this kind."""
     if isinstance(metric, Accuracy):
-        return "wilson"
+        return "wilson" if bootstrap.clusters is None else "bootstrap-t"
     if isinstance(metric, Score):
         return "bootstrap-t"
     if isinstance(metric, (SKCE, KCE)):
-        return "law" if kernel.is_known(metric, data) else None
+        return "law"
     if metric.family == "kernel" or isinstance(metric, SimplexECE):
         return None
     if metric.better == "none":
         return "bca"
     return "debiased" if metric.measures == "calibration" and isinstance(data, Predictions) else None
-
-
-def _refusal(metric: Metric, data: Any) -> str:
-    name = _family(metric, data)
-    if name is None:
-        return (
-            f"{metric!r} has no interval that is known to cover. Compare two models by compare, or test with "
-            "ConsistencyTest."
-        )
-    missing = what_is_missing(name, metric, data)
-    return f'limits of {metric!r} are known to cover {missing}; method="{name}" gives limits all the same.'

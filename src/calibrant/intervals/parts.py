@@ -134,11 +134,13 @@ def are_filled(parts: Sequence[Part]) -> bool:
     """
     filled = everything = 0.0
     for part in parts:
+        # With weights, rows are counted in units of Kish's effective number.
+        scale = float(part.weights.sum() / (part.weights @ part.weights))
         mass, uncertain = part.totals(part.weights), part.totals(part.weights * part.probs * (1 - part.probs))
         added = np.divide(uncertain, mass, out=np.zeros_like(mass), where=mass > 0)
-        filled += float(added[uncertain >= 1].sum())
+        filled += float(added[scale * uncertain >= 1].sum())
         everything += float(added.sum())
-    return 3 * filled >= 2 * everything
+    return 3 * filled >= 2 * everything > 0
 
 
 def diagonal_sum(parts: Sequence[Part]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from calibrant.report.glossary import Entry, describe
 from calibrant.report.series import AnySeries
 from calibrant.report.text import number
-from calibrant.results import Estimate, Interval
+from calibrant.results import Estimate, Interval, missing_limits
 
 MAIN = {
     "Proper scores": ("nll", "brier"),
@@ -29,11 +29,6 @@ FOLDED = {
 
 ELSEWHERE = "†"
 """Marks limits that are about another quantity than the value beside them."""
-
-WITHOUT_LIMITS = (
-    "No interval where too few rows are expected to be wrong, or are in a bin, for one that is known to cover"
-)
-"""Why limits are missing."""
 
 DEBIASED = "DebiasedECE"
 """The metric that the limits of errors are about."""
@@ -152,6 +147,8 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
             f"{ELSEWHERE} Chance alone makes this error positive, so that it has no valid interval of its own. What "
             "chance gives is beside it where it is known, and the debiased error has an interval."
         )
-    if any(interval.low is None for interval in intervals):
-        notes.append(f"{WITHOUT_LIMITS}.")
-    return notes
+    for s in series:
+        for reason, keys in missing_limits(s.limits, s.assessment.metrics).items():
+            labels = ", ".join(describe(key).label for key in keys)
+            notes.append(f"No interval of {labels}, as none is known to cover: {reason}.")
+    return list(dict.fromkeys(notes))

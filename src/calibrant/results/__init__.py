@@ -9,6 +9,7 @@ from calibrant.results.comparison import (
     Interval,
     favours,
     has_range_only,
+    missing_limits,
     own_limits,
     shown_limits,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "as_record",
     "favours",
     "has_range_only",
+    "missing_limits",
     "own_limits",
     "shown_limits",
     "to_frame",

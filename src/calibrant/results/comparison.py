@@ -1,6 +1,6 @@
 """Outcomes of intervals and of comparing models."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,8 @@ class Interval:
     null : tuple of two floats, or None
         The metric of a calibrated model lies between these with probability `level`.
     details : mapping
+    reason : str
+        Why there are no limits, where a method would be known.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Interval:
     expected: float | None = None
     null: tuple[float, float] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -138,6 +141,16 @@ class Comparison:
     def of(self, model: str) -> dict[str, float]:
         """Return the values of this model, by metric."""
         return {metric: self.entry(model, metric).value for metric in self.metrics}
+
+
+def missing_limits(intervals: Mapping[str, Interval], names: Iterable[str]) -> dict[str, list[str]]:
+    """Return which of these have no limits though a method would be known, by the reason."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        interval = intervals.get(name)
+        if interval is not None and interval.reason:
+            found.setdefault(interval.reason, []).append(name)
+    return found
 
 
 def own_limits(interval: Interval | None) -> tuple[float, float] | None:
