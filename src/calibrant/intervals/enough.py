@@ -14,8 +14,7 @@ FEWEST = 10
 """So many wrong rows must be expected for any limits, and of the rarer outcome for those of the calibration slope."""
 
 MANY = 50
-"""With so many that happened, what was expected does not matter."""
-
+"""With so many that happened, what was expected does not matter; limits of kernel calibration errors need so many."""
 
 FEWEST_DIFFERENT = 20
 """So many rows must differ in their score for limits of a difference of means."""
@@ -43,13 +42,14 @@ def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap
 
 
 def _too_few(method: str, metric: Metric, data: Predictions) -> str:
-    if not has_wrong_rows(data):
+    fewest = MANY if method == "law" else FEWEST
+    if not has_wrong_rows(data, fewest):
         kind = "wrong rows"
     elif method == "bca" and not has_both_outcomes(metric, data):
         kind = "rows of the rarer outcome"
     else:
         return ""
-    return f"at least {FEWEST} {kind} must be expected from the predictions, or {MANY} be there, but there are fewer"
+    return f"at least {fewest} {kind} must be expected from the predictions, or {MANY} be there, but there are fewer"
 
 
 def has_clusters(bootstrap: Bootstrap) -> bool:
@@ -57,13 +57,13 @@ def has_clusters(bootstrap: Bootstrap) -> bool:
     return bootstrap.clusters is None or len(np.unique(bootstrap.clusters)) >= FEWEST_CLUSTERS
 
 
-def has_wrong_rows(data: Predictions) -> bool:
+def has_wrong_rows(data: Predictions, fewest: int = FEWEST) -> bool:
     """Whether enough rows are expected to be wrong, in that the most probable class is not the label.
 
     What is expected decides, and not what happened unless that is plenty: limits that are given only if by chance there
     were many of a rare kind would miss too often.
     """
-    return _is_enough(data, 1 - data.probs.max(axis=1), data.predicted != data.labels)
+    return _is_enough(data, 1 - data.probs.max(axis=1), data.predicted != data.labels, fewest)
 
 
 def has_both_outcomes(metric: Metric, data: Predictions) -> bool:
@@ -74,8 +74,8 @@ def has_both_outcomes(metric: Metric, data: Predictions) -> bool:
     return all(_is_enough(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T))
 
 
-def _is_enough(data: Predictions, expected: FloatArray, happened: Any) -> bool:
-    """Whether `FEWEST` rows are expected, or `MANY` happened; with weights, in units of Kish's effective number."""
+def _is_enough(data: Predictions, expected: FloatArray, happened: Any, fewest: int = FEWEST) -> bool:
+    """Whether so many rows are expected, or `MANY` happened; with weights, in units of Kish's effective number."""
     shares = data.weights / data.weights.sum()
     rows = 1 / float(shares @ shares)
-    return round(rows * float(shares @ expected), 6) >= FEWEST or round(rows * float(shares @ happened), 6) >= MANY
+    return round(rows * float(shares @ expected), 6) >= fewest or round(rows * float(shares @ happened), 6) >= MANY

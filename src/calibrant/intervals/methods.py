@@ -71,8 +71,9 @@ def interval(
     How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97 % for limits of
     95 %, "auto" refuses; a method asked for by its name does what it can. It refuses if fewer than ten wrong rows are
     expected from the predictions, and fewer than 50 are there; if bins are so narrow that more than a third of what
-    chance adds to the gaps comes from bins without a single uncertain row; for SKCE below 1000 rows, and if labels
-    scatter less than the predictions say; with fewer than 30 clusters; and for predictive distributions.
+    chance adds to the gaps comes from bins without a single uncertain row; for SKCE below 1000 rows or 50 expected
+    wrong ones, and if labels scatter less than the predictions say; with fewer than 30 clusters; and for predictive
+    distributions.
 
     Examples
     --------
