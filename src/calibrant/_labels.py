@@ -157,7 +157,7 @@ def _hint(labels: NDArray[Any], value: float, n_classes: int) -> str:
 def _need_names(labels: NDArray[Any], names: Names | None) -> Names:
     if names is None:
         raise InputError(
-            f"labels are names like {labels[0]!r:.60}, so their order is needed. Pass classes=[...] "
+            f"labels are names like {labels[:1].tolist()[0]!r:.60}, so their order is needed. Pass classes=[...] "
             "in the order of the columns of probs."
         )
     return names

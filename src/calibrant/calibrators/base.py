@@ -9,8 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from calibrant._checks import as_log_probabilities, as_probabilities
 from calibrant._convert import InputError
+from calibrant._labels import column_order
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.blocks import keep_argmax, log_softmax, softmax
+from calibrant.calibrators.given import check_order, check_same_columns, columns_of, texts, words_of_calibrators
 from calibrant.predictions import Predictions
 
 Scores = Literal["probs", "logits"]
@@ -38,6 +40,11 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         How few rows it needs, and how many shapes of miscalibration it can repair.
     use_when : str
         Advice in one sentence.
+    classes_ : ndarray of shape (K,)
+        Names of the classes, in the order of the columns of an array.
+    feature_names_in_ : ndarray of str
+        Names of the columns that `fit` was given, if it was a data frame and all of them are strings. A later data
+        frame must have the same names in the same order; an array has no names, and is not checked.
     """
 
     kind: ClassVar[Literal["parametric", "binning", "isotonic", "ensemble", "composition"]]
@@ -47,6 +54,8 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     expressiveness: ClassVar[Literal["high", "medium", "low"]]
     use_when: ClassVar[str]
     scores: str
+    classes_: Any
+    feature_names_in_: Any
 
     @abstractmethod
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
@@ -69,7 +78,9 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
             Names of the K classes, as for `Predictions`; a class without a row is kept.
         """
         build = Predictions.from_logits if self._kind() == "logits" else Predictions
-        predictions = build(scores, labels, sample_weight, classes)
+        with words_of_calibrators():
+            predictions = build(scores, labels, sample_weight, classes)
+        self._remember_columns(scores)
         self.classes_ = np.array(predictions.classes)
         return self.learn(predictions.log_probs, predictions.labels, predictions.weights)
 
@@ -93,7 +104,8 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
 
     def predict(self, scores: Any) -> Any:
         """Return the most probable class of every row."""
-        return self.classes_[self.predict_proba(scores).argmax(axis=1)]
+        best = self.predict_proba(scores).argmax(axis=1)
+        return self.classes_[best]
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def transform(self, log_probs: FloatArray) -> FloatArray:
@@ -103,12 +115,35 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
 
     def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
         """Return what was given, (n, K), and its log-probabilities: neighbouring numbers may share a logarithm."""
+        order = self._order_of_columns(scores)
         if self._kind() == "logits":
             _, log_probs, _ = as_log_probabilities(scores)
+            log_probs = log_probs if order is None else log_probs.take(order, axis=1)
             return log_probs, log_probs
-        probs, _ = as_probabilities(scores)
+        with words_of_calibrators():
+            probs, _ = as_probabilities(scores)
+        probs = probs if order is None else probs.take(order, axis=1)
         with np.errstate(divide="ignore"):
             return probs, np.log(probs)
+
+    def _remember_columns(self, scores: Any) -> None:
+        """Keep the names of a data frame's columns, and forget those of an earlier fit."""
+        self.__dict__.pop("feature_names_in_", None)
+        names = texts(columns_of(scores))
+        if names is not None:
+            self.feature_names_in_ = names
+
+    def _order_of_columns(self, scores: Any) -> list[int] | None:
+        """Return where `fit` found each class among the same columns, None if in place; others are refused."""
+        columns = columns_of(scores)
+        if columns is None:
+            return None
+        classes = self.classes_.tolist()
+        if texts(columns) is None or not hasattr(self, "feature_names_in_"):
+            check_order(columns, classes, "columns of scores")
+            return None
+        check_same_columns(columns, self.feature_names_in_.tolist())
+        return column_order(columns, tuple(classes))
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def _calibrated(self, probs: FloatArray, log_probs: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -161,6 +196,7 @@ def calibrate(calibrator: Calibrator, predictions: Predictions) -> Predictions:
     [0.2, 0.7]
     """
     check_is_fitted(calibrator)
+    check_order(predictions.classes, calibrator.classes_.tolist(), "classes of predictions")
     probs, log_probs = calibrator._calibrated(predictions.probs, predictions.log_probs)  # noqa: SLF001 (one module)
     return Predictions._trusted(  # noqa: SLF001 (rows are normalised by construction)
         probs, predictions.labels, predictions.weights, predictions.classes, log_probs

@@ -55,6 +55,7 @@ class BinaryCalibrator(Calibrator):
         if self._kind() != "raw":
             return super().fit(scores, labels, sample_weight, classes=classes)
         values, hits, weights = as_ranking(scores, labels, sample_weight)
+        self._remember_columns(scores)
         self.classes_ = np.arange(2) if classes is None else np.array(classes)
         return self.fit_line(values, hits, weights)
 
@@ -63,11 +64,16 @@ class BinaryCalibrator(Calibrator):
         """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)
         if self._kind() == "raw":
-            return self.line_probs(as_scores(scores))
+            return self.line_probs(self._read_raw(scores))
         given, log_probs = self._read(scores)
         if log_probs.shape[1] == 2 == len(self.classes_):
             return self.line_probs(log_probs[:, 1] - log_probs[:, 0])
         return self._calibrated(given, log_probs)[0]
+
+    def _read_raw(self, scores: Any) -> FloatArray:
+        """Return a ranker's scores."""
+        self._order_of_columns(scores)
+        return as_scores(scores)
 
     def line_probs(self, scores: FloatArray) -> FloatArray:
         """Return both calibrated probabilities, (n, 2), for one score a row."""

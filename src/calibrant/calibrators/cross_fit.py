@@ -88,7 +88,7 @@ def class_log_probs(estimator: Any, X: Any, classes: Any, response: Response) ->
     scores = np.asarray(getattr(estimator, response)(X))
     known = np.asarray(estimator.classes_)
     log_probs = np.zeros((len(scores), 1)) if len(known) == 1 else _log_probs(scores, len(known), response)
-    if len(known) == len(classes):
+    if np.array_equal(known, classes):
         return log_probs
     result = np.full((len(scores), len(classes)), -np.inf)
     result[:, np.searchsorted(classes, known)] = log_probs

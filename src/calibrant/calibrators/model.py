@@ -163,11 +163,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _indices(self, labels: Any) -> IntArray:
         places = {name: k for k, name in enumerate(self.classes_.tolist())}
-        indices = np.array([places.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
+        given = np.asarray(labels).tolist()
+        indices = np.array([places.get(label, -1) for label in given], dtype=np.int64)
         if (indices < 0).any():
             row = int((indices < 0).argmax())
             raise InputError(
-                f"y must hold classes that the estimator was trained on, but row {row} is {labels[row]!r:.60}. "
+                f"y must hold classes that the estimator was trained on, but row {row} is {given[row]!r:.60}. "
                 "Drop such rows, or train the estimator with them."
             )
         return indices

@@ -72,6 +72,10 @@ def _lists_match(members: Any, weights: Any) -> bool:
     return isinstance(members, list) and len(members) == len(_vector(weights))
 
 
+def _columns(names: Any, classes: Any) -> bool:
+    return names.dtype.kind == "U" and names.shape in ((1,), classes.shape) and len(set(names.tolist())) == len(names)
+
+
 def _all_calibrators(members: Any) -> bool:
     return isinstance(members, list) and len(members) > 0 and all(isinstance(m, Calibrator) for m in members)
 
@@ -93,9 +97,10 @@ def _knots(family: Any, segments: Any, knots: Any) -> bool:
 _REPORT = (
     Rule(("converged_",), lambda v: isinstance(v, bool), "must be true or false"),
     Rule(("gradient_norm_",), _not_negative, "must not be negative"),
+    Rule(("feature_names_in_", "classes_"), _columns, "must be distinct names, one a column"),
     Rule(("n_iter_",), lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "must be a count"),
 )
-"""What holds for every optimiser that reports how it went."""
+"""What holds for every optimiser that reports how it went, and for names of columns."""
 
 _AFFINE = (Rule(("coef_", "intercept_"), _affine, "must be finite, with one row a class"),)
 _TEMPERATURE = Rule(("temperature_",), _positive, "must be a positive number")

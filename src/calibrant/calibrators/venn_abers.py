@@ -95,9 +95,7 @@ class VennAbers(BinaryCalibrator):
         """
         check_is_fitted(self)
         if self._kind() == "raw":
-            from calibrant.roc.ranking import as_scores
-
-            return self.line_intervals(as_scores(scores))
+            return self.line_intervals(self._read_raw(scores))
         _, log_probs = self._read(scores)
         if log_probs.shape[1] == 2:
             return self.line_intervals(log_probs[:, 1] - log_probs[:, 0])

@@ -1,0 +1,96 @@
+"""What a calibrator is given: names of columns that have to stay, and errors in words that fit a calibrator."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._convert import InputError
+from calibrant._labels import column_order
+
+WORDS = {
+    "Pass them to Predictions.from_logits.": 'Build the calibrator with scores="logits".',
+    "Pass renormalise=True if the rows are proportions": "Divide each row by its sum if the rows are proportions",
+    "Pass classes=[...] in the order of the columns of probs.": (
+        "Pass classes=[...] to fit, in the order of the columns; a search such as GridSearchCV passes it on from its "
+        "own fit. Columns of predict_proba in scikit-learn are sorted: classes=np.unique(labels)."
+    ),
+}
+"""What `Predictions` advises, and what helps somebody who uses a calibrator."""
+
+MOST_NAMES = 5
+"""More names than this are not listed in a message."""
+
+
+@contextmanager
+def words_of_calibrators() -> Iterator[None]:
+    """Say in terms of calibrators what `Predictions` says in terms of its own arguments."""
+    try:
+        yield
+    except InputError as error:
+        message = str(error)
+        for theirs, ours in WORDS.items():
+            message = message.replace(theirs, ours)
+        error.args = (message,)
+        raise
+
+
+def columns_of(scores: Any) -> tuple[Hashable, ...] | None:
+    """Return the column names of a data frame; None if it only numbers them, and for anything else."""
+    if isinstance(scores, (np.ndarray, list, tuple)):
+        return None
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(scores, pass_through=True)
+    except nw.exceptions.DuplicateError:  # Refused, with a remedy, when the values are read.
+        return None
+    if isinstance(frame, nw.LazyFrame):
+        return tuple(frame.collect_schema().names())
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    names: tuple[Hashable, ...] = tuple(frame.columns)  # pandas allows any objects
+    return None if names == tuple(range(len(names))) else names
+
+
+def texts(columns: Sequence[Hashable] | None) -> NDArray[np.str_] | None:
+    """Return the names of columns as scikit-learn keeps them: only if all of them are strings."""
+    if not columns or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.array(columns, dtype=np.str_)
+
+
+def check_same_columns(columns: Sequence[Hashable], fitted: Sequence[Hashable]) -> None:
+    """Refuse a data frame with other columns than the one of the fit, or with the same ones in another order."""
+    if tuple(columns) == tuple(fitted):
+        return
+    missing, added = set(fitted) - set(columns), set(columns) - set(fitted)
+    found = [f"{_listed(names)} {end}" for names, end in ((missing, "missing"), (added, "new")) if names]
+    raise InputError(
+        "scores must have the columns that the calibrator was fitted on, in the same order, but "
+        f"{' and '.join(found) or _first_difference(columns, fitted)}. "
+        "Pass scores[list(calibrator.feature_names_in_)], or an array if the names do not matter."
+    )
+
+
+def check_order(names: Sequence[Hashable], classes: Sequence[Hashable], owner: str) -> None:
+    """Refuse names that are those of the classes in another order; any other names say nothing."""
+    order = column_order(tuple(names), tuple(classes))
+    if order is not None and order != sorted(order):
+        raise InputError(
+            f"{owner} must be in the order of the classes that the calibrator was fitted on, but "
+            f"{_first_difference(names, classes)}. Put them in the order of calibrator.classes_."
+        )
+
+
+def _listed(names: set[Hashable]) -> str:
+    shown = sorted(map(repr, names))
+    more = f" and {len(shown) - MOST_NAMES} more" if len(shown) > MOST_NAMES else ""
+    return f"{', '.join(shown[:MOST_NAMES])}{more} {'is' if len(shown) == 1 else 'are'}"
+
+
+def _first_difference(names: Sequence[Hashable], others: Sequence[Hashable]) -> str:
+    place = next(i for i, (name, other) in enumerate(zip(names, others, strict=True)) if str(name) != str(other))
+    return f"number {place} is {names[place]!r} instead of {others[place]!r}"
