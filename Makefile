@@ -15,12 +15,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo
 
+# Tests run in two processes: more threads than these would wait for each other.
 test: .venv/test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 dist: .venv/bin/python
 	rm -rf dist

@@ -1,11 +1,23 @@
-"""What several files of tests share: small experiments, before and after they are run."""
+"""What several files of tests share: a browser, and small experiments before and after they are run."""
 
 from shutil import copytree
 
 import pytest
 
+from browser import CHROMIUM, FLAGS
 from calibrant.experiment import run
 from experiment_cases import SHORT, write_config, write_logits
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Start the browser once for a file of tests."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ def distance(kernel, p, q):
 def matrix(kernel, P, Q, A, B):
     """Return H for rows (P, A) and columns (Q, B)."""
     H = np.empty((len(P), len(Q)))
+    P, Q, A, B = (part.tolist() for part in (P, Q, A, B))
     for i in range(len(P)):
         for j in range(len(Q)):
             u = distance(kernel, P[i], Q[j]) / kernel.lengthscale

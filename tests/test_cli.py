@@ -139,6 +139,12 @@ def test_version_and_help_answer_at_once():
         assert min(times) < 2.0  # The bar is 0.5 s on a quiet machine; nothing heavy is what makes it so.
 
 
+def test_the_module_is_the_command():
+    arguments = [sys.executable, "-m", "calibrant", "--version"]
+    result = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout == command("--version").stdout
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from calibrant.cli import main\n"

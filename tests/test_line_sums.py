@@ -70,9 +70,9 @@ def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
 
 @EVERY_KERNEL
 @pytest.mark.parametrize("name", ["uniform", "clustered"])
-def test_four_thousand_rows_equal_the_double_loop(kernel, name):
+def test_two_thousand_rows_equal_the_double_loop(kernel, name):
     rng = np.random.default_rng(11)
-    c = COLLECTIONS[name](rng, 4000)
+    c = COLLECTIONS[name](rng, 2000)
     for h in (0.005, 0.05, 0.2):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect=True)
 

@@ -46,15 +46,16 @@ def test_every_reduction_agrees_with_the_definition(module, kernel, symmetric):
     np.testing.assert_allclose(diagonal, np.diag(H), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 @pytest.mark.parametrize("n", [2, 37, 400, 1300])
-def test_quadratic_forms_agree_with_the_definition(module, n):
+def test_quadratic_forms_agree_with_the_definition(n):
     P, A, _ = simulate(n, 3, seed=5)
     H = matrix(EXPONENTIAL, P, P, A, A)
     np.fill_diagonal(H, 0.0)
     columns = np.random.default_rng(6).random((n, 7))
-    found = module.quadratic_forms(P, A, columns, kernel=EXPONENTIAL)
-    np.testing.assert_allclose(found, np.einsum("ib,ij,jb->b", columns, H, columns), rtol=0, atol=tolerance(H))
+    expected = np.einsum("ib,ib->b", columns, H @ columns)
+    for module in MODULES:
+        found = module.quadratic_forms(P, A, columns, kernel=EXPONENTIAL)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(H))
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -111,7 +112,7 @@ def reductions(module, P, A, B, n_threads):
 
 
 # 10 000 rows make many jobs, 700 classes more than one slice; 4095 to 4097 are the ends of jobs.
-@pytest.mark.parametrize("n, n_classes", [(10_000, 2), (4095, 1), (4097, 3), (900, 700), (113, 10)])
+@pytest.mark.parametrize("n, n_classes", [(10_000, 2), (4095, 1), (4097, 3), (260, 700), (113, 10)])
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_many_rows_or_classes_agree_with_the_twin_for_any_number_of_threads(n, n_classes, symmetric):
     P, A, other = simulate(n, n_classes, seed=9)

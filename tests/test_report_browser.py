@@ -1,40 +1,19 @@
 """The report in a real browser: nothing is loaded, nothing hostile runs, and the controls work."""
 
 import csv
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from browser import needs_chromium
 from calibrant.report import render_html, text
 from report_cases import HOSTILE, advised, comparison, forecast, pictured, poisoned_page
 
-CHROMIUM = shutil.which("chromium")
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="the browser tests need chromium on the path")
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+pytestmark = needs_chromium
 
 UNFOLD = "for (const details of document.querySelectorAll('details')) details.open = true"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

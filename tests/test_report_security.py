@@ -3,7 +3,6 @@
 import csv
 import os
 import re
-import shutil
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from browser import needs_chromium
 from calibrant.report import render_html, text
 from calibrant.report.experiment import render_experiment
 from calibrant.report.page import environment
@@ -32,11 +32,6 @@ from report_cases import (
     pictured,
     verdict,
 )
-
-CHROMIUM = shutil.which("chromium")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="the browser tests need chromium on the path")
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 PAYLOADS = {
     # Elements that run or load something.
@@ -292,16 +287,6 @@ def single_experiment(word, other):
 
 
 # The browser -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,13 @@ Result = TypeVar("Result")
 
 
 def available_threads() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Return the number of processors that this process may use, at most OMP_NUM_THREADS if that is set.
+
+    Whoever runs several processes, such as joblib, sets it in each, so that their threads do not wait for each other.
+    """
+    n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(n_processors, int(limit)) if limit.isdecimal() and int(limit) > 0 else n_processors
 
 
 def in_order(task: Callable[[Job], Result], jobs: Sequence[Job], n_threads: int | None = None) -> Iterator[Result]:
