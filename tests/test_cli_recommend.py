@@ -1,12 +1,18 @@
 """`calibrant recommend`."""
 
 import json
+import shlex
+import typing
+from dataclasses import fields
 
+import numpy as np
 import polars as pl
 import pytest
 
 from calibrant import read_predictions, recommend
+from calibrant.calibrators import load
 from calibrant.cli import main
+from calibrant.cli.options import Source
 from calibrant.results import as_record
 from simulate import calibrated, sharpened
 
@@ -34,6 +40,36 @@ def test_words_come_first_then_a_table_then_what_to_do(file, capsys):
     assert ["ts", "*"] in [words[:2] for words in table]
     assert {"identity", "ets"} <= {words[0] for words in table if words}
     assert f"calibrant fit '{file}' --method ts" in out
+
+
+def test_the_command_to_paste_fits_the_same_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    p = sharpened(calibrated(n=400, k=2, seed=1), 0.4)
+    logits = {f"it's {name}": 2 * p.log_probs[:, c] for c, name in enumerate("ab")}
+    weights = {"-w": np.ones(400)}
+    pl.DataFrame(logits | {"other": 0.5, "my y": np.array(["no", "yes"])[p.labels]} | weights).write_csv("-x y.csv")
+    options = ["--label", "my y", "--probs", "it's *", "--classes", "no,yes", "--weight=-w", "--logits"]
+    code, out, _ = run(capsys, "recommend", "./-x y.csv", *options, "--resamples", "50", "--candidates", "ts")
+    assert code == 0
+    words = shlex.split(out.splitlines()[-1])
+    assert words == ["calibrant", "fit", "./-x y.csv", "--method", "ts", *options]
+    assert run(capsys, *words[1:])[0] == 0
+    assert load("calibrator.json").classes_.tolist() == ["no", "yes"]
+
+
+def test_no_option_is_pasted_that_was_not_given(file, capsys):
+    out = run(capsys, "recommend", file, "--keep-argmax", "--resamples", "50", "--quiet")[1]
+    assert shlex.split(out.splitlines()[-1]) == ["calibrant", "fit", str(file), "--method", "ts"]
+    out = run(capsys, "recommend", file, "--keep-argmax", "--resamples", "50", "--renormalise")[1]
+    assert out.endswith("--method ts --renormalise\n")
+
+
+def test_every_option_for_reading_is_pasted():
+    names = {field.name for field in fields(Source)} - {"json", "quiet"}
+    kinds = {field.name: field.type for field in fields(Source)}
+    given = {name: True if typing.get_args(kinds[name])[0] is bool else "x" for name in names}
+    words = Source(**given).as_arguments()
+    assert {word[2:] for word in words if word.startswith("--")} == names
 
 
 def test_it_says_when_nothing_helps(tmp_path, capsys):

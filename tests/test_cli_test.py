@@ -6,9 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from calibrant import read_predictions
 from calibrant.cli import main
 from calibrant.cli.testing import LIMITS
 from calibrant.hypotest import TESTS
+from calibrant.metrics import ECE, SKCE
 from simulate import calibrated, sharpened
 
 
@@ -35,6 +37,24 @@ def test_the_default_is_the_exact_test_in_words(good, bad, capsys):
     out = capsys.readouterr().out
     assert "speaks against calibration, p ≤ 0.01" in out
     assert "exact for independent rows" in out
+
+
+@pytest.mark.parametrize(
+    "options, name, metric",
+    [
+        ([], "consistency", ECE()),
+        (["--kernel", "exponential"], "consistency", SKCE()),
+        (["--test", "skce"], "skce", SKCE()),
+        (["--test", "skce-block"], "skce-block", SKCE(blocksize=20)),
+        (["--test", "skce-distribution-free"], "skce-distribution-free", SKCE()),
+    ],
+)
+def test_what_was_estimated_has_a_name(bad, capsys, options, name, metric):
+    assert main(["test", bad, "--resamples", "99", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{name}: ")
+    value = metric(read_predictions(bad))
+    assert f"  {type(metric).__name__} {value:.4g}; below about" in lines[2]
 
 
 def test_several_tests_come_with_adjusted_pvalues(good, capsys):

@@ -42,7 +42,7 @@ def apply(
     from calibrant._convert import InputError
     from calibrant.calibrators.store import load_with_details
     from calibrant.cli import show
-    from calibrant.cli.fit import refuse_same
+    from calibrant.cli.outputs import refuse_same
     from calibrant.io import check_writable
     from calibrant.io.rewrite import rewrite_probabilities
 

@@ -1,5 +1,6 @@
 """`calibrant compare`: models on the same rows, with paired differences."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, Options
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
+    from calibrant.results import Comparison
 
 
 def compare_files(
@@ -43,19 +45,22 @@ def compare_files(
     cluster
         Column of clusters whose rows belong together, such as patients.
     fail_if
-        Exit with code 1 if any model meets a condition like 'ece>0.05'.
+        Exit with code 1 if any model meets a condition like 'ece>0.05' on all rows, whatever --by says.
     fail_if_worse_than
-        Exit with code 1 if any model is significantly worse than this one in any of the metrics; it is the baseline.
+        Exit with code 1 if any model is significantly, or infinitely, worse than this one, the baseline, in any metric.
+        On all rows, whatever --by says. The code is 2 if no difference has an interval to judge by.
     """
     from calibrant.cli import gates, show
     from calibrant.cli.comparison_table import print_comparison
     from calibrant.compare import DEFAULT_METRICS, compare
+    from calibrant.metrics import METRICS
 
     chosen = metrics or DEFAULT_METRICS
-    gates.check_gates(fail_if, chosen)
+    gates.check_gates(fail_if, chosen, METRICS)
     models = _read(files, options, row_id)
     groups = {name: _column(files[0], column) for name, column in (("clusters", cluster), ("by", options.by))}
-    with show.progress_bar("resampling rows", quiet=options.silent) as progress:
+    drawn = "rows" if cluster is None else "clusters"
+    with show.progress_bar(f"resampling {drawn}", quiet=options.silent) as progress:
         comparison = compare(
             models,
             chosen,
@@ -68,14 +73,30 @@ def compare_files(
     if options.json:
         show.print_json(comparison)
     else:
-        print_comparison(comparison)
+        print_comparison(comparison, drawn)
         for name, group in comparison.groups.items():
             show.print_heading(f"{options.by} {name}: {show.rows(group.n_samples)}")
-            print_comparison(group)
+            print_comparison(group, drawn)
     failures = [line for model in models for line in gates.failed(fail_if, comparison.of(model), model)]
     if fail_if_worse_than is not None:
-        failures += gates.worse_than_baseline(comparison)
+        failures += _worse(comparison, powerless_is_fine=bool(failures))
     return show.report_failures(failures)
+
+
+def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
+    """Return which models are worse than the baseline; say which cannot be judged, and refuse to if none can."""
+    from calibrant._checks import DataWarning
+    from calibrant._convert import InputError
+    from calibrant.cli import gates
+
+    for line in gates.not_judged(comparison):
+        warnings.warn(line, DataWarning, stacklevel=2)
+    if gates.is_powerless(comparison) and not powerless_is_fine:
+        raise InputError(
+            f"--fail-if-worse-than {comparison.baseline} cannot be judged by any of these metrics; the notes say why. "
+            "Name others with --metrics, such as nll or brier, or give more rows."
+        )
+    return gates.worse_than_baseline(comparison)
 
 
 def _column(file: Path, name: str | None) -> Any:

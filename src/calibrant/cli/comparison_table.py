@@ -8,11 +8,19 @@ from rich.text import Text
 from calibrant.cli.console import console
 from calibrant.cli.show import number
 from calibrant.io import printable
-from calibrant.results import Compared, Comparison, Interval, has_range_only, own_limits, shown_limits
+from calibrant.results import (
+    Compared,
+    Comparison,
+    Interval,
+    has_range_only,
+    missing_differences,
+    own_limits,
+    shown_limits,
+)
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Print a table of every metric and model with its interval and its difference to the baseline."""
+def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
+    """Print every metric and model with its interval and its difference to the baseline, by samples of `drawn`."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("model", overflow="fold")
@@ -27,15 +35,13 @@ def print_comparison(comparison: Comparison) -> None:
     out = console()
     out.print(table)
     note = (
-        f"* the interval of the difference excludes 0; {comparison.n_resamples:,} bootstrap samples of rows; p is "
+        f"* the interval of the difference excludes 0; {comparison.n_resamples:,} bootstrap samples of {drawn}; p is "
         "adjusted for the number of differences (Holm)"
     )
     differences = [entry.difference for entry in comparison.entries if entry.difference is not None]
-    if any(difference.method == "none" for difference in differences):
-        note += (
-            "\n( ) and p = 1 where too few rows are expected to be wrong, or are in a bin, for an interval that is "
-            "known to cover"
-        )
+    for reason, without in missing_differences(comparison).items():
+        what = printable(", ".join(without))
+        note += f"\n( ) and p = 1 for {what}, as no interval is known to cover: {reason}"
     if any(difference.quantity for difference in differences):
         note += (
             "\n( ) range over the samples, which chance shifts; * and p are then about the difference of debiased mean "

@@ -38,7 +38,7 @@ def evaluate(
     metrics
         What to show: "all", or names such as ece nll; a selection unless given. JSON holds all.
     fail_if
-        Exit with code 1 if a condition like 'ece>0.05' is met; several may be given.
+        Exit with code 1 if all rows, whatever --by says, meet a condition like 'ece>0.05'; several may be given.
     """
     from calibrant.cli import gates, metrics_table, show
     from calibrant.metrics import FORECAST_METRICS, METRICS

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
@@ -44,9 +45,10 @@ def run(
         Folder for the results, and for the files that let a run continue.
     """
     from calibrant import experiment as experiments
-    from calibrant.cli import show
+    from calibrant.cli import outputs, show
     from calibrant.experiment.output import without_curves
 
+    outputs.refuse_among_results(Path(config), out)
     with step_bar(quiet=quiet or json) as (progress, note):
         result = experiments.run(config, out, progress=progress, note=note)
     if json:

@@ -54,17 +54,15 @@ def fit(
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
         quotation marks.
     out
-        Where to write the calibrator.
+        Where to write the calibrator; it must end in .json.
     """
     from calibrant.calibrators.compose import parse
     from calibrant.calibrators.store import save
-    from calibrant.cli import show
-    from calibrant.io import check_writable
+    from calibrant.cli import outputs, show
 
     calibrator = parse(method, scores="logits" if source.logits else "probs")
     _refuse_redirection(method)
-    refuse_same(file, out)
-    check_writable(out)
+    outputs.check_out(out, [file], outputs.CALIBRATOR)
     predictions = source.predictions(file)
     with show.progress_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions)
@@ -98,15 +96,6 @@ def _refuse_redirection(method: str) -> None:
                 f"the output goes to a file named {name}: write the method in quotation marks, --method "
                 f"'{method}>{name}'."
             )
-
-
-def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> None:
-    """Refuse to write where the data is read from."""
-    from calibrant._convert import InputError
-    from calibrant.io import printable
-
-    if out.exists() and file.exists() and out.samefile(file):
-        raise InputError(f"--out is {printable(str(file))} itself. {advice}")
 
 
 def fit_to(calibrator: "Calibrator", predictions: "Predictions") -> None:

@@ -1,11 +1,14 @@
 """Gates: conditions on metrics that turn into the exit code."""
 
+import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from calibrant._convert import InputError
-from calibrant.results import Comparison, favours
+from calibrant.io.text import quoted, suggestion
+from calibrant.results import Compared, Comparison, favours
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -13,44 +16,117 @@ _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_GATE = re.compile(r"\s*([a-z0-9-]+)\s*(>=|<=|>|<)\s*(\S+)\s*")
+_GATE = re.compile(r"\s*([\w-]+)\s*(>=|<=|>|<)\s*(\S+)\s*")
 
 
-def check_gates(gates: Sequence[str], known: Sequence[str]) -> list[tuple[str, Callable[[float, float], bool], float]]:
-    """Read conditions like "ece>0.05", before anything long is computed."""
-    found = []
+class Gate(NamedTuple):
+    """A condition under which a command fails."""
+
+    metric: str
+    holds: Callable[[float, float], bool]
+    limit: float
+
+
+def check_gates(gates: Sequence[str], known: Sequence[str], more: Collection[str] = ()) -> None:
+    """Refuse conditions that are not like "ece>0.05", before anything long is computed.
+
+    `known` are the metrics that will be computed, `more` those that --metrics could add.
+    """
     for gate in gates:
-        parts = _GATE.fullmatch(gate)
-        if parts is None or parts[1] not in known:
+        name = _read(gate).metric
+        if name not in known:
             raise InputError(
-                f"--fail-if must be a metric, one of > >= < <=, and a number, like 'ece>0.05', but is {gate!r}. "
-                f"Metrics: {', '.join(known)}."
+                f"--fail-if must start with a metric that is computed, but {gate!r} starts with {quoted(name)}."
+                f"{_remedy(name, known, more)}"
             )
-        try:
-            limit = float(parts[3])
-        except ValueError:
-            raise InputError(f"--fail-if must end in a number, but {gate!r} ends in {parts[3]!r}.") from None
-        found.append((parts[1], _SIGNS[parts[2]], limit))
-    return found
+
+
+def _read(gate: str) -> Gate:
+    parts = _GATE.fullmatch(gate)
+    if parts is None:
+        raise InputError(
+            f"--fail-if must be a metric, one of > >= < <=, and a number, like 'ece>0.05', but is {gate!r}."
+        )
+    try:
+        limit = float(parts[3])
+    except ValueError:
+        limit = math.nan
+    if math.isnan(limit):
+        raise InputError(f"--fail-if must end in a number, but {gate!r} ends in {parts[3]!r}.")
+    return Gate(parts[1], _SIGNS[parts[2]], limit)
+
+
+def _remedy(name: str, known: Sequence[str], more: Collection[str]) -> str:
+    if name in more:
+        return " Add it to --metrics."
+    return suggestion(name.lower(), [*known, *more]) or f" There are: {', '.join(known)}."
 
 
 def failed(gates: Sequence[str], values: Mapping[str, float], model: str) -> list[str]:
     """Return the conditions that the values of a model meet, in words."""
-    checked = check_gates(gates, list(values))
-    return [
-        f"{model}: {gate.strip()}, its {name} is {values[name]:.4g}"
-        for gate, (name, compare, limit) in zip(gates, checked, strict=True)
-        if compare(values[name], limit)
-    ]
+    found, unknown = [], []
+    for gate in gates:
+        name, holds, limit = _read(gate)
+        value = values.get(name, math.nan)
+        if math.isnan(value):
+            unknown.append(
+                f"--fail-if {gate!r} cannot be judged: these rows, perhaps too few, give no {name}. Drop it."
+            )
+        elif holds(value, limit):
+            found.append(f"{model}: {gate.strip()}, its {name} is {value:.4g}")
+    if unknown and not found:
+        raise InputError(unknown[0])
+    return found
 
 
 def worse_than_baseline(comparison: Comparison) -> list[str]:
-    """Return which models are significantly worse than the baseline, and in what."""
+    """Return which models are significantly or infinitely worse than the baseline, and in what."""
     found = []
     for entry in comparison.entries:
         difference = entry.difference
-        if difference is not None and favours(entry) < 0:
+        if difference is not None and (favours(entry) < 0 or _is_infinitely_worse(entry)):
             found.append(
                 f"{entry.model} is worse than {comparison.baseline} in {entry.metric}: by {abs(difference.value):.4g}"
             )
     return found
+
+
+def not_judged(comparison: Comparison) -> list[str]:
+    """Return which models cannot be said to be worse than the baseline or not, in what, and why."""
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for entry in _judged_by_the_gate(comparison):
+        reason = _why_not_judged(entry)
+        if reason:
+            metrics.setdefault((entry.model, reason), []).append(entry.metric)
+    return [
+        f"whether {model} is worse than {comparison.baseline} in {', '.join(names)} cannot be judged: {reason}."
+        for (model, reason), names in metrics.items()
+    ]
+
+
+def is_powerless(comparison: Comparison) -> bool:
+    """Whether nothing can be said to be worse than the baseline, so that a gate could not fail."""
+    return all(_why_not_judged(entry) for entry in _judged_by_the_gate(comparison))
+
+
+def _judged_by_the_gate(comparison: Comparison) -> list[Compared]:
+    return [entry for entry in comparison.entries if entry.model != comparison.baseline]
+
+
+def _why_not_judged(entry: Compared) -> str:
+    difference = entry.difference
+    if entry.better == "none":
+        return "neither lower nor higher values are better"
+    if difference is None:
+        return "both values are infinite"
+    if math.isnan(difference.value):
+        return "the difference is not a number"
+    if difference.low is None and not math.isinf(difference.value):
+        return f"no limits are known to cover; {difference.reason}".removesuffix("; ")
+    return ""
+
+
+def _is_infinitely_worse(entry: Compared) -> bool:
+    """Whether the value is infinite for the worse where that of the baseline is not: plain without limits."""
+    value = 0.0 if entry.difference is None else entry.difference.value
+    return math.isinf(value) and entry.better == ("lower" if value > 0 else "higher")

@@ -65,7 +65,7 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     if any(_is_about_another(assessment.intervals.get(name)) for name in shown):
         note = "( ) of the debiased root-mean-square error over bins; of KCE, of the root of SKCE"
         out.print(Text(note, style="dim"))
-    for reason, without in missing_limits(assessment.intervals, shown).items():
+    for reason, without in missing_limits((name, assessment.intervals.get(name)) for name in shown).items():
         out.print(Text(f"no interval of {', '.join(without)}, as none is known to cover: {reason}", style="dim"))
     if len(shown) < len(assessment.metrics):
         text = f"{len(shown)} of {len(assessment.metrics)} metrics; all of them with --metrics {ALL}"

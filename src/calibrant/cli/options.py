@@ -24,6 +24,9 @@ Seed = Annotated[int, Parameter(group=JUDGING, validator=Number(gte=0))]
 File = Annotated[Path, Parameter(group=INPUT)]
 Out = Annotated[Path, Parameter(group=OUTPUT)]
 
+_READING = ("label", "probs", "classes", "weight", "logits", "renormalise")
+"""The options of `Source` that say how to read a file."""
+
 
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,17 @@ class Source:
     def class_names(self) -> list[str] | None:
         """The classes, if they are named."""
         return self.classes.split(",") if self.classes else None
+
+    def as_arguments(self) -> list[str]:
+        """Return what says on a command line how to read the same columns of a file."""
+        words = []
+        for name in _READING:
+            value = getattr(self, name)
+            if isinstance(value, str):  # A value with a dash in front would be taken for an option.
+                words += [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
+            elif value:
+                words.append(f"--{name}")
+        return words
 
     def predictions(self, file: Path) -> "Predictions":
         """Read class predictions."""

@@ -1,5 +1,6 @@
 """`calibrant recommend`: which calibrator to use, and why."""
 
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -71,9 +72,14 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
         return
     _print(advice)
     if advice.name != advice.candidates[0].name:
-        command = f"calibrant fit {quote(str(file))} --method {quote(advice.name)}"
-        show.print_lines(["", "To fit it to all of these rows, with the same options for columns:"])
-        show.print_command(" ", printable(command))
+        show.print_lines(["", "To fit it to all of these rows:"])
+        show.print_command(" ", printable(_command(file, advice.name, source)))
+
+
+def _command(file: Path, method: str, source: Source) -> str:
+    """Return what fits the method to the same columns, for a shell."""
+    place = f"./{file}" if str(file).startswith("-") else str(file)
+    return " ".join(["calibrant fit", quote(place), "--method", quote(method), *map(quote, source.as_arguments())])
 
 
 def _print(advice: "Recommendation") -> None:

@@ -41,13 +41,13 @@ def report(
     folds
         Number of parts that the rows are divided into for the fix.
     out
-        Where to write the page.
+        Where to write the page; it must end in .html or .htm.
     """
-    from calibrant.cli import show
-    from calibrant.io import check_writable, printable, write_text
+    from calibrant.cli import outputs, show
+    from calibrant.io import printable, write_text
     from calibrant.report import render_html
 
-    check_writable(out)
+    outputs.check_out(out, [file], outputs.PAGE)
     extras: dict[str, Any] = {}
     if options.are_forecasts:
         shown = _forecasts(file, options, calibrate)

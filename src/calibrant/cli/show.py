@@ -111,8 +111,13 @@ def print_estimates(columns: Mapping[str, Mapping[str, Estimate]]) -> None:
     console().print(table)
 
 
-def print_tests(results: Mapping[str, TestResult], adjusted: Mapping[str, float], limits: Mapping[str, str]) -> None:
-    """Print what each test found, in words and numbers, with the limits of what it can see."""
+def print_tests(
+    results: Mapping[str, TestResult],
+    adjusted: Mapping[str, float],
+    limits: Mapping[str, str],
+    measured: Mapping[str, str],
+) -> None:
+    """Print what each test found, in words and numbers, with what it measured and the limits of what it can see."""
     out = console()
     for name, result in results.items():
         at_floor = result.pvalue <= result.details.get("smallest_pvalue", 0.0)
@@ -122,7 +127,7 @@ def print_tests(results: Mapping[str, TestResult], adjusted: Mapping[str, float]
         out.print(Text(f"  {limits.get(name, '')}"))
         if "detectable" in result.details:
             found, least = result.estimate or 0.0, result.details["detectable"]
-            out.print(Text(f"  estimate {found:.4g}; below about {least:.4g} it could be chance at this size"))
+            out.print(Text(f"  {measured[name]} {found:.4g}; below about {least:.4g} it could be chance at this size"))
     if len(results) > 1:
         out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
         for name, value in adjusted.items():

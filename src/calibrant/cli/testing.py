@@ -70,8 +70,15 @@ def run_tests(
             {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}
         )
     else:
-        show.print_tests(results, adjusted, LIMITS)
+        show.print_tests(results, adjusted, LIMITS, {name: _measured(each) for name, each in tests.items()})
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
+
+
+def _measured(test: "CalibrationTest") -> str:
+    """Return the name of the calibration error whose size a test estimates."""
+    if hasattr(test, "kernel"):
+        return "SKCE"
+    return type(getattr(test, "metric", None) or getattr(test, "estimator", test)).__name__
 
 
 def _check_level(level: float | None) -> None:
