@@ -14,7 +14,7 @@ from calibrant.hypotest import ConsistencyTest, holm
 from calibrant.limits import further_tests, limits_of
 from calibrant.metrics import ECE, METRICS, KdeECE, Metric
 from calibrant.pictures import pictures
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import Assessment, ClassSummary, TestResult
 from calibrant.verdict import judge
 
@@ -63,6 +63,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     >>> assess(p, n_resamples=99, rng=0).verdict.code
     'over-confident'
     """
+    check_predictions(predictions)
     groups = {} if by is None else _split(predictions, by)
     chosen = METRICS if metrics is None else metrics
     total = n_resamples * (1 + len(groups))

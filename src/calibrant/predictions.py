@@ -234,6 +234,14 @@ class Predictions:
         return self._trusted(probs, hits.astype(np.int64), self.weights, classes)
 
 
+def check_predictions(value: object, name: str = "predictions") -> None:
+    """Refuse what a user may take for predictions."""
+    if not isinstance(value, Predictions):
+        raise TypeError(
+            f"{name} must be Predictions, but is of type {type(value).__name__}. Pass Predictions(probs, labels)."
+        )
+
+
 def _read_only(array: Any) -> Any:
     """Return a view that cannot be written through; the array itself stays as it is."""
     view = array.view()

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import OutcomeHistogram
 
 HISTOGRAM_BINS = 40
@@ -13,6 +13,7 @@ HISTOGRAM_BINS = 40
 
 def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class", "top-label"]]:
     """Return two classes as they are, and more as confidence against correctness; and which of both it is."""
+    check_predictions(predictions)
     if predictions.n_classes == 2:
         return predictions, "class"
     return predictions.top_label(), "top-label"

@@ -80,7 +80,7 @@ class Metric(ABC):
 
     def __call__(self, data: Predictions | Forecasts) -> float:
         """Return the value at the data's own weights."""
-        self._check(data)
+        self.check(data)
         return float(self.prepare(data)(data.weights[:, None])[0])
 
     def estimate(self, data: Predictions | Forecasts) -> Estimate:
@@ -96,7 +96,14 @@ class Metric(ABC):
         accepted = {Predictions: self.predictions, Forecasts: self.forecasts}
         return tuple(kind for kind, is_accepted in accepted.items() if is_accepted)
 
-    def _check(self, data: object) -> None:
+    def check(self, data: object) -> None:
+        """Refuse data that the metric cannot be computed from."""
         if not isinstance(data, self._kinds()):
             kinds = " or ".join(kind.__name__ for kind in self._kinds())
             raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {type(data).__name__}.")
+
+
+def check_metric(value: object, name: str = "metric") -> None:
+    """Refuse what is no metric, such as the name of one."""
+    if not isinstance(value, Metric):
+        raise TypeError(f"{name} must be a metric such as ECE() or METRICS['ece'], but is {value!r:.60}.")

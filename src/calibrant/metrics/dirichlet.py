@@ -86,7 +86,7 @@ class DirichletECE(Metric):
         """Return the metric with the bandwidth that these predictions lead to, for use on others as well."""
         if self.bandwidth != "loo":
             return self
-        self._check(predictions)
+        self.check(predictions)
         part = predictions.take(_rows(predictions, _TUNING_ROWS))
 
         def loss(bandwidth: float) -> float:
@@ -128,7 +128,7 @@ class DirichletECE(Metric):
 
     def estimate(self, data: Any) -> Estimate:
         """Return the value with its details; the bandwidth is chosen once for both."""
-        self._check(data)
+        self.check(data)
         fitted = self.fit_bandwidth(data)
         return Estimate(name=repr(self), value=fitted(data), details=fitted.details(data))
 

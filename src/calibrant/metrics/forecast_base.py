@@ -38,8 +38,9 @@ class ForecastMetric(Metric):
         has = {"anything": True, "line": not law.event_shape, "cdf": law.has_cdf, "density": law.has_density}
         return has[self.needs]
 
-    def _check(self, data: object) -> None:
-        super()._check(data)
+    def check(self, data: object) -> None:
+        """Refuse data that the metric cannot be computed from."""
+        super().check(data)
         if isinstance(data, Forecasts) and not self.suits(data):
             raise InputError(f"{type(self).__name__} needs {NEEDS[self.needs]}, but these are {data.distribution}.")
 

@@ -120,7 +120,7 @@ class KdeECE(Metric):
         """Return the metric with the bandwidth that these predictions lead to, for use on others as well."""
         if not isinstance(self.bandwidth, str):
             return self
-        self._check(predictions)
+        self.check(predictions)
         view = self.view(predictions)
         sample = Sample.of(view.positive, view.labels.astype(float), view.weights)
         return replace(self, bandwidth=choose_bandwidth(sample, self.bandwidth, self.kernel, self.boundary))
@@ -151,7 +151,7 @@ class KdeECE(Metric):
 
     def estimate(self, data: Any) -> Estimate:
         """Return the value with its details; the bandwidth is chosen once for both."""
-        self._check(data)
+        self.check(data)
         fitted = self.fit_bandwidth(data)
         return Estimate(name=repr(self), value=fitted(data), details=fitted.details(data))
 

@@ -132,7 +132,7 @@ class Classwise(_ByClass):
 
     def estimate(self, data: Any) -> Estimate:
         """Return the value with its details, of which it is the mean: nothing is computed twice."""
-        self._check(data)
+        self.check(data)
         details = self.details(data)
         return Estimate(name=repr(self), value=float(np.mean([*details["classes"].values()])), details=details)
 
@@ -220,7 +220,7 @@ class PerPredictedClass(_ByClass):
 
     def estimate(self, data: Any) -> Estimate:
         """Return the value with its details, of which it is the weighted mean: nothing is computed twice."""
-        self._check(data)
+        self.check(data)
         found = self._values(data)
         value = float(sum(mass * value for _, mass, value in found) / data.weights.sum())
         return Estimate(name=repr(self), value=value, details={"classes": {data.classes[c]: v for c, _, v in found}})

@@ -15,7 +15,7 @@ from calibrant.calibrators import Calibrator, Identity
 from calibrant.calibrators.compose import parse
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, check_predictions
 from calibrant.recommend.choice import choose
 from calibrant.recommend.cross_fit import cross_fit, draw_folds, fitted
 from calibrant.recommend.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist
@@ -92,6 +92,7 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     >>> advice.name, round(advice.calibrator.stages_[0].temperature_)
     ('ts>guard', 3)
     """
+    check_predictions(predictions)
     used = predictions if predictions.weights.all() else predictions.take(predictions.weights > 0)
     plan = _Plan(score, n_folds, n_resamples, level)
     plan.check(used)
