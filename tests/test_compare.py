@@ -81,6 +81,7 @@ def test_clusters_leave_calibration_errors_without_limits_of_their_own():
         assert result.entry("bad", key).interval.low is None
         assert result.entry("bad", key).interval.reason == "they are for independent rows, not for clusters"
         assert result.entry("bad", key).difference.method == method
+    assert result.entry("bad", "ece").difference.reason == "they are for independent rows, not for clusters"
     assert result.entry("bad", "nll").difference.method == "bootstrap-t"
 
 
@@ -118,9 +119,9 @@ def test_the_baseline_may_be_any_model_and_signs_turn():
 
 
 def test_infinite_log_losses_are_reported_as_such():
-    labels = [1, 0, 1, 0] * 10
-    fine = Predictions([0.8, 0.3, 0.6, 0.4] * 10, labels)
-    sure = Predictions([0.0, 0.3, 0.6, 0.4] + [0.8, 0.3, 0.6, 0.4] * 9, labels)
+    labels = [1, 0, 0, 1] * 20
+    fine = Predictions([0.8, 0.3, 0.6, 0.4] * 20, labels)
+    sure = Predictions([0.0, 0.3, 0.6, 0.4] + [0.8, 0.3, 0.6, 0.4] * 19, labels)
     result = compare({"fine": fine, "sure": sure, "twin": sure}, ["nll"], baseline="fine", n_resamples=99, rng=0)
     entry = result.entry("sure", "nll")
     assert entry.value == entry.difference.value == entry.difference.high == np.inf
@@ -212,12 +213,14 @@ def test_differences_have_no_limits_if_neither_model_is_expected_to_be_wrong_oft
         found = entry.difference
         assert (found.low, found.high, found.pvalue, found.adjusted, found.method) == (None, None, 1.0, 1.0, "none")
         assert not found.is_significant
+        assert found.reason.startswith("at least 15 wrong rows must be expected")
         assert found.resampled[0] <= found.resampled[1]
         assert entry.interval is None or entry.interval.low is None
     assert result.entry("b", "ece").interval.null is not None
-    first, second = nearly_sure(12)
+    first, second = nearly_sure(17)
     result = compare({"a": first, "b": second}, ["nll"], n_resamples=99, rng=0)
     assert result.entry("b", "nll").difference.method == "bootstrap-t"
+    assert result.entry("b", "nll").difference.reason == ""
 
 
 def test_one_model_that_is_wrong_often_enough_suffices():
@@ -226,7 +229,7 @@ def test_one_model_that_is_wrong_often_enough_suffices():
     result = compare({"sure": first, "vague": vague}, ["brier", "ece"], n_resamples=199, rng=0)
     assert result.entry("vague", "brier").difference.is_significant
     assert result.entry("vague", "ece").difference.is_significant
-    assert "10 wrong rows" in result.entry("sure", "brier").interval.reason
+    assert "15 wrong rows" in result.entry("sure", "brier").interval.reason
 
 
 def test_scores_that_differ_in_few_rows_have_no_limits_of_their_difference():
@@ -243,12 +246,14 @@ def test_scores_that_differ_in_few_rows_have_no_limits_of_their_difference():
         found = {model: result.entry(model, key).difference for model in models}
         assert (found["same"].low, found["same"].high, found["same"].pvalue) == (0.0, 0.0, 1.0)
         assert (found["few"].low, found["few"].method) == (None, "none")
+        assert found["few"].reason == "at least 20 rows must differ in their score"
         assert found["many"].method == "bootstrap-t"
 
 
 def test_few_clusters_leave_differences_without_limits():
     result = compare({"good": GOOD, "bad": BAD}, ["nll"], n_resamples=99, clusters=np.arange(300) % 29, rng=0)
     assert result.entry("bad", "nll").difference.method == "none"
+    assert result.entry("bad", "nll").difference.reason == "at least 30 clusters are needed"
     assert "at least 30 clusters" in result.entry("bad", "nll").interval.reason
 
 
@@ -257,5 +262,6 @@ def test_differences_without_limits_do_not_count_in_the_adjustment():
     models = {"good": p, "bad": sharpened(p, 0.5)}
     both = compare(models, ["nll", "kde-ece-classwise"], n_resamples=99, rng=0)
     alone = compare(models, ["nll"], n_resamples=99, rng=0)
-    assert both.entry("bad", "kde-ece-classwise").difference.method == "none"  # Too many bins for 120 rows.
+    assert both.entry("bad", "kde-ece-classwise").difference.method == "none"
+    assert both.entry("bad", "kde-ece-classwise").difference.reason.startswith("its bins hold too few rows")
     assert both.entry("bad", "nll").difference.adjusted == alone.entry("bad", "nll").difference.adjusted

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import expit, logit
-from scipy.stats import binom, binomtest, bootstrap, norm
+from scipy.stats import beta, binom, binomtest, bootstrap, norm
 
 from calibrant import Forecasts, InputError, Normal, Predictions
 from calibrant.binning import EqualMass, EqualWidth
@@ -151,22 +153,55 @@ def test_copies_in_clusters_leave_the_interval_of_the_originals():
 
 
 def test_infinite_log_loss_has_infinite_limits():
-    p = Predictions([0.0, 0.5, 0.6, 0.4] * 10, labels=[1, 0, 1, 1] * 10)
+    p = Predictions([0.0, 0.5, 0.6, 0.4] * 20, labels=[1, 0, 1, 1] * 20)
     limits = interval(p, NLL(), rng=0)
     assert (limits.value, limits.low, limits.high) == (np.inf, np.inf, np.inf)
 
 
 def test_limits_of_a_pair_law_solve_their_equation():
-    for theta in PairLaw(0.03, 2e-4, 0.01).limits(0.95):
-        assert (0.03 - theta) ** 2 == pytest.approx(norm.ppf(0.975) ** 2 * (2e-4 + 0.01 * theta), rel=1e-10)
+    law = PairLaw(0.03, expected=2e-4, seen=3e-4, observed=5e-4, typical=0.01)
+    for theta in law.limits(0.95):
+        variance = 2e-4 + law.slope(2e-4) * theta
+        assert (0.03 - theta) ** 2 == pytest.approx(norm.ppf(0.975) ** 2 * variance, rel=1e-10)
 
 
 def test_the_slope_of_a_pair_law_is_the_typical_one_without_error_and_the_observed_one_with_it():
-    assert PairLaw.of(0.0, 1e-6, 1e-6, 0.3).slope == pytest.approx(0.3, rel=1e-12)
-    assert PairLaw.of(0.1, 1e-12, 0.02, 0.3).slope == pytest.approx(0.2, rel=1e-4)
+    assert PairLaw(0.0, 1e-6, 1e-6, 1e-6, 0.3).slope(1e-6) == pytest.approx(0.3, rel=1e-12)
+    assert PairLaw(0.1, 1e-12, 1e-12, 0.02, 0.3).slope(1e-12) == pytest.approx(0.2, rel=1e-4)
     # The variance at the observed error is the observed one: 0.3 = 0.1 + 0.5 * 0.4, but for what is typical.
-    assert PairLaw.of(0.4, 0.1, 0.3, 0.0).slope == pytest.approx(0.2 / (0.4 + np.sqrt(0.1)), rel=1e-12)
-    assert PairLaw.of(0.0, 0.0, 0.0, 0.3).limits(0.95) == (0.0, 0.0)
+    assert PairLaw(0.4, 0.1, 0.1, 0.3, 0.0).slope(0.1) == pytest.approx(0.2 / (0.4 + np.sqrt(0.1)), rel=1e-12)
+    assert PairLaw(0.0, 0.0, 0.0, 0.0, 0.3).limits(0.95) == (0.0, 0.0)
+
+
+@given(
+    estimate=st.floats(-1, 3),
+    seen=st.floats(0, 2),
+    observed=st.floats(-1, 9),
+    typical=st.floats(0, 2),
+    rare=st.floats(0, 1),
+)
+def test_the_expected_scatter_decides_about_0_and_a_smaller_one_raises_the_lower_limit(
+    estimate, seen, observed, typical, rare
+):
+    low, high = PairLaw(estimate, 1.0, seen, observed, typical, rare).limits(0.95)
+    usual = PairLaw(estimate, 1.0, 1.0, observed, typical).limits(0.95)
+    z = norm.ppf(0.975)
+    assert (low > 0) == (estimate > z) or abs(estimate - z) < 1e-9
+    assert usual[0] <= low <= high
+    if low <= 0 or seen >= 1:
+        assert low == usual[0]
+    variance = 1 + (PairLaw(estimate, 1.0, seen, observed, typical).slope(1.0) + rare) * high
+    assert (high - estimate) ** 2 == pytest.approx(z**2 * variance, rel=1e-9)
+
+
+def test_a_lower_limit_above_0_solves_the_equation_of_the_smaller_scatter():
+    law = PairLaw(0.03, expected=2e-4, seen=1e-4, observed=3e-4, typical=0.001)
+    low, _ = law.limits(0.95)
+    assert low > PairLaw(0.03, expected=2e-4, seen=2e-4, observed=3e-4, typical=0.001).limits(0.95)[0] > 0
+    variance = 1e-4 + law.slope(1e-4) * low
+    assert (0.03 - low) ** 2 == pytest.approx(norm.ppf(0.975) ** 2 * variance, rel=1e-10)
+    # What is seen may be chance: less than half of what is expected is not believed.
+    assert PairLaw(0.03, expected=2e-4, seen=0.0, observed=3e-4, typical=0.001).limits(0.95)[0] == low
 
 
 class Definition:
@@ -360,6 +395,20 @@ def test_debiased_limits_cover_with_and_without_miscalibration(slope, truth):
     assert abs(covered / n_sets - 0.95) < 0.02 + monte_carlo_bound(0.95, n_sets)
 
 
+def test_debiased_limits_of_the_under_confident_are_not_too_wide():
+    """Their labels scatter less than they say; if the lower limit did not know that, it would cover in 0.976."""
+    probs = beta.ppf((np.arange(100_000) + 0.5) / 100_000, 2, 2)
+    bins = np.minimum((15 * probs).astype(int), 14)
+    by_bin = np.bincount(bins, expit(1.5 * logit(probs)) - probs) ** 2 / np.bincount(bins)
+    truth = np.sqrt(by_bin.sum() / len(probs))
+    rng = np.random.default_rng(6)
+    n_sets, covered = 3000, 0
+    for _ in range(n_sets):
+        limits = METHODS["debiased"](binary(100, 1.5, rng), ECE(), 0.95, Bootstrap(1), rng)
+        covered += limits.low <= truth <= limits.high
+    assert 0.93 < covered / n_sets < 0.97
+
+
 @pytest.mark.parametrize("metric", [NLL(), Brier(), Accuracy()])
 def test_limits_of_scores_cover(metric):
     rng = np.random.default_rng(1)
@@ -371,7 +420,7 @@ def test_limits_of_scores_cover(metric):
     assert abs(covered / n_sets - 0.95) < 0.02 + monte_carlo_bound(0.95, n_sets)
 
 
-@pytest.mark.parametrize("slope", [1.0, 0.4])
+@pytest.mark.parametrize("slope", [1.0, 0.4, 2.0])
 def test_the_law_of_skce_covers(slope):
     rng = np.random.default_rng(2)
     metric = SKCE(KERNEL)
@@ -457,47 +506,58 @@ def test_every_metric_has_a_method_or_none_and_no_calibration_error_has_percenti
             interval(p, metric, "percentile")
 
 
-def test_the_slope_has_limits_only_if_both_outcomes_are_expected_or_frequent():
-    rng = np.random.default_rng(10)
-    probs = np.clip(rng.beta(0.5, 20, 400), 1e-6, None)  # About ten rows of class 1 are expected.
-
-    def data(expected, happened):
-        scaled = probs * expected / probs.sum()
-        labels = np.zeros(400, dtype=int)
-        labels[np.argsort(-scaled)[:happened]] = 1
-        return Predictions(scaled, labels)
-
-    assert method_for(CoxSlope(), data(11, 5)) == "bca"
-    with pytest.raises(InputError, match="at least 10 wrong rows must be expected"):  # Of all metrics, see below.
-        interval(data(9, 5), CoxSlope())
-    sure_of_few = Predictions([0.99, 0.6] * 30, labels=[1, 1, 1, 1, 1, 0] * 10)
-    assert method_for(CoxSlope(), sure_of_few) == "bca"
-    sure_of_one = Predictions([0.7] * 40, labels=[1] * 40)  # Twelve rows of class 0 are expected.
-    assert method_for(CoxSlope(), sure_of_one) == "bca"
-    assert method_for(CoxSlope(), data(9, 49)) is None
-    assert method_for(CoxSlope(), data(9, 50)) == "bca"
-    assert interval(data(9, 20), CoxSlope(), "bca", bootstrap=Bootstrap(19), rng=0).method == "bca"
+LEAST_WRONG = [
+    (Accuracy(), 10, 4),
+    (NLL(), 15, 10),
+    (Brier(), 15, 10),
+    (CoxSlope(), 15, 10),
+    (ECE(EqualWidth(1)), 10, 4),
+    (SKCE(KERNEL), 50, 25),
+]
 
 
-LEAST_WRONG = [(Accuracy(), 10), (NLL(), 10), (Brier(), 10), (ECE(EqualWidth(1)), 10), (SKCE(KERNEL), 50)]
-
-
-@pytest.mark.parametrize("metric, least", LEAST_WRONG, ids=[type(metric).__name__ for metric, _ in LEAST_WRONG])
-def test_limits_need_so_many_rows_that_are_expected_to_be_wrong_or_fifty_that_are(metric, least):
+@pytest.mark.parametrize(
+    "metric, expected, there", LEAST_WRONG, ids=[type(metric).__name__ for metric, *_ in LEAST_WRONG]
+)
+def test_limits_need_wrong_rows_that_are_expected_and_there_or_fifty_that_are_there(metric, expected, there):
     def data(expected, wrong, n=1000):
         sure = np.full((n, 3), expected / n / 2)
         sure[:, 1] = 1 - expected / n
         return Predictions._trusted(sure, np.repeat([0, 1], [wrong, n - wrong]), np.ones(n), (0, 1, 2))
 
-    few = least - 0.01
+    few = expected - 0.01
+    assert method_for(metric, data(expected, there)) is not None
+    assert method_for(metric, data(expected, there - 1)) is None
     assert method_for(metric, data(few, 49)) is None
-    assert method_for(metric, data(least, 0)) is not None
     assert method_for(metric, data(few, 50)) is not None
     heavy = data(few, 49)
     heavy = Predictions._trusted(heavy.probs, heavy.labels, np.full(1000, 7.0), (0, 1, 2))  # Weights are no rows.
     assert method_for(metric, heavy) is None
-    with pytest.raises(InputError, match=rf'at least {least} wrong rows.*but there are fewer; method="[a-z-]+" gives'):
+    message = (
+        rf'at least {expected} wrong rows.* and {there} be there, or 50.*but there are fewer; method="[a-z-]+" gives'
+    )
+    with pytest.raises(InputError, match=message):
         interval(data(few, 49), metric)
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+def test_the_slope_has_limits_only_if_some_rows_are_right():
+    """Of a thousand classes none is likely: hardly any row is expected to be right, and nearly all are wrong."""
+    rng = np.random.default_rng(10)
+    p = Predictions(rng.dirichlet(np.full(1000, 50.0), 100), rng.integers(0, 1000, 100))
+    with pytest.raises(InputError, match=r"at least 15 rows of the rarer outcome must be expected"):
+        interval(p, CoxSlope())
+    assert interval(p, CoxSlope(), "percentile", bootstrap=Bootstrap(19), rng=0).method == "percentile"
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+def test_labels_that_all_agree_do_not_make_limits_narrow():
+    """They seem not to scatter at all; of 100 rows, about one should be wrong here, and twenty are predicted to be."""
+    p = Predictions([0.8] * 100, labels=[1] * 100)
+    for metric in (ECE(), CoxSlope(), METRICS["oe-ratio"], NLL(), Accuracy()):
+        with pytest.raises(InputError, match="be there"):
+            interval(p, metric, rng=0)
+    assert interval(p, ECE(), "debiased", rng=0).low < 0.19
 
 
 def test_limits_of_skce_need_a_thousand_rows():
@@ -506,17 +566,6 @@ def test_limits_of_skce_need_a_thousand_rows():
     assert method_for(SKCE(KERNEL), binary(1000, 1.0, rng)) == "law"
     with pytest.raises(InputError, match=r'at least 1000 rows are needed, but there are 500; method="law" gives'):
         interval(binary(500, 1.0, rng), SKCE(KERNEL))
-
-
-def test_limits_of_skce_are_refused_where_labels_scatter_less_than_predicted():
-    rng = np.random.default_rng(1)
-    p = binary(1200, 3.0, rng)  # Labels are far surer than the predictions.
-    with pytest.raises(InputError, match=r'scatter less than the predictions say.*method="law" gives limits'):
-        interval(p, SKCE(KERNEL), rng=0)
-    with pytest.raises(InputError, match="scatter less"):
-        interval(p, KCE(KERNEL), rng=0)
-    assert interval(p, SKCE(KERNEL), "law", rng=0).low > 0
-    assert interval(binary(1200, 0.5, rng), SKCE(KERNEL), rng=0).method == "law"
 
 
 def test_wilson_limits_cover_from_ten_wrong_rows_on_and_not_always_below():

@@ -97,5 +97,5 @@ def test_tests_and_limits_that_refuse_the_rows_are_left_out():
     assert "cox" not in result.tests
     assert "spiegelhalter" in result.tests
     assert all(found.low is None and found.reason for found in result.intervals.values())
-    assert "10 wrong rows" in result.intervals["nll"].reason
+    assert "15 wrong rows" in result.intervals["nll"].reason
     assert result.intervals["ece"].null is not None

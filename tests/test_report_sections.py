@@ -218,13 +218,20 @@ class TestFix:
     def test_a_difference_without_limits_could_be_chance_and_shows_its_range(self):
         one = comparison()
         entry = one.entry("after", "nll")
-        unknown = {"low": None, "high": None, "method": "none", "is_significant": False, "resampled": (-0.2, 0.1)}
+        unknown = {
+            "low": None,
+            "high": None,
+            "method": "none",
+            "is_significant": False,
+            "resampled": (-0.2, 0.1),
+            "reason": "why",
+        }
         changed = replace(entry, difference=replace(entry.difference, **unknown))
         two = replace(one, entries=tuple(changed if e is entry else e for e in one.entries))
         nll = fix.changes(two, "after")[0]
         assert (nll.limits, nll.verdict, nll.elsewhere) == ("\N{MINUS SIGN}0.200 to +0.100", "could be chance", True)
-        assert fix.any_unknown(two)
-        assert not fix.any_unknown(one)
+        assert fix.unknown(two) == ["Log loss (NLL), as no interval is known to cover: why"]
+        assert fix.unknown(one) == []
 
     def test_a_rise_of_the_loss_is_worse(self):
         one = comparison()

@@ -10,7 +10,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS, AsymptoticSKCETest, CalibrationTest
-from calibrant.intervals import METHODS, Found, Limits, as_interval, method_for, why_not, without_doubt
+from calibrant.intervals import METHODS, Found, Limits, as_interval, family, why_not
 from calibrant.intervals.parts import bins_of
 from calibrant.metrics import Classwise, Metric, PerPredictedClass, TopLabel
 from calibrant.predictions import Predictions
@@ -58,14 +58,15 @@ def limits_of(
     known: dict[Hashable, Limits] = {}
     for key, estimate in estimates.items():
         metric, draws = metrics[key], null.get(key)
-        method = _affordable(method_for(metric, predictions), predictions)
-        result = Found("none", None, why_not(metric, predictions, bootstrap))
+        reason = why_not(metric, predictions, bootstrap)
+        method = None if reason else _affordable(family(metric, predictions, bootstrap), predictions)
+        result = Found("none", None, reason)
         if method is not None:
             same = _same_limits(metric, method, key)
             with suppress(InputError):  # Too few rows, or nothing in them that varies.
                 if same not in known:
                     known[same] = METHODS[method](predictions, metric, LEVEL, bootstrap, rng)
-                result = without_doubt(method, known[same])
+                result = Found(method, known[same])
         if result.limits is not None or result.reason or draws is not None:
             found[key] = as_interval(metric, estimate.value, LEVEL, result, draws)
     return found

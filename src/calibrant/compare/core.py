@@ -89,10 +89,10 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     - Others: percentiles, and :math:`p = 2 (1 + \min(\#\{d_b \le 0\}, \#\{d_b \ge 0\})) / (B + 1)`, at most 1. So for
       infinite log losses.
 
-    How often the first two contain the true difference is simulated in docs/coverage.md. If neither model is expected
-    to be wrong in ten rows (nor is in 50), or neither fills the bins, or fewer than 20 rows differ in their score, or
-    there are fewer than 30 clusters, nothing is known to cover: then there are no limits, the p-value is 1, and the
-    difference is not significant. So for calibration errors of rows in clusters.
+    How often they contain the true difference is simulated in docs/coverage.md. If neither model is expected to be
+    wrong in 15 rows and is so in four (nor is in 50), or neither fills the bins, or fewer than 20 rows differ in their
+    score, or there are fewer than 30 clusters, nothing is known to cover: then there are no limits, `reason` says why,
+    the p-value is 1, and the difference is not significant. So for calibration errors of rows in clusters.
 
     Examples
     --------
@@ -148,7 +148,8 @@ class _Plan:
 
     def run(self, models: Mapping[str, Predictions], rng: np.random.Generator, progress: Progress | None) -> Comparison:
         """Compare the models."""
-        seed = int(rng.integers(2**63))  # The same bootstrap samples again, for what needs more than values.
+        # The same bootstrap samples again, for what needs more than values: equal models get equal intervals.
+        seed = int(rng.integers(2**63))
         fitted = self._fit(models)
         values, replicates = self._replicate(models, fitted, np.random.default_rng(seed), progress)
         differences = self._differences(models, values, replicates, np.random.default_rng(seed))
@@ -158,7 +159,7 @@ class _Plan:
                 metric=key,
                 better=metric.better,
                 value=values[model, key],
-                interval=self._interval(p, fitted[model, key], values[model, key], rng),
+                interval=self._interval(p, fitted[model, key], values[model, key], np.random.default_rng(seed)),
                 difference=differences.get((model, key)),
             )
             for (model, p), (key, metric) in product(models.items(), self.metrics.items())

@@ -6,12 +6,15 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant.metrics import METRICS, Metric
-from calibrant.predictions import Predictions
+from calibrant.metrics.base import check_metric
+from calibrant.predictions import Predictions, check_predictions
 
 
 def chosen_metrics(metrics: Mapping[str, Metric] | Sequence[str]) -> Mapping[str, Metric]:
     """Return the metrics by name."""
     if isinstance(metrics, Mapping):
+        for name, metric in metrics.items():
+            check_metric(metric, f"metric {name!r}")
         return metrics
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
@@ -23,12 +26,15 @@ def chosen_metrics(metrics: Mapping[str, Metric] | Sequence[str]) -> Mapping[str
 
 def checked_baseline(models: Mapping[str, Predictions], baseline: str | None) -> str:
     """Return the name of the baseline, the first if none is given; refuse models that predict other rows."""
+    if not isinstance(models, Mapping):
+        raise TypeError(f"models must be a mapping of names to Predictions, but is of type {type(models).__name__}.")
     if not models:
         raise InputError("models must hold at least one set of predictions, but it is empty.")
     baseline = next(iter(models)) if baseline is None else baseline
     if baseline not in models:
         raise InputError(f"baseline must be one of {', '.join(map(repr, models))}, but is {baseline!r}.")
     for name, p in models.items():
+        check_predictions(p, f"model {name!r}")
         _check_rows(baseline, models[baseline], name, p)
     return baseline
 

@@ -6,11 +6,11 @@ from calibrant.intervals.methods import (
     METHODS,
     Found,
     as_interval,
+    family,
     interval,
     known_interval,
     method_for,
     why_not,
-    without_doubt,
 )
 
 __all__ = [
@@ -21,10 +21,10 @@ __all__ = [
     "Method",
     "as_interval",
     "difference_limits",
+    "family",
     "interval",
     "known_interval",
     "method_for",
     "paired_difference",
     "why_not",
-    "without_doubt",
 ]

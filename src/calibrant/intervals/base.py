@@ -10,12 +10,11 @@ from calibrant.bootstrap import Bootstrap
 
 
 class Limits(NamedTuple):
-    """Confidence limits, what they are about, and why such limits are not known to cover, if so."""
+    """Confidence limits, and what they are about."""
 
     low: float
     high: float
     quantity: str
-    doubt: str = ""
 
 
 Method: TypeAlias = Callable[[Any, Any, float, Bootstrap, np.random.Generator], Limits]
@@ -29,50 +28,64 @@ class PairLaw:
     Attributes
     ----------
     estimate : float
-    noise : float
-        Variance without any error; it falls with the square of the number of rows.
-    slope : float
-        Further variance that the observed error brings, for each unit of it; it falls with the number of rows.
+    expected, seen : float
+        Variance without any error, which falls with the square of the number of rows: if the labels scatter as the
+        predictions say, and as they do.
+    observed : float
+        Variance with the error that was observed.
+    typical : float
+        A typical value of the slope s below.
+    rare : float, default=0
+        What errors that chance hid may add to it.
 
     Notes
     -----
-    Without error the first variance rules, with it the second, so that :math:`V(\theta) = c + s \theta` holds in both
-    cases and between. Without error the predictions themselves say how much the labels scatter, so that c is known,
-    and s makes V at the observed error the observed variance.
+    Without error one variance rules, which is c, with it another, which falls with the number of rows, so that
+    :math:`V(\theta) = c + s \theta` holds in both cases and between. The slope makes V at the observed error the
+    observed variance v, and is shrunk to the typical one :math:`s_0` as long as chance rules:
+
+    .. math:: s = (\max(v - c, 0) + s_0 \sqrt c) / (\max(\hat\theta, 0) + \sqrt c).
+
+    If there is no error, the predictions are right about the scatter, so that c is the expected one. That decides
+    whether 0 is among the limits. If it is not, there is an error, which may consist in labels that scatter less than
+    is predicted: then c is what is seen for the lower limit, but not less than half of the expected one, because
+    labels that agree by chance are seen not to scatter at all.
     """
 
     estimate: float
-    noise: float
-    slope: float
+    expected: float
+    seen: float
+    observed: float
+    typical: float
+    rare: float = 0.0
 
-    @classmethod
-    def of(cls, estimate: float, noise: float, observed: float, typical: float) -> "PairLaw":
-        r"""Return the law, given the `observed` variance, and a `typical` value of the slope.
-
-        The slope is :math:`(v - c + s_0 \sqrt c) / (\hat\theta + \sqrt c)`: the observed one, shrunk to the typical one
-        as long as chance rules.
-        """
+    def slope(self, noise: float) -> float:
+        """Return s, given c."""
         chance = float(np.sqrt(noise))
-        if chance == 0 and estimate <= 0:
-            return cls(estimate, 0.0, 0.0)
-        slope = (max(observed - noise, 0.0) + typical * chance) / (max(estimate, 0.0) + chance)
-        return cls(estimate, noise, slope)
+        if chance == 0 and self.estimate <= 0:
+            return 0.0
+        return (max(self.observed - noise, 0.0) + self.typical * chance) / (max(self.estimate, 0.0) + chance)
 
     def limits(self, level: float) -> tuple[float, float]:
-        r"""Return both :math:`\theta` with :math:`(\hat\theta - \theta)^2 = z^2 V(\theta)`, as in Wilson's interval.
+        r"""Return the :math:`\theta` with :math:`(\hat\theta - \theta)^2 = z^2 V(\theta)`, as in Wilson's interval.
 
         The variance is that of the error asked about, not of the one that happened to be observed.
 
         Examples
         --------
-        >>> low, high = PairLaw(1.0, 0.25, 0.0).limits(0.95)  # no slope: 1.96 standard errors on either side
+        >>> low, high = PairLaw(1.0, 0.25, 0.25, 0.25, 0.0).limits(0.95)  # no slope: 1.96 standard errors
         >>> round(low, 2), round(high, 2)
         (0.02, 1.98)
         """
         from scipy.special import ndtri
 
         z = float(ndtri((1 + level) / 2))
-        centre = self.estimate + z**2 * self.slope / 2
-        inside = self.noise + self.slope * self.estimate + (z * self.slope / 2) ** 2
-        half = z * float(np.sqrt(max(inside, 0.0)))
-        return centre - half, centre + half
+        low, high = self._limit(-z, self.expected), self._limit(z, self.expected, self.rare)
+        if low > 0:
+            low = max(low, self._limit(-z, min(self.expected, max(self.seen, self.expected / 2))))
+        return low, high
+
+    def _limit(self, z: float, noise: float, rare: float = 0.0) -> float:
+        slope = self.slope(noise) + rare
+        inside = noise + slope * self.estimate + (z * slope / 2) ** 2
+        return self.estimate + z**2 * slope / 2 + z * float(np.sqrt(max(inside, 0.0)))

@@ -8,12 +8,9 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.base import Limits, PairLaw
-from calibrant.intervals.parts import are_filled, bins_of, diagonal_sum, parts_of, square_sums
+from calibrant.intervals.parts import bins_of, diagonal_sum, parts_of, square_sums
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
-
-THIN = "its bins hold too few rows, so that more rows or fewer bins are needed"
-"""Why limits may not cover."""
 
 
 def debiased(
@@ -30,23 +27,24 @@ def debiased(
 
     .. math:: 2 \sum_{i \ne j} h_{ij}^2 + 4 \Big(\sum_i (h_i - T / n)^2 - \sum_{i \ne j} h_{ij}^2\Big),
 
-    of which the first term rules without miscalibration and the second with it. Without miscalibration the predictions
-    say how large the first is. Both enter a `PairLaw`, whose limits are the squares of those returned. They are known
-    to cover if the bins are filled. No bin with two rows says nothing: then the limits are 0 and 1.
+    of which the first term rules without miscalibration and the second with it. How large the first is can be seen, and
+    without miscalibration the predictions say it. All that enters a `PairLaw`, whose limits are the squares of those
+    returned. No bin with two rows says nothing: then the limits are 0 and 1.
     """
     if bootstrap.clusters is not None:
         raise InputError("limits of calibration errors are for independent rows: they are not available by cluster.")
     name = f"root-mean-square calibration error over {bins_of(metric)!r}, debiased"
     parts = parts_of(metric, predictions)
     if not any(part.coefficient.any() for part in parts):
-        return Limits(0.0, 1.0, name, THIN)
+        return Limits(0.0, 1.0, name)
     rows = np.sum([part.row_sums() for part in parts], axis=0)
     squares, diagonal = square_sums(parts), diagonal_sum(parts)
     calm = squares.expected or squares.observed  # Predictions of 0 and 1 expect no scatter.
     typical = 4 * calm / diagonal if diagonal > 0 else 0.0
-    law = PairLaw.of(float(rows.sum()), 2 * calm, _variance(rows, squares.observed), typical)
+    observed = _variance(rows, squares.observed)
+    law = PairLaw(float(rows.sum()), 2 * calm, 2 * squares.observed, observed, typical)
     low, high = (float(np.sqrt(np.clip(limit, 0.0, 1.0))) for limit in law.limits(level))
-    return Limits(low, high, name, "" if are_filled(parts) else THIN)
+    return Limits(low, high, name)
 
 
 def _variance(rows: FloatArray, squares: float) -> float:
@@ -78,7 +76,6 @@ def debiased_difference(first: Predictions, second: Predictions, metric: Metric,
     variance = max(_variance(rows, squares.observed), 2 * (squares.expected or squares.observed))
     value, error = float(rows.sum()), float(np.sqrt(variance))
     half = float(ndtri((1 + level) / 2)) * error
-    doubt = "" if are_filled(minus) or are_filled(plus) else THIN
     deviation = abs(value) / error if error > 0 else (0.0 if value == 0 else np.inf)
     pvalue = max(float(2 * ndtr(-deviation)), float(np.finfo(float).tiny))
-    return SquaredGapDifference(value, Limits(value - half, value + half, name, doubt), pvalue)
+    return SquaredGapDifference(value, Limits(value - half, value + half, name), pvalue)

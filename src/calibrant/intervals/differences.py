@@ -8,7 +8,16 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.enough import FEWEST_DIFFERENT, has_clusters, has_wrong_rows
+from calibrant.intervals.enough import (
+    CLUSTERS,
+    DIFFERENT,
+    FEWEST_DIFFERENT,
+    FEWEST_OF_EITHER,
+    INDEPENDENT,
+    has_clusters,
+    too_few_wrong,
+    too_thin,
+)
 from calibrant.intervals.methods import is_debiased
 from calibrant.intervals.scores import studentised_means, tail_pvalue, tails
 from calibrant.metrics import Metric, Score
@@ -33,7 +42,8 @@ class DifferenceLimits(NamedTuple):
     high: float | None
     pvalue: float
     method: str
-    quantity: str
+    quantity: str = ""
+    reason: str = ""
 
     @property
     def exclude_zero(self) -> bool:
@@ -41,8 +51,9 @@ class DifferenceLimits(NamedTuple):
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
-UNKNOWN = DifferenceLimits(None, None, 1.0, "none", "")
-"""What is said about a difference if nothing is known to cover it."""
+def _unknown(reason: str) -> DifferenceLimits:
+    """Return what is said about a difference if nothing is known to cover it."""
+    return DifferenceLimits(None, None, 1.0, "none", reason=reason)
 
 
 def paired_difference(value: float, replicates: FloatArray, base: FloatArray, level: float) -> Difference:
@@ -76,18 +87,26 @@ def difference_limits(
     """
     found = _of_scores(pairs, level, bootstrap, rng)
     for key, pair in pairs.items():
-        has_gaps = is_debiased(pair.metric, pair.first)
-        if not _is_enough(pair, bootstrap) or (has_gaps and bootstrap.clusters is not None):
-            found[key] = UNKNOWN
-        elif has_gaps:
+        missing = _what_is_missing(pair, bootstrap)
+        if missing:
+            found[key] = _unknown(missing)
+        elif is_debiased(pair.metric, pair.first):
             gap = debiased_difference(pair.first, pair.second, pair.metric, level)
-            known = DifferenceLimits(*gap.limits[:2], gap.pvalue, "debiased", gap.limits.quantity)
-            found[key] = UNKNOWN if gap.limits.doubt else known
+            found[key] = DifferenceLimits(gap.limits.low, gap.limits.high, gap.pvalue, "debiased", gap.limits.quantity)
     return found
 
 
-def _is_enough(pair: Pair, bootstrap: Bootstrap) -> bool:
-    return has_clusters(bootstrap) and (has_wrong_rows(pair.first) or has_wrong_rows(pair.second))
+def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
+    """Say what limits of a difference need and the data lack; otherwise nothing."""
+    has_gaps = is_debiased(pair.metric, pair.first)
+    if has_gaps and bootstrap.clusters is not None:
+        return INDEPENDENT
+    if not has_clusters(bootstrap):
+        return CLUSTERS
+    missing = [too_few_wrong(p, FEWEST_OF_EITHER) for p in (pair.first, pair.second)]
+    if not all(missing) and has_gaps:
+        missing = [too_thin(pair.metric, p) for p in (pair.first, pair.second)]
+    return missing[0] if all(missing) else ""
 
 
 def _of_scores(
@@ -101,8 +120,8 @@ def _of_scores(
     found = {}
     for (key, row), mean in zip(rows.items(), means, strict=True):
         differ = int(np.count_nonzero(row[weights > 0]))  # Those of twins do not differ, which is certain.
-        known = DifferenceLimits(mean.low, mean.high, mean.pvalue, "bootstrap-t", "")
-        found[key] = UNKNOWN if 0 < differ < FEWEST_DIFFERENT else known
+        known = DifferenceLimits(mean.low, mean.high, mean.pvalue, "bootstrap-t")
+        found[key] = _unknown(DIFFERENT) if 0 < differ < FEWEST_DIFFERENT else known
     return found
 
 

@@ -1,20 +1,39 @@
 """Whether there are enough rows of the kind that limits depend on."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.kernel import is_known
-from calibrant.metrics import Metric
+from calibrant.intervals.parts import are_filled, parts_of
+from calibrant.metrics import Classwise, Metric
 from calibrant.predictions import Predictions
 
-FEWEST = 10
-"""So many wrong rows must be expected for any limits, and of the rarer outcome for those of the calibration slope."""
+
+class Fewest(NamedTuple):
+    """So many wrong rows must be expected from the predictions, and so many be there."""
+
+    expected: int
+    there: int
+
+
+FEWEST: Mapping[str, Fewest] = {
+    "wilson": Fewest(10, 4),
+    "debiased": Fewest(10, 4),
+    "bootstrap-t": Fewest(15, 10),
+    "bca": Fewest(15, 10),
+    "law": Fewest(50, 25),
+}
+"""Wrong rows that the limits of a method need."""
+
+FEWEST_OF_EITHER = Fewest(15, 4)
+"""Wrong rows that one of two models needs for limits of their difference."""
 
 MANY = 50
-"""With so many that happened, what was expected does not matter; limits of kernel calibration errors need so many."""
+"""With so many wrong rows there, what was expected does not matter."""
 
 FEWEST_DIFFERENT = 20
 """So many rows must differ in their score for limits of a difference of means."""
@@ -25,31 +44,39 @@ FEWEST_CLUSTERS = 30
 FEWEST_PAIRED = 1000
 """So many rows are needed for limits of kernel calibration errors."""
 
+MOST_CLASSES = 100
+"""The time of limits of an average over classes grows with the square of their number."""
+
+INDEPENDENT = "they are for independent rows, not for clusters"
+CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
+DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
+
 
 def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
     """Say what limits by the method need to be known to cover, if these data lack it; otherwise nothing."""
     if not isinstance(data, Predictions):
         return "they were simulated for predictions of classes only"
     if method in ("debiased", "law") and bootstrap.clusters is not None:
-        return "they are for independent rows, not for clusters"
+        return INDEPENDENT
     if not has_clusters(bootstrap):
-        return f"at least {FEWEST_CLUSTERS} clusters are needed"
+        return CLUSTERS
     if method == "law" and not is_known(metric, data):
         return "they are for rows of equal weight, in one block and without random features"
     if method == "law" and data.n_samples < FEWEST_PAIRED:
         return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
-    return _too_few(method, metric, data)
+    return _too_few_rows(method, metric, data)
 
 
-def _too_few(method: str, metric: Metric, data: Predictions) -> str:
-    fewest = MANY if method == "law" else FEWEST
-    if not has_wrong_rows(data, fewest):
-        kind = "wrong rows"
-    elif method == "bca" and not has_both_outcomes(metric, data):
-        kind = "rows of the rarer outcome"
-    else:
+def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
+    fewest = FEWEST[method]
+    missing = too_few_wrong(data, fewest)
+    if missing or method == "debiased":
+        return missing or too_thin(metric, data)
+    if method != "bca" or metric.measures != "calibration":
         return ""
-    return f"at least {fewest} {kind} must be expected from the predictions, or {MANY} be there, but there are fewer"
+    view = metric.view(data)
+    outcomes = (_Rows.of(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T))
+    return "" if all(rows.are(fewest) for rows in outcomes) else _sentence(fewest, "rows of the rarer outcome")
 
 
 def has_clusters(bootstrap: Bootstrap) -> bool:
@@ -57,25 +84,43 @@ def has_clusters(bootstrap: Bootstrap) -> bool:
     return bootstrap.clusters is None or len(np.unique(bootstrap.clusters)) >= FEWEST_CLUSTERS
 
 
-def has_wrong_rows(data: Predictions, fewest: int = FEWEST) -> bool:
-    """Whether enough rows are expected to be wrong, in that the most probable class is not the label.
+def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
+    """Say if fewer rows than needed are wrong, in that the most probable class is not the label; otherwise nothing.
 
-    What is expected decides, and not what happened unless that is plenty: limits that are given only if by chance there
-    were many of a rare kind would miss too often.
+    What is expected decides rather than what happened: limits that are given only if by chance there were many of a
+    rare kind would miss too often. That a part of the expected ones are there shows that this is no mere claim.
     """
-    return _is_enough(data, 1 - data.probs.max(axis=1), data.predicted != data.labels, fewest)
+    rows = _Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels)
+    return "" if rows.are(fewest) else _sentence(fewest, "wrong rows")
 
 
-def has_both_outcomes(metric: Metric, data: Predictions) -> bool:
-    """Whether there are enough rows of either outcome, for what is a number of an event."""
-    if metric.measures != "calibration":
-        return True
-    view = metric.view(data)
-    return all(_is_enough(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T))
+def too_thin(metric: Metric, data: Predictions) -> str:
+    """Say if debiased limits would not cover because bins are not filled, or take too long; otherwise nothing."""
+    if isinstance(metric, Classwise) and data.n_classes > MOST_CLASSES:
+        return f"an average over more than {MOST_CLASSES} classes takes too long"
+    filled = are_filled(parts_of(metric, data))
+    return "" if filled else "its bins hold too few rows, so that more rows or fewer bins are needed"
 
 
-def _is_enough(data: Predictions, expected: FloatArray, happened: Any, fewest: int = FEWEST) -> bool:
-    """Whether so many rows are expected, or `MANY` happened; with weights, in units of Kish's effective number."""
-    shares = data.weights / data.weights.sum()
-    rows = 1 / float(shares @ shares)
-    return round(rows * float(shares @ expected), 6) >= fewest or round(rows * float(shares @ happened), 6) >= MANY
+def _sentence(fewest: Fewest, kind: str) -> str:
+    return (
+        f"at least {fewest.expected} {kind} must be expected from the predictions and {fewest.there} be there, or "
+        f"{MANY} be there, but there are fewer"
+    )
+
+
+class _Rows(NamedTuple):
+    """How many rows of a kind are expected and there; with weights, in units of Kish's effective number."""
+
+    expected: float
+    there: float
+
+    @classmethod
+    def of(cls, data: Predictions, expected: FloatArray, there: Any) -> Self:
+        shares = data.weights / data.weights.sum()
+        rows = 1 / float(shares @ shares)
+        return cls(round(rows * float(shares @ expected), 6), round(rows * float(shares @ there), 6))
+
+    def are(self, fewest: Fewest) -> bool:
+        """Whether there are enough."""
+        return self.there >= MANY or (self.expected >= fewest.expected and self.there >= fewest.there)

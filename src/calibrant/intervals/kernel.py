@@ -1,6 +1,5 @@
 """Limits of the unbiased squared kernel calibration error."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,6 @@ from calibrant.kernels.targets import WhiteKernel
 from calibrant.metrics import KCE, SKCE
 from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
-
-LEAST_SCATTER = 0.85
-"""Squares of pairs below this share of the expected ones make limits doubtful."""
-
-CALM = "the labels scatter less than the predictions say, so that they would be too wide"
 
 N_COLUMNS = 256
 """So many columns of H, of rows chosen at random, stand for all where there are more."""
@@ -42,10 +36,8 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
 
     A third term matters if few rows are wrong, and few of those are close to each other. An error
     :math:`\theta` may then consist of few pairs, of values up to the largest possible one :math:`h`, whose number
-    varies like that of any rare events: with values of :math:`h / 2` that adds :math:`\frac{h}{n (n - 1)} \theta`,
-    even if no such pair was seen.
-
-    If the pairs are much smaller than expected, as those of under-confident predictions are, the limits are too wide.
+    varies like that of any rare events: with values of :math:`h / 2` that adds :math:`\frac{h}{n (n - 1)} \theta` for
+    the upper limit, even if no such pair was seen.
     """
     if not is_known(metric, data) or bootstrap.clusters is not None:
         raise InputError(
@@ -57,18 +49,21 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
     row_means = pairs.matmul(np.ones((n, 1)))[:, 0] / (n - 1)
     seen, expected = _mean_squares(pairs, data, kernel, rng)
     calm = expected or seen  # Predictions of 0 and 1 expect no scatter.
-    # The row means scatter by the pairs that were drawn too, by zeta_2 / (n - 1).
-    observed = 2 * seen / (n * (n - 1)) + 4 / n * (float(row_means.var(ddof=1)) - seen / (n - 1))
-    diagonal = float(pairs.diagonal().mean())
-    typical = 4 / n * calm / diagonal if diagonal > 0 else 0.0
-    known = PairLaw.of(float(row_means.mean()), 2 * calm / (n * (n - 1)), observed, typical)
-    rare = _largest(pairs, data, kernel) / (n * (n - 1))
-    low, high = replace(known, slope=known.slope + rare).limits(level)
-    doubt = CALM if seen < LEAST_SCATTER * expected else ""
+    n_pairs, diagonal = n * (n - 1), float(pairs.diagonal().mean())
+    known = PairLaw(
+        estimate=float(row_means.mean()),
+        expected=2 * calm / n_pairs,
+        seen=2 * seen / n_pairs,
+        # The row means scatter by the pairs that were drawn too, by zeta_2 / (n - 1).
+        observed=2 * seen / n_pairs + 4 / n * (float(row_means.var(ddof=1)) - seen / (n - 1)),
+        typical=4 / n * calm / diagonal if diagonal > 0 else 0.0,
+        rare=_largest(pairs, data, kernel) / n_pairs,
+    )
+    low, high = known.limits(level)
     if isinstance(metric, KCE):
         root_low, root_high = (float(np.sqrt(max(limit, 0.0))) for limit in (low, high))
-        return Limits(root_low, root_high, "root of the debiased SKCE", doubt)
-    return Limits(low, high, repr(metric), doubt)
+        return Limits(root_low, root_high, "root of the debiased SKCE")
+    return Limits(low, high, repr(metric))
 
 
 def _mean_squares(pairs: PairMatrix, data: Any, kernel: Any, rng: np.random.Generator) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from calibrant.intervals import debiased, kernel, resampled, scores
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.enough import what_is_missing
 from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
+from calibrant.metrics.base import check_metric
 from calibrant.predictions import Predictions
 from calibrant.resampling import redraw_labels
 from calibrant.results import Interval
@@ -70,9 +71,9 @@ def interval(
 
     How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97 % for limits of
     95 %, "auto" refuses; a method asked for by its name does what it can. It refuses if fewer than ten wrong rows are
-    expected from the predictions, and fewer than 50 are there; if bins are so narrow that more than a third of what
-    chance adds to the gaps comes from bins without a single uncertain row; for SKCE below 1000 rows or 50 expected
-    wrong ones, and if labels scatter less than the predictions say; with fewer than 30 clusters; and for predictive
+    expected from the predictions (15 for bootstrapped limits, 50 for SKCE) or fewer than four of them are there (10,
+    25), unless 50 are; if bins are so narrow that more than a third of what chance adds to the gaps comes from bins
+    without a single uncertain row; for SKCE below 1000 rows; with fewer than 30 clusters; and for predictive
     distributions.
 
     Examples
@@ -85,17 +86,17 @@ def interval(
     """
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
+    check_metric(metric)
+    metric.check(predictions)
     bootstrap, generator = bootstrap or Bootstrap(999), np.random.default_rng(rng)
     name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)
     limits = METHODS[name](predictions, metric, level, bootstrap, generator)
-    if method == "auto" and limits.doubt:
-        raise InputError(_refusal(metric, name, limits.doubt))
     null = _under_calibration(predictions, metric, bootstrap, generator) if name == "debiased" else None
     return as_interval(metric, metric(predictions), level, Found(name, limits), null)
 
 
 def _automatic(metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
-    name, missing = _family(metric, data, bootstrap), why_not(metric, data, bootstrap)
+    name, missing = family(metric, data, bootstrap), why_not(metric, data, bootstrap)
     if name is None:
         raise InputError(
             f"{metric!r} has no interval that is known to cover. Compare two models by compare, or test with "
@@ -138,20 +139,15 @@ def known_interval(
     data: Any, metric: Metric, value: float, level: float, bootstrap: Bootstrap, rng: np.random.Generator
 ) -> Interval | None:
     """Return what is known about a value: limits that cover or why there are none, and its range under calibration."""
-    method = _family(metric, data, bootstrap)
+    method = family(metric, data, bootstrap)
     if method is None:
         return None
     found = Found(method, None, why_not(metric, data, bootstrap))
     if not found.reason:
-        found = without_doubt(method, METHODS[method](data, metric, level, bootstrap, rng))
+        found = Found(method, METHODS[method](data, metric, level, bootstrap, rng))
     independent = method == "debiased" and bootstrap.clusters is None
     null = _under_calibration(data, metric, bootstrap, rng) if independent else None
     return as_interval(metric, value, level, found, null)
-
-
-def without_doubt(method: str, limits: Limits) -> Found:
-    """Return limits if they are known to cover, or why not."""
-    return Found(method, None if limits.doubt else limits, limits.doubt)
 
 
 def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray:
@@ -180,21 +176,21 @@ def as_interval(metric: Metric, value: float, level: float, found: Found, null: 
 def method_for(metric: Metric, data: Any, bootstrap: Bootstrap | None = None) -> str | None:
     """Return the name of the method that covers for this metric on these data, or None if none is known."""
     bootstrap = bootstrap or Bootstrap(999)
-    return None if why_not(metric, data, bootstrap) else _family(metric, data, bootstrap)
+    return None if why_not(metric, data, bootstrap) else family(metric, data, bootstrap)
 
 
 def why_not(metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
     """Say what the method for the metric needs and the data lack; nothing if nothing is, or there is no method."""
-    name = _family(metric, data, bootstrap)
+    name = family(metric, data, bootstrap)
     return "" if name is None else what_is_missing(name, metric, data, bootstrap)
 
 
 def is_debiased(metric: Metric, data: Any) -> bool:
     """Whether chance makes the metric positive, so that limits are those of debiased errors."""
-    return _family(metric, data, Bootstrap(999)) == "debiased"
+    return family(metric, data, Bootstrap(999)) == "debiased"
 
 
-def _family(metric: Metric, data: Any, bootstrap: Bootstrap) -> str | None:
+def family(metric: Metric, data: Any, bootstrap: Bootstrap) -> str | None:
     """Return the method for metrics of this kind."""
     if isinstance(metric, Accuracy):
         return "wilson" if bootstrap.clusters is None else "bootstrap-t"

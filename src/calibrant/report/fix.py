@@ -11,7 +11,7 @@ from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.text import number, pvalue, signed
 from calibrant.report.views import named_curves
-from calibrant.results import Compared, Comparison, Fix, favours, has_range_only, shown_limits
+from calibrant.results import Compared, Comparison, Fix, favours, has_range_only, missing_differences, shown_limits
 
 WIDTH, HEIGHT = 150.0, 20.0
 
@@ -118,9 +118,10 @@ def overlay(series: Sequence[Series]) -> Element | None:
     return reliability_diagram(series, curves, "fix-overlay") if len(curves) > 1 else None
 
 
-def any_unknown(comparison: Comparison) -> bool:
-    """Tell whether there are differences for which no limits are known to cover."""
-    return any(entry.difference is not None and entry.difference.method == "none" for entry in comparison.entries)
+def unknown(comparison: Comparison) -> list[str]:
+    """Say which differences have no limits that are known to cover, and why."""
+    missing = missing_differences(comparison, lambda metric: describe(metric).label)
+    return [f"{', '.join(what)}, as no interval is known to cover: {reason}" for reason, what in missing.items()]
 
 
 def any_elsewhere(comparison: Comparison) -> bool:

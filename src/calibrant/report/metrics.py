@@ -148,7 +148,7 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
             "chance gives is beside it where it is known, and the debiased error has an interval."
         )
     for s in series:
-        for reason, keys in missing_limits(s.limits, s.assessment.metrics).items():
+        for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
             labels = ", ".join(describe(key).label for key in keys)
             notes.append(f"No interval of {labels}, as none is known to cover: {reason}.")
     return list(dict.fromkeys(notes))

@@ -1,6 +1,6 @@
 """Outcomes of intervals and of comparing models."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,8 @@ class Difference:
         the metric is biased by chance.
     resampled : tuple of two floats, or None
         Percentiles of the difference of the metric over the resamples; equal to the limits if `method` is "percentile".
+    reason : str
+        What the data lack for limits that are known to cover; empty with limits.
     """
 
     value: float
@@ -81,6 +83,7 @@ class Difference:
     method: str = "percentile"
     quantity: str = ""
     resampled: tuple[float, float] | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,13 +146,27 @@ class Comparison:
         return {metric: self.entry(model, metric).value for metric in self.metrics}
 
 
-def missing_limits(intervals: Mapping[str, Interval], names: Iterable[str]) -> dict[str, list[str]]:
-    """Return which of these have no limits though a method would be known, by the reason."""
+def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:
+    """Return the names of those that have no limits though a method would be known, by the reason."""
+    found: dict[str, dict[str, None]] = {}
+    for name, result in results:
+        if result is not None and result.reason:
+            found.setdefault(result.reason, {})[name] = None
+    return {reason: [*names] for reason, names in found.items()}
+
+
+def missing_differences(comparison: Comparison, named: Callable[[str], str] = str) -> dict[str, list[str]]:
+    """Return what has a difference without limits, by the reason: the metric, and of which model if there are several.
+
+    `named` writes the name of a metric.
+    """
+    others = [model for model in comparison.models if model != comparison.baseline]
     found: dict[str, list[str]] = {}
-    for name in names:
-        interval = intervals.get(name)
-        if interval is not None and interval.reason:
-            found.setdefault(interval.reason, []).append(name)
+    for metric in comparison.metrics:
+        by_model = ((model, comparison.entry(model, metric).difference) for model in others)
+        for reason, models in missing_limits(by_model).items():
+            which = "" if models == others else f" of {' and '.join(models)}"
+            found.setdefault(reason, []).append(named(metric) + which)
     return found
 
 
