@@ -15,7 +15,20 @@ from calibrant.coverage.command import main
 from calibrant.coverage.tables import rows_of
 from calibrant.coverage.truths import LENGTHSCALES, SKCE_NAMES, Truth, skce_between, true_values
 from calibrant.coverage.units import LimitsUnit, TruthUnit, plan
-from calibrant.metrics import ECE, KCE, NLL, SKCE, Accuracy, Brier, Classwise, CoxSlope, PerPredictedClass
+from calibrant.metrics import (
+    ECE,
+    KCE,
+    NLL,
+    SKCE,
+    Accuracy,
+    Brier,
+    Classwise,
+    CoxIntercept,
+    CoxSlope,
+    InTheLarge,
+    ObservedExpectedRatio,
+    PerPredictedClass,
+)
 from calibrant.simulations.units import load
 
 SMALL = {"n_rows": 2**14, "n_batches": 16}
@@ -49,18 +62,24 @@ def test_metrics_of_many_simulated_rows_approach_the_true_values(shape):
     for name, metric in metrics.items():
         assert metric(p) == pytest.approx(found[name].value, abs=0.012, rel=0.012)
     assert CoxSlope()(p) == pytest.approx(found["cox-slope"].value, rel=0.05)
+    assert CoxIntercept()(p) == pytest.approx(found["cox-intercept"].value, abs=0.15)
+    assert InTheLarge()(p) == pytest.approx(found["in-the-large"].value, abs=0.05)
+    assert ObservedExpectedRatio()(p) == pytest.approx(found["oe-ratio"].value, rel=0.012)
     if CLASSES[shape] > 2:
         squares = [ECE(norm=2)(p.one_vs_rest(c)) ** 2 for c in range(p.n_classes)]
         assert np.sqrt(np.mean(squares)) == pytest.approx(found["rms-classwise"].value, rel=0.03)
         assert PerPredictedClass(ECE())(p) == pytest.approx(found["ece"].value, rel=0.03)
         assert Classwise(ECE())(p) < np.sqrt(np.mean(squares))
     assert NLL()(other) - NLL()(p) == pytest.approx(found["nll difference"].value, abs=0.01, rel=0.05)
+    assert Brier()(other) - Brier()(p) == pytest.approx(found["brier difference"].value, abs=0.01, rel=0.05)
+    assert CoxSlope()(other) - CoxSlope()(p) == pytest.approx(found["cox-slope difference"].value, abs=0.06)
     assert ECE()(other) < 0.012
     few = p if CLASSES[shape] == 2 else p.take(np.arange(4000))
     kernel = BATTERY["skce"].metric.kernel
     (at_median,) = skce_between(np.array([SKCE().details(few)["lengthscale"]]), found)
     assert SKCE()(few) == pytest.approx(at_median, rel=0.2)
     assert SKCE(kernel)(few) == pytest.approx(found["skce at 0.25"].value, rel=0.2)
+    assert found["skce difference"].value == -found["skce at 0.25"].value
     assert KCE(kernel)(few) == pytest.approx(np.sqrt(found["skce at 0.25"].value), rel=0.13)
 
 
@@ -71,7 +90,7 @@ def test_kernel_errors_between_known_lengthscales_are_interpolated():
     assert skce_between(np.array([0.25, 5.0]), known) == pytest.approx([0.2, 2 / 3], rel=1e-12)
 
 
-@pytest.mark.parametrize("slope", [*SLOPES, 1.5])
+@pytest.mark.parametrize("slope", SLOPES)
 def test_the_second_model_is_calibrated(slope):
     """Sums of its residuals, alone and times its predictions, within 4.4 standard errors of 0."""
     for shape in SHAPES:
@@ -179,7 +198,7 @@ REDUCED = [
     (key, Cell(World(shape, slope), 300 if entry.shapes == LIFTED else 200, 100))
     for key, entry in OFFERED
     for shape in ("beta-2", "dirichlet-1")
-    for slope in (1.0, 0.5)
+    for slope in (1.0, 0.5, 1.5)
     if shape in entry.shapes
 ]
 
@@ -249,7 +268,9 @@ def test_the_committed_tables_show_what_the_page_says():
     rows = committed()
     for row in offered(rows):
         share, answered = float(row["coverage"]), int(row["sets"]) - int(row["refused"])
-        assert share + 1.96 * np.sqrt(share * (1 - share) / answered) >= 0.93
+        # The page names the percentiles of differences of the slope as too narrow for peaked predictions.
+        least = 0.88 if row["metric"] == "cox-slope difference" else 0.93
+        assert share + 1.96 * np.sqrt(share * (1 - share) / answered) >= least
     naive = [r for r in rows if (r["metric"], r["method"], r["slope"]) == ("naive ece", "percentile", "1")]
     assert len(naive) >= len(SHAPES)
     assert all(float(row["coverage"]) == 0 for row in naive)

@@ -512,32 +512,43 @@ LEAST_WRONG = [
     (Brier(), 15, 10),
     (CoxSlope(), 15, 10),
     (ECE(EqualWidth(1)), 10, 4),
-    (SKCE(KERNEL), 50, 25),
 ]
+
+
+def nearly_sure(expected, wrong, n=1000):
+    """Rows of which so many are expected to be wrong, and so many are."""
+    sure = np.full((n, 3), expected / n / 2)
+    sure[:, 1] = 1 - expected / n
+    return Predictions._trusted(sure, np.repeat([0, 1], [wrong, n - wrong]), np.ones(n), (0, 1, 2))
 
 
 @pytest.mark.parametrize(
     "metric, expected, there", LEAST_WRONG, ids=[type(metric).__name__ for metric, *_ in LEAST_WRONG]
 )
 def test_limits_need_wrong_rows_that_are_expected_and_there_or_fifty_that_are_there(metric, expected, there):
-    def data(expected, wrong, n=1000):
-        sure = np.full((n, 3), expected / n / 2)
-        sure[:, 1] = 1 - expected / n
-        return Predictions._trusted(sure, np.repeat([0, 1], [wrong, n - wrong]), np.ones(n), (0, 1, 2))
-
     few = expected - 0.01
-    assert method_for(metric, data(expected, there)) is not None
-    assert method_for(metric, data(expected, there - 1)) is None
-    assert method_for(metric, data(few, 49)) is None
-    assert method_for(metric, data(few, 50)) is not None
-    heavy = data(few, 49)
+    assert method_for(metric, nearly_sure(expected, there)) is not None
+    assert method_for(metric, nearly_sure(expected, there - 1)) is None
+    assert method_for(metric, nearly_sure(few, 49)) is None
+    assert method_for(metric, nearly_sure(few, 50)) is not None
+    heavy = nearly_sure(few, 49)
     heavy = Predictions._trusted(heavy.probs, heavy.labels, np.full(1000, 7.0), (0, 1, 2))  # Weights are no rows.
     assert method_for(metric, heavy) is None
     message = (
         rf'at least {expected} wrong rows.* and {there} be there, or 50.*but there are fewer; method="[a-z-]+" gives'
     )
     with pytest.raises(InputError, match=message):
-        interval(data(few, 49), metric)
+        interval(nearly_sure(few, 49), metric)
+
+
+def test_limits_of_skce_need_fifty_wrong_rows():
+    assert method_for(SKCE(KERNEL), nearly_sure(50, 49)) == "law"
+    assert method_for(SKCE(KERNEL), nearly_sure(49.99, 49)) is None
+    assert method_for(SKCE(KERNEL), nearly_sure(49.99, 50)) == "law"
+    with pytest.raises(
+        InputError, match="at least 50 wrong rows must be expected from the predictions and 25 be there"
+    ):
+        interval(nearly_sure(60, 24), SKCE(KERNEL))
 
 
 @pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
@@ -566,6 +577,30 @@ def test_limits_of_skce_need_a_thousand_rows():
     assert method_for(SKCE(KERNEL), binary(1000, 1.0, rng)) == "law"
     with pytest.raises(InputError, match=r'at least 1000 rows are needed, but there are 500; method="law" gives'):
         interval(binary(500, 1.0, rng), SKCE(KERNEL))
+
+
+def test_limits_of_skce_are_refused_where_labels_scatter_less_than_predicted():
+    rng = np.random.default_rng(1)
+    p = binary(1200, 3.0, rng)  # Labels are far surer than the predictions.
+    with pytest.raises(InputError, match=r'scatter less than the predictions say.*method="law" gives limits'):
+        interval(p, SKCE(KERNEL), rng=0)
+    with pytest.raises(InputError, match="scatter less"):
+        interval(p, KCE(KERNEL), rng=0)
+    assert interval(p, SKCE(KERNEL), "law", rng=0).low > 0
+    assert interval(binary(1200, 0.5, rng), SKCE(KERNEL), rng=0).method == "law"
+
+
+def test_limits_of_skce_need_a_lengthscale_that_reaches_other_rows():
+    p = calibrated(n=1000, k=10, seed=3)
+    median = SKCE().details(p)["lengthscale"]
+
+    def with_lengthscale(lengthscale):
+        return SKCE(ExponentialKernel(TotalVariation(), lengthscale) @ WhiteKernel())
+
+    for lengthscale in ("median", 0.37 * median, 5.0):
+        assert method_for(with_lengthscale(lengthscale), p) == "law"
+    with pytest.raises(InputError, match=r'its lengthscale is far below the median distance.*method="law" gives'):
+        interval(p, with_lengthscale(0.3 * median))
 
 
 def test_wilson_limits_cover_from_ten_wrong_rows_on_and_not_always_below():

@@ -9,6 +9,7 @@ from rich.text import Text
 from calibrant._convert import InputError
 from calibrant.cli.console import console
 from calibrant.cli.show import number
+from calibrant.io.text import suggestion
 from calibrant.metrics import METRICS, Metric
 from calibrant.results import Assessment, Interval, missing_limits
 
@@ -39,7 +40,8 @@ def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[
     """Return the names of the metrics to show, in the order of the table."""
     unknown = [name for name in names if name not in known and name != ALL]
     if unknown:
-        raise InputError(f'--metrics must be "{ALL}" or names of metrics, but {unknown[0]!r} is not. {_listed(known)}')
+        meant = suggestion(unknown[0].lower(), known) or f" {_listed(known)}"
+        raise InputError(f'--metrics must be "{ALL}" or names of metrics, but {unknown[0]!r} is not.{meant}')
     asked = known if ALL in names else names or default
     return [name for name in known if name in asked]
 
@@ -62,9 +64,11 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
             value = number(assessment.metrics[name].value)
             table.add_row(f"  {name}", value, interval_text(limits), _range(limits.null if limits else None))
     out.print(table)
-    if any(_is_about_another(assessment.intervals.get(name)) for name in shown):
-        note = "( ) of the debiased root-mean-square error over bins; of KCE, of the root of SKCE"
-        out.print(Text(note, style="dim"))
+    elsewhere = [name for name in shown if _is_about_another(assessment.intervals.get(name))]
+    if elsewhere:
+        note = "( ) of another number, the debiased root-mean-square error over bins, which may lie beside the value"
+        kernel = "; of KCE, of the root of SKCE" if any(METRICS[name].family == "kernel" for name in elsewhere) else ""
+        out.print(Text(note + kernel, style="dim"))
     for reason, without in missing_limits((name, assessment.intervals.get(name)) for name in shown).items():
         out.print(Text(f"no interval of {', '.join(without)}, as none is known to cover: {reason}", style="dim"))
     if len(shown) < len(assessment.metrics):

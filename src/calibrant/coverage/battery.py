@@ -12,11 +12,25 @@ from calibrant.binning import EqualMass
 from calibrant.bootstrap import Bootstrap
 from calibrant.compare import compare
 from calibrant.coverage.cells import BETAS, SHAPES, Cell, Pair
-from calibrant.coverage.truths import LENGTHSCALE, Truth, skce_at, skce_between
+from calibrant.coverage.truths import LENGTHSCALE, SKCE_DIFFERENCE, Truth, skce_at, skce_between
 from calibrant.intervals import METHODS, method_for
 from calibrant.intervals.enough import FEWEST_PAIRED
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
-from calibrant.metrics import ECE, NLL, SKCE, Accuracy, Brier, Classwise, CoxSlope, KdeECE, Metric, PerPredictedClass
+from calibrant.metrics import (
+    ECE,
+    NLL,
+    SKCE,
+    Accuracy,
+    Brier,
+    Classwise,
+    CoxIntercept,
+    CoxSlope,
+    InTheLarge,
+    KdeECE,
+    Metric,
+    ObservedExpectedRatio,
+    PerPredictedClass,
+)
 
 N_RESAMPLES = 399
 """Bootstrap samples: 0.025 and 0.975 are multiples of 1 / (399 + 1)."""
@@ -107,7 +121,7 @@ class OwnMethod(Entry):
         if is_large and method_for(self.metric, data.model) != self.method:
             return [np.nan, np.nan]
         limits = METHODS[self.method](data.model, self.metric, LEVEL, Bootstrap(N_RESAMPLES), rng)
-        return [np.nan, np.nan] if is_large and limits.doubt else [limits.low, limits.high]
+        return [limits.low, limits.high]
 
 
 @dataclass(frozen=True)
@@ -160,7 +174,7 @@ class Paired(Entry):
     @property
     def truths(self) -> dict[str, str]:
         """The offered limits, and the textbook ones, which are about the difference of the metric itself."""
-        return {self.offered: self.own_truth or self.truth, "percentile": self.truth, "basic": self.truth}
+        return {self.offered: self.own_truth or self.truth} | {"percentile": self.truth, "basic": self.truth}
 
     def limits(self, data: Pair, rng: np.random.Generator) -> list[float]:
         """Return the limits of the difference, percentiles, and these reflected at the value."""
@@ -168,16 +182,19 @@ class Paired(Entry):
         found = compare(models, {"metric": self.metric}, n_resamples=N_RESAMPLES, level=LEVEL, intervals=False, rng=rng)
         difference = found.entry("other", "metric").difference
         if difference is None or difference.resampled is None:
-            return [np.nan] * 6
+            return [np.nan] * self.n_columns
         value, (low, high) = difference.value, difference.resampled
         own = [np.nan, np.nan]
         if difference.method == self.offered and difference.low is not None and difference.high is not None:
             own = [difference.low, difference.high]
-        return [*own, low, high, 2 * value - high, 2 * value - low]
+        by_method = {"percentile": [low, high], "basic": [2 * value - high, 2 * value - low]} | {self.offered: own}
+        return [limit for method in self.truths for limit in by_method[method]]
 
 
 LIFTED = tuple(shape for shape in SHAPES if shape not in BETAS)
 TWO_SHAPES = ("beta-2", "dirichlet-0.1")
+UNSURE_BETAS = tuple(shape for shape in BETAS if shape != "beta-5-0.1")
+"""Without the nearly sure, most samples of which have no finite slope."""
 
 BATTERY: dict[str, Entry] = {
     "nll": OwnMethod(NLL(), "nll", 5, most_rows=1000, method="bootstrap-t"),
@@ -194,9 +211,17 @@ BATTERY: dict[str, Entry] = {
         SKCE(), skce_at(LENGTHSCALE), 40, most_rows=1000, least_rows=FEWEST_PAIRED, method="law"
     ),
     "cox-slope": OwnMethod(CoxSlope(), "cox-slope", 60, most_rows=1000, shapes=tuple(BETAS), method="bca"),
+    "cox-intercept": OwnMethod(CoxIntercept(), "cox-intercept", 60, most_rows=300, shapes=tuple(BETAS), method="bca"),
+    "in-the-large": OwnMethod(InTheLarge(), "in-the-large", 60, most_rows=300, shapes=tuple(BETAS), method="bca"),
+    "oe-ratio": OwnMethod(ObservedExpectedRatio(), "oe-ratio", 8, most_rows=1000, method="bca"),
     "naive ece": Naive(ECE(), "ece", 4, most_rows=1000),
     "naive kde-ece": Naive(KdeECE(), "kde-ece", 90, most_rows=300, shapes=TWO_SHAPES),
     "nll difference": Paired(NLL(), "nll difference", 10, most_rows=1000),
+    "brier difference": Paired(Brier(), "brier difference", 10, most_rows=1000),
+    "skce difference": Paired(SKCE(KERNEL), SKCE_DIFFERENCE, 50, most_rows=100, offered="percentile"),
+    "cox-slope difference": Paired(
+        CoxSlope(), "cox-slope difference", 90, most_rows=300, shapes=UNSURE_BETAS, offered="percentile"
+    ),
     "ece difference": Paired(
         ECE(), "ece difference", 8, most_rows=1000, own_truth="mean-square difference", offered="debiased"
     ),

@@ -46,8 +46,8 @@ BETAS = {"beta-2": (2.0, 2.0), "beta-0.3": (0.3, 0.3), "beta-5-0.1": (5.0, 0.1),
 
 CLASSES = dict.fromkeys(BETAS, 2) | {"dirichlet-1": 3, "dirichlet-0.1": 10, "normal-logits": 4}
 
-SLOPES = (1.0, 0.8, 0.5)
-"""The true logits are so many times the predicted ones: calibrated, mildly and strongly over-confident."""
+SLOPES = (1.0, 0.8, 0.5, 1.5)
+"""True logits are so many times the predicted ones: calibrated, mildly and far over-confident, or under-confident."""
 
 HELD_OUT_SLOPES = (1.0, 0.7, 1.5)
 """Of the shapes that were held out: calibrated, over- and under-confident."""

@@ -72,8 +72,8 @@ def _log_loss(probs: FloatArray, truth: FloatArray) -> float:
     return float(-np.sum(xlogy(truth, probs)) / len(probs))
 
 
-def _brier(rows: Rows) -> float:
-    return float(1 + np.mean(np.sum(rows.probs**2 - 2 * rows.probs * rows.truth, axis=1)))
+def _brier(probs: FloatArray, truth: FloatArray) -> float:
+    return float(1 + np.mean(np.sum(probs**2 - 2 * probs * truth, axis=1)))
 
 
 def _accuracy(rows: Rows) -> float:
@@ -135,18 +135,39 @@ def _per_predicted_class(rows: Rows) -> float:
     return float(np.sqrt(total / len(predicted)))
 
 
-def _slope(rows: Rows) -> float:
-    """Return the slope of the best logistic recalibration, by Newton's method."""
-    view = _event(rows)
+def _log_odds(view: _View) -> FloatArray:
     certain = 1e-12  # `CoxSlope` knows no log-odds beyond this either.
-    odds = np.log(view.predicted.clip(certain)) - np.log((1 - view.predicted).clip(certain))
+    return np.asarray(np.log(view.predicted.clip(certain)) - np.log((1 - view.predicted).clip(certain)))
+
+
+def _line(rows: Rows) -> FloatArray:
+    """Return intercept and slope of the best logistic recalibration, by Newton's method."""
+    view = _event(rows)
+    odds = _log_odds(view)
     design = np.stack([np.ones(len(odds)), odds])
     share = float(view.true.mean())
     point = np.array([np.log(share / (1 - share)), 0.0])
-    for _ in range(30):
+    step = np.ones(2)
+    while np.abs(step).max() > 1e-12:
         fitted = 1 / (1 + np.exp(-(point @ design)))
-        point = point + np.linalg.solve((design * fitted * (1 - fitted)) @ design.T, design @ (view.true - fitted))
-    return float(point[1])
+        step = np.linalg.solve((design * fitted * (1 - fitted)) @ design.T, design @ (view.true - fitted))
+        point = point + step
+    return point
+
+
+def _in_the_large(rows: Rows) -> float:
+    """Return the shift of the log-odds that makes the mean right."""
+    from scipy.optimize import brentq
+    from scipy.special import expit
+
+    view = _event(rows)
+    odds = _log_odds(view)
+    return float(brentq(lambda shift: float(np.mean(expit(odds + shift) - view.true)), -30.0, 30.0, xtol=1e-10))
+
+
+def _observed_over_expected(rows: Rows) -> float:
+    view = _event(rows)
+    return float(view.true.sum() / view.predicted.sum())
 
 
 def _ece(rows: Rows) -> float:
@@ -159,7 +180,7 @@ def _limit_of_ece(rows: Rows) -> float:
 
 QUANTITIES: dict[str, Callable[[Rows], float]] = {
     "nll": lambda rows: _log_loss(rows.probs, rows.truth),
-    "brier": _brier,
+    "brier": lambda rows: _brier(rows.probs, rows.truth),
     "accuracy": _accuracy,
     "ece": _ece,
     "kde-ece": _limit_of_ece,
@@ -167,13 +188,18 @@ QUANTITIES: dict[str, Callable[[Rows], float]] = {
     "rms-equal-mass": _root_mean_square(_equal_mass),
     "rms-classwise": _classwise,
     "rms-per-predicted-class": _per_predicted_class,
-    "cox-slope": _slope,
+    "cox-slope": lambda rows: float(_line(rows)[1]),
+    "cox-intercept": lambda rows: float(_line(rows)[0]),
+    "in-the-large": _in_the_large,
+    "oe-ratio": _observed_over_expected,
     "nll difference": lambda rows: _log_loss(rows.second, rows.truth) - _log_loss(rows.probs, rows.truth),
+    "brier difference": lambda rows: _brier(rows.second, rows.truth) - _brier(rows.probs, rows.truth),
+    "cox-slope difference": lambda rows: 1 - float(_line(rows)[1]),
     "mean-square difference": lambda rows: -(_root_mean_square(_equal_width)(rows) ** 2),
     "ece difference": lambda rows: -_ece(rows),
     "kde-ece difference": lambda rows: -_limit_of_ece(rows),
 }
-"""Every quantity by its name; "rms" are roots of mean squared gaps over 15 bins. The second model has no gaps."""
+"""Quantities by name; "rms" are roots of mean squared gaps over 15 bins. The second model has no gaps, and slope 1."""
 
 
 def skce_at(lengthscale: float) -> str:
@@ -183,13 +209,21 @@ def skce_at(lengthscale: float) -> str:
 
 SKCE_NAMES = tuple(map(skce_at, LENGTHSCALES))
 
+SKCE_DIFFERENCE = "skce difference"
+"""With the fixed lengthscale."""
+
+ALL_QUANTITIES = (*QUANTITIES, *SKCE_NAMES, SKCE_DIFFERENCE)
+"""Names of the true values, in the order of their files."""
+
 
 def _skce(world: World, n_batches: int, rng: np.random.Generator) -> dict[str, Truth]:
     """Return the kernel calibration errors, with the exponential kernel of total variation."""
     batches = np.array([_batch_skce(world, SHAPES[world.shape](rng, BATCH_ROWS)) for _ in range(n_batches)])
     errors = batches.std(axis=0, ddof=1) / np.sqrt(n_batches)
     pairs = zip(batches.mean(axis=0).tolist(), errors.tolist(), strict=True)
-    return {name: Truth(*pair) for name, pair in zip(SKCE_NAMES, pairs, strict=True)}
+    found = {name: Truth(*pair) for name, pair in zip(SKCE_NAMES, pairs, strict=True)}
+    fixed = found[skce_at(LENGTHSCALE)]
+    return found | {SKCE_DIFFERENCE: Truth(-fixed.value, fixed.error)}
 
 
 def _batch_skce(world: World, probs: FloatArray) -> list[float]:

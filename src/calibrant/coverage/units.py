@@ -13,14 +13,11 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
 from calibrant.coverage.cells import SEED, SETS, Cell, World, all_worlds, simulate
-from calibrant.coverage.truths import BATCH_ROWS, N_BATCHES, N_ROWS, QUANTITIES, SKCE_NAMES, Truth, true_values
+from calibrant.coverage.truths import ALL_QUANTITIES, BATCH_ROWS, N_BATCHES, N_ROWS, Truth, true_values
 from calibrant.simulations import units, worlds
 
 SIZES = (100, 300, 1000, 5000)
 """Rows of a data set."""
-
-ALL_QUANTITIES = (*QUANTITIES, *SKCE_NAMES)
-"""Names of the true values, in the order of their files."""
 
 
 @dataclass(frozen=True)

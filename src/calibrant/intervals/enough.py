@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
-from calibrant.intervals.kernel import is_known
+from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
 from calibrant.intervals.parts import are_filled, parts_of
 from calibrant.metrics import Classwise, Metric
 from calibrant.predictions import Predictions
@@ -60,11 +60,20 @@ def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap
         return INDEPENDENT
     if not has_clusters(bootstrap):
         return CLUSTERS
-    if method == "law" and not is_known(metric, data):
+    return (_missing_for_law(metric, data) if method == "law" else "") or _too_few_rows(method, metric, data)
+
+
+def _missing_for_law(metric: Metric, data: Predictions) -> str:
+    if not is_known(metric, data):
         return "they are for rows of equal weight, in one block and without random features"
-    if method == "law" and data.n_samples < FEWEST_PAIRED:
+    if data.n_samples < FEWEST_PAIRED:
         return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
-    return _too_few_rows(method, metric, data)
+    if has_short_lengthscale(metric, data):
+        return "its lengthscale is far below the median distance of the predictions"
+    missing = too_few_wrong(data, FEWEST["law"])
+    if not missing and has_calm_labels(metric, data):
+        return "the labels scatter less than the predictions say, so that they would be too wide"
+    return missing
 
 
 def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:

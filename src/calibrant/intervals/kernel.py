@@ -10,10 +10,17 @@ from calibrant.bootstrap import Bootstrap
 from calibrant.discrepancy import pair_matrix, prediction_pairs, tune
 from calibrant.intervals.base import Limits, PairLaw
 from calibrant.kernels.joint import TensorProduct
+from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.targets import WhiteKernel
 from calibrant.metrics import KCE, SKCE
 from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
+
+SHORTEST = 1 / 3
+"""Lengthscales below this part of the median distance leave few rows that are close to each other."""
+
+LEAST_SCATTER = 0.85
+"""Squares of pairs below this share of the expected ones make limits too wide."""
 
 N_COLUMNS = 256
 """So many columns of H, of rows chosen at random, stand for all where there are more."""
@@ -23,6 +30,22 @@ def is_known(metric: Any, data: Any) -> bool:
     """Whether the law applies: to rows of equal weight in one block, with an exact kernel."""
     whole = metric.rows_per_block(data.n_samples) == data.n_samples
     return whole and metric.features is None and np.ptp(data.weights) == 0 and data.n_samples > 2
+
+
+def has_short_lengthscale(metric: Any, data: Predictions) -> bool:
+    """Whether the kernel has a number for its lengthscale that is far below the median distance of the predictions."""
+    kernel = getattr(metric.kernel, "predictions", None)
+    if not isinstance(kernel, RadialKernel) or kernel.lengthscale == "median":
+        return False
+    some = data.probs[:: max(1, data.n_samples // N_COLUMNS)]
+    return bool(kernel.lengthscale < SHORTEST * np.median(kernel.distance.pairwise(some, some)))
+
+
+def has_calm_labels(metric: Any, data: Predictions) -> bool:
+    """Whether the labels scatter much less than the predictions say, as those of under-confident ones do."""
+    kernel = tune(metric.kernel, data)
+    seen, expected = _mean_squares(pair_matrix(data, kernel), data, kernel, np.random.default_rng(0))
+    return seen < LEAST_SCATTER * expected
 
 
 def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:

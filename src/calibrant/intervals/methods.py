@@ -73,7 +73,8 @@ def interval(
     95 %, "auto" refuses; a method asked for by its name does what it can. It refuses if fewer than ten wrong rows are
     expected from the predictions (15 for bootstrapped limits, 50 for SKCE) or fewer than four of them are there (10,
     25), unless 50 are; if bins are so narrow that more than a third of what chance adds to the gaps comes from bins
-    without a single uncertain row; for SKCE below 1000 rows; with fewer than 30 clusters; and for predictive
+    without a single uncertain row; for SKCE below 1000 rows, with a lengthscale below a third of the median
+    distance, or if labels scatter less than the predictions say; with fewer than 30 clusters; and for predictive
     distributions.
 
     Examples
