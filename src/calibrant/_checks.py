@@ -125,6 +125,12 @@ def check_count(value: object, name: str) -> None:
         raise InputError(f"{name} must be a whole number of at least 1, but is {value!r}.")
 
 
+def check_level(level: object) -> None:
+    """Refuse a level, such as that of confidence limits, that is not strictly between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
+
+
 def check_alignment(first: Raw, second: Raw) -> None:
     """Refuse two pandas objects whose rows are in different order."""
     one, two = first.index, second.index

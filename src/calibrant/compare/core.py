@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import __version__
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._checks import check_count, check_level
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap, group_rows
 from calibrant.compare.inputs import checked_baseline, checked_tuning, chosen_metrics
@@ -139,8 +138,7 @@ class _Plan:
 
     def __post_init__(self) -> None:
         check_count(self.bootstrap.n_resamples, "n_resamples")
-        if isinstance(self.level, bool) or not isinstance(self.level, (int, float)) or not 0 < self.level < 1:
-            raise InputError(f"level must be a number between 0 and 1, but is {self.level!r}.")
+        check_level(self.level)
 
     def take(self, rows: Any) -> "_Plan":
         """Return the plan for these rows only."""

@@ -35,11 +35,11 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 """Laws of the predictions.
 
 Of two classes: moderate, peaked at both ends, and nearly sure of one class; uniform over three classes; of ten classes,
-peaked. Then those that no rule of the library was chosen on: of two classes, one of them rare; of four, by logits.
+peaked. Then those that were held out: of two classes, one of them rare; of four, by logits.
 """
 
 HELD_OUT = ("beta-1-4", "normal-logits")
-"""What was simulated after the rules had been chosen; two of them were made stricter by it, see docs/coverage.md."""
+"""What was simulated after most rules had been chosen; docs/coverage.md says which were made stricter by it."""
 
 BETAS = {"beta-2": (2.0, 2.0), "beta-0.3": (0.3, 0.3), "beta-5-0.1": (5.0, 0.1), "beta-1-4": (1.0, 4.0)}
 """Parameters of the law of the probability of class 1, for two classes."""

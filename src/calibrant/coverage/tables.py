@@ -29,7 +29,7 @@ contain the true value, with {N_RESAMPLES} resamples. Shares outside of {LEAST} 
 
 SUMMARY = f"""Least and largest share over the cells in which at least half of the data sets have limits. "Outside" are
 cells whose share lies outside of {LEAST} to {MOST} by more than chance: its own interval of 95 % does. "Held out" are
-predictions that were simulated after the rules had been chosen.
+predictions that were simulated after most rules had been chosen; the page says which were made stricter by them.
 
 """
 

@@ -147,11 +147,12 @@ def _line(rows: Rows) -> FloatArray:
     design = np.stack([np.ones(len(odds)), odds])
     share = float(view.true.mean())
     point = np.array([np.log(share / (1 - share)), 0.0])
-    step = np.ones(2)
-    while np.abs(step).max() > 1e-12:
+    for _ in range(30):
         fitted = 1 / (1 + np.exp(-(point @ design)))
         step = np.linalg.solve((design * fitted * (1 - fitted)) @ design.T, design @ (view.true - fitted))
         point = point + step
+        if np.abs(step).max() < 1e-12:
+            break
     return point
 
 

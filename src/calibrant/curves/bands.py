@@ -2,19 +2,12 @@
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 
 SHAPE_LEVEL = 0.95
 """A simultaneous band is this pointwise one, blown up."""
 
 ROUNDING = 1e-9
-
-
-def check_level(level: float) -> None:
-    """Refuse a confidence level outside (0, 1)."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
 
 
 def wilson(frequency: FloatArray, trials: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:

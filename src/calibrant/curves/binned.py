@@ -5,9 +5,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import check_level
 from calibrant._typing import FloatArray
 from calibrant.binning import Binning, Cells, EqualWidth
-from calibrant.curves.bands import check_level, wilson
+from calibrant.curves.bands import wilson
 from calibrant.curves.view import binary_view, outcome_histogram
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, ReliabilityCurve

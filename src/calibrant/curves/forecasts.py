@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from calibrant._checks import check_count
+from calibrant._checks import check_count, check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Forecasts
@@ -152,9 +152,3 @@ def check_nominal(levels: FloatArray) -> None:
     inside = levels.ndim == 1 and levels.size > 0 and bool(np.all((levels >= 0) & (levels <= 1)))
     if not inside or bool(np.any(np.diff(levels) <= 0)):
         raise InputError(f"levels must be numbers from 0 to 1 in ascending order, but are {levels!r:.80}.")
-
-
-def check_level(level: Any) -> None:
-    """Refuse a level that is not strictly between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")

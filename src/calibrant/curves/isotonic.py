@@ -4,10 +4,10 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._checks import check_count
+from calibrant._checks import check_count, check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
-from calibrant.curves.bands import check_level, least_resamples, pointwise_limits, simultaneous_limits
+from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits
 from calibrant.curves.pooled import Pools
 from calibrant.curves.view import binary_view, outcome_histogram
 from calibrant.predictions import Predictions

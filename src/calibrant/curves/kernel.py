@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import as_floats
+from calibrant._checks import as_floats, check_level
 from calibrant._convert import InputError, convert
 from calibrant._typing import BoolArray, FloatArray, Rng
 from calibrant.bandwidth import Rule, Sample, choose_bandwidth
-from calibrant.curves.bands import check_level, least_resamples, pointwise_limits
+from calibrant.curves.bands import least_resamples, pointwise_limits
 from calibrant.curves.view import binary_view, cells_around, outcome_histogram
 from calibrant.kernel_regression import KernelName, check_bandwidth, check_choice, nadaraya_watson
 from calibrant.predictions import Predictions

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._checks import check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.binning import Binning, Bins, EqualMass
 from calibrant.curves.binned import bin_totals
-from calibrant.curves.forecasts import check_level
 from calibrant.forecasts import Forecasts
 from calibrant.results.forecasts import SpreadCurve
 

@@ -60,7 +60,7 @@ def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap
         return INDEPENDENT
     if not has_clusters(bootstrap):
         return CLUSTERS
-    return (_missing_for_law(metric, data) if method == "law" else "") or _too_few_rows(method, metric, data)
+    return _missing_for_law(metric, data) if method == "law" else _too_few_rows(method, metric, data)
 
 
 def _missing_for_law(metric: Metric, data: Predictions) -> str:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant._checks import check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Rng
 from calibrant.bootstrap import Bootstrap
@@ -85,8 +86,7 @@ def interval(
     >>> limits.value, round(limits.low, 3), round(limits.high, 3)  # Wilson's interval of 80 in 100
     (0.8, 0.711, 0.867)
     """
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
+    check_level(level)
     check_metric(metric)
     metric.check(predictions)
     bootstrap, generator = bootstrap or Bootstrap(999), np.random.default_rng(rng)

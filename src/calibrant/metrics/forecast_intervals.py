@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from calibrant._checks import check_level
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.forecast_base import ForecastMetric, ForecastScore
-from calibrant.metrics.forecast_levels import central_levels, check_level
+from calibrant.metrics.forecast_levels import central_levels
 
 ROUNDING = 1e-12
 """Shares of an ensemble and levels that agree to this are equal."""

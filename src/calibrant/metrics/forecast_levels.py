@@ -5,9 +5,9 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
-from calibrant.curves.forecasts import check_level, check_nominal
+from calibrant.curves.forecasts import check_nominal
 
-__all__ = ["central_levels", "check_level", "check_levels", "level_array"]
+__all__ = ["central_levels", "check_levels", "level_array"]
 
 
 def check_levels(levels: object, *, closed: bool = False) -> None:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant._checks import check_level
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.forecast_base import ForecastScore
-from calibrant.metrics.forecast_levels import central_levels, check_level, check_levels, level_array
+from calibrant.metrics.forecast_levels import central_levels, check_levels, level_array
 
 CELLS = 2**16
 """Quantiles are held in blocks of at most this many, which stay in the cache."""

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant import __version__
-from calibrant._checks import check_count
+from calibrant._checks import check_count, check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap
@@ -185,8 +185,7 @@ class _Plan:
             )
         check_count(self.n_resamples, "n_resamples")
         check_count(self.n_folds, "n_folds")
-        if isinstance(self.level, bool) or not isinstance(self.level, (int, float)) or not 0 < self.level < 1:
-            raise InputError(f"level must be a number between 0 and 1, but is {self.level!r}.")
+        check_level(self.level)
         if not 2 <= self.n_folds <= predictions.n_samples:
             raise InputError(
                 f"n_folds must be from 2 to the number of rows, {predictions.n_samples}, but is {self.n_folds}."
