@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant._native.kernel import Kernel
+from calibrant._core.kernel import Kernel
 
 TV = Kernel("exponential", "total-variation", 0.5)
 
@@ -71,7 +71,7 @@ def show(title: str, times: dict[str, float], n_pairs: float, ours: str) -> None
 
 
 def pair_sums() -> None:
-    from calibrant._native import pairs, twin
+    from calibrant._core import pairs, twin
 
     for n_classes, repetitions in ((10, 12), (100, 4)):
         n = 8000
@@ -90,7 +90,7 @@ def pair_sums() -> None:
 
 
 def euclidean() -> None:
-    from calibrant._native import pairs
+    from calibrant._core import pairs
 
     kernel = Kernel("gaussian", "euclidean", 1.0)
     for n_classes, repetitions in ((10, 8), (100, 5), (1000, 3)):
@@ -108,7 +108,7 @@ def euclidean() -> None:
 
 
 def products() -> None:
-    from calibrant._native import pairs
+    from calibrant._core import pairs
 
     n = 8000
     P, R = simulate(n, 10)
@@ -141,7 +141,7 @@ def products() -> None:
 
 
 def radials() -> None:
-    from calibrant._native import pairs
+    from calibrant._core import pairs
 
     n = 6000
     P, R = simulate(n, 10)
@@ -153,7 +153,7 @@ def radials() -> None:
 
 
 def blocks() -> None:
-    from calibrant._native import pairs, twin
+    from calibrant._core import pairs, twin
 
     n = 100_000
     P, R = simulate(n, 10)
@@ -169,7 +169,7 @@ def blocks() -> None:
 
 
 def sorted_line() -> None:
-    from calibrant._native.sorted1d import SortedLine
+    from calibrant._core.sorted1d import SortedLine
 
     rng = np.random.default_rng(0)
     p, r = rng.random(10_000_000), rng.normal(size=10_000_000)
@@ -189,7 +189,7 @@ import pair_sums as bench, numpy as np
 def peak(): return int(next(line for line in open("/proc/self/status") if "VmHWM" in line).split()[1]) / 1024
 P, R = bench.simulate(50_000, 10)
 before = peak()
-from calibrant._native import pairs
+from calibrant._core import pairs
 loaded = peak()
 pairs.pair_sum(P[:100], R[:100], kernel=bench.TV)
 warm = peak()
@@ -213,7 +213,7 @@ import sys, time; sys.path.insert(0, {folder!r})
 import numpy as np, pair_sums as bench
 P, R = bench.simulate({n}, 10)
 start = time.perf_counter()
-from calibrant._native import {module}
+from calibrant._core import {module}
 {module}.pair_sum(P, R, kernel=bench.TV)
 print(time.perf_counter() - start)
 """

@@ -6,8 +6,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from calibrant._native.line.boxes import Line
-from calibrant._native.line.sums import KernelSums
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.sums import KernelSums
 from calibrant.bandwidth import HeldOutLoss, Sample, choose_bandwidth, minimise
 from line_oracles import kernel_matrix, leave_one_out_by_loops
 

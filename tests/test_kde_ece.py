@@ -1,15 +1,15 @@
 """KDE-ECE against its definition, published values and known truths."""
 
 import math
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import InputError, Predictions, kernel_regression
+from calibrant import InputError, Predictions
 from calibrant.metrics import Classwise, KdeECE, PerPredictedClass, TopLabel
+from cores import core
 from kde_definition import integral_by_densities, kde_ece_by_loops, kde_ece_by_matrix
 from line_oracles import clustered
 from simulate import calibrated
@@ -17,16 +17,11 @@ from simulate import calibrated
 KERNELS = ["gaussian", "triweight", "epanechnikov", "beta"]
 EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS)
 BOTH_BOUNDARIES = pytest.mark.parametrize("boundary", ["reflect", "none"])
-BOTH_WAYS = pytest.mark.parametrize("bar", [0, math.inf], ids=["compiled", "plain"])
+BOTH_WAYS = pytest.mark.parametrize("name", ["", "numpy"])
 
 P = np.array([0.1, 0.2, 0.3, 0.35, 0.6, 0.7, 0.8, 0.9])
 Y = np.array([0, 0, 1, 0, 1, 0, 1, 1])
 EIGHT = Predictions(P, Y)
-
-
-def worth_loading(bar):
-    """Take the compiled way, or the plain one, whatever the size of the data."""
-    return patch.object(kernel_regression, "_WORTH_LOADING", bar)
 
 
 def rows(seed, n):
@@ -49,14 +44,14 @@ CONFIDENCE = st.one_of(st.floats(1e-290, 1), st.sampled_from([0.0, 0.5, 0.9, 1.0
     norm=st.sampled_from([1, 2, 1.5]),
     isolated=st.sampled_from(["drop", "zero"]),
 )
-def test_equals_the_double_loop_on_any_few_rows(kernel, boundary, bar, data, h, norm, isolated):
+def test_equals_the_double_loop_on_any_few_rows(kernel, boundary, name, data, h, norm, isolated):
     c, y, w = (np.array(part) for part in zip(*data, strict=True))
     metric = KdeECE(kernel, h, boundary, norm, isolated)
     try:
         expected = kde_ece_by_loops(c, y, h, kernel, boundary, w=w, norm=norm, isolated=isolated)
     except ZeroDivisionError:  # No row has neighbours: as if frequencies were 0.
         expected = kde_ece_by_loops(c, y, h, kernel, boundary, w=w, norm=norm, isolated="zero")
-    with worth_loading(bar):
+    with core(name):
         assert metric(_quiet(c, y, w)) == pytest.approx(expected, abs=1e-8, rel=0)
 
 
@@ -68,9 +63,11 @@ def test_equals_the_whole_matrix_on_some_hundred_rows(kernel, boundary, seed, n,
     rng = np.random.default_rng(seed)
     c = np.repeat(rng.beta(2, 0.5, n), 2)  # In pairs, so that nobody is alone.
     y = rng.integers(0, 2, 2 * n)
-    with worth_loading(0):
-        found = KdeECE(kernel, h, boundary)(Predictions(c, y))
-    assert found == pytest.approx(kde_ece_by_matrix(c, y, h, kernel, boundary), abs=1e-8, rel=0)
+    expected = kde_ece_by_matrix(c, y, h, kernel, boundary)
+    for name in ("", "numpy"):
+        with core(name):
+            found = KdeECE(kernel, h, boundary)(Predictions(c, y))
+        assert found == pytest.approx(expected, abs=1e-8, rel=0)
 
 
 @EVERY_KERNEL

@@ -1,19 +1,18 @@
 """Many columns of weights and labels: equal to one at a time, in bounded memory, compiled like plain."""
 
-import math
 import tracemalloc
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from calibrant import Predictions, kernel_regression
-from calibrant._native.line.beta import BetaSums
-from calibrant._native.line.boxes import Line
-from calibrant._native.line.sums import KernelSums
+from calibrant import Predictions
+from calibrant._core.line.beta import BetaSums
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.sums import KernelSums
 from calibrant.metrics import KdeECE
 from calibrant.metrics.gaps import row_gaps
 from calibrant.resampling import draw_counts
+from cores import core
 from simulate import calibrated
 
 EVERY_KERNEL = pytest.mark.parametrize("kernel", ["gaussian", "triweight", "epanechnikov", "beta"])
@@ -36,8 +35,8 @@ def test_compiled_and_plain_replicates_agree(kernel, isolated, norm):
     metric = KdeECE(kernel, h, norm=norm, isolated=isolated)
     assert metric.details(p)["isolated"] > 0
     found = []
-    for bar in (0, math.inf):
-        with patch.object(kernel_regression, "_WORTH_LOADING", bar):
+    for name in ("", "numpy"):
+        with core(name):
             found.append((metric.prepare(p)(W), metric.prepare_labels(p)(labels)))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-9)
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-9)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant._native.line import beta as beta_module
-from calibrant._native.line.beta import BetaSums
-from calibrant._native.line.boxes import Line
-from calibrant._native.line.twin import PlainSums
+from calibrant._core.line import beta as beta_module
+from calibrant._core.line.beta import BetaSums
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.twin import PlainSums
 from line_oracles import beta_matrix, clustered
 
 COLLECTIONS = {

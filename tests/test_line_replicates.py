@@ -3,17 +3,15 @@
 import numpy as np
 import pytest
 
-from calibrant._native.lanes import LANES
-from calibrant._native.line.boxes import Line
-from calibrant._native.line.evaluate import BY_BOXES, BY_OTHER_BOXES, DIRECTLY
-from calibrant._native.line.replicates import Replicates, is_worth_grouping
-from calibrant._native.line.strips import Matrix
-from calibrant._native.line.sums import KernelSums
-from calibrant._native.line.twin import PlainSums
+from calibrant._core.library import Matrix, required
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.replicates import Replicates, is_worth_grouping
+from calibrant._core.line.sums import KernelSums, Way
+from calibrant._core.line.twin import PlainSums
 from calibrant.kernel_regression import leave_own_out
 from calibrant.metrics.gaps import row_gaps
 
-COLUMNS = 2 * LANES + 3
+COLUMNS = 2 * required().lanes + 3
 
 
 def crowded(rng):
@@ -45,7 +43,7 @@ def test_gaps_equal_those_of_the_double_loop(shape, bandwidth, reflect):
     positions, outcomes, weights = data(shape)
     line, n = Line.of(positions), len(positions)
     sums, plain = (kind(line, bandwidth, "gaussian", reflect) for kind in (KernelSums, PlainSums))
-    found = Replicates(sums, outcomes > 0.5).gaps(Matrix.of(weights), np.full(n, 1e-9), 1.0, COLUMNS, 1)
+    found = Replicates(sums, outcomes > 0.5).gaps(Matrix.view(weights), np.full(n, 1e-9), 1.0, COLUMNS, 1)
     expected = row_gaps(plain, positions, 1, drop=True).of_weights(outcomes, weights)
     assert found[:, 0] / found[:, 1] == pytest.approx(expected, rel=1e-9)
     assert found[:, 1] + found[:, 3] == pytest.approx(weights.sum(axis=0), rel=1e-12)
@@ -54,13 +52,13 @@ def test_gaps_equal_those_of_the_double_loop(shape, bandwidth, reflect):
 def test_the_crowded_rows_need_every_way():
     positions, _, _ = data("crowded")
     ways = {way for h in (0.004, 0.03) for way in KernelSums(Line.of(positions), h).rows.way.tolist()}
-    assert ways == {BY_BOXES, BY_OTHER_BOXES, DIRECTLY}
+    assert ways == set(Way)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sums_in_the_own_column_of_each_row_equal_the_double_loop(shape):
     positions, outcomes, weights = data(shape)
-    columns = min(5, LANES)
+    columns = min(5, required().lanes)
     own = np.arange(len(positions)) % columns
     line, some = Line.of(positions), weights[:, :columns].copy()
     found = leave_own_out(KernelSums(line, 0.02), outcomes > 0.5, some, own)
@@ -72,9 +70,9 @@ def test_sums_in_the_own_column_of_each_row_equal_the_double_loop(shape):
 def test_the_layout_of_the_weights_and_the_number_of_threads_do_not_matter():
     positions, outcomes, weights = data("even")
     replicates, least = Replicates(KernelSums(Line.of(positions), 0.05), outcomes > 0.5), np.full(500, 1e-9)
-    first = replicates.gaps(Matrix.of(np.ascontiguousarray(weights)), least, 1.0, COLUMNS, 1)
+    first = replicates.gaps(Matrix.view(np.ascontiguousarray(weights)), least, 1.0, COLUMNS, 1)
     for layout in (np.ascontiguousarray, np.asfortranarray):
-        again = replicates.gaps(Matrix.of(layout(weights)), least, 1.0, COLUMNS, 3)
+        again = replicates.gaps(Matrix.view(layout(weights)), least, 1.0, COLUMNS, 3)
         np.testing.assert_array_equal(again, first)
 
 

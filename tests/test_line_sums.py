@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant._native.lanes import LANES
-from calibrant._native.line import sums as sums_module
-from calibrant._native.line.boxes import Line
-from calibrant._native.line.expansion import translations
-from calibrant._native.line.kernels import KERNELS
-from calibrant._native.line.strips import for_strips
-from calibrant._native.line.sums import KernelSums
-from calibrant._native.line.twin import PlainSums
-from calibrant._native.line.window import edge_polynomials
+from calibrant._core.library import required
+from calibrant._core.line import sums as sums_module
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.kernels import KERNELS
+from calibrant._core.line.strips import for_strips
+from calibrant._core.line.sums import KernelSums
+from calibrant._core.line.tables import edge_polynomials, translations
+from calibrant._core.line.twin import PlainSums
 from line_oracles import (
     clustered,
     kernel_matrix,
@@ -304,13 +303,13 @@ def test_the_plain_twin_equals_the_loops(kernel, reflect):
     assert twin.at(points, Q) == pytest.approx(sums_at_by_loops(points, c, Q, 0.3, kernel, reflect))
 
 
-@pytest.mark.parametrize("columns", [1, LANES, LANES + 2, 3 * LANES - 1])
+@pytest.mark.parametrize("columns", [1, required().lanes, required().lanes + 2, 3 * required().lanes - 1])
 def test_memory_that_groups_of_columns_hand_on_is_wide_enough_for_any_of_them(columns):
     found = []
     for_strips(lambda first, width, room, _: found.append((first, width, *map(len, room))), columns, (7, 5), 1, 1)
     widest = max(width for _, width, *_ in found)
     assert sum(width for _, width, *_ in found) == columns
-    assert all(charges >= 7 * widest + LANES and sums >= 5 * widest for *_, charges, sums in found)
+    assert all(charges >= 7 * widest + required().lanes and sums >= 5 * widest for *_, charges, sums in found)
     # The narrow last group may run first on another thread, and leave its memory to a wide one.
     alone = []
     for_strips(lambda *arguments: alone.append(len(arguments[2].sums)), columns, (7, 5), 1, 2)

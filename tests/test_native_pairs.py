@@ -4,12 +4,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from calibrant._native import engine, pairs, twin
-from calibrant._native.forms import STRIP
-from calibrant._native.kernel import Kernel
+from calibrant._core import engine, pairs, twin
+from calibrant._core.kernel import Kernel
+from calibrant._core.library import required
 from pair_definition import RADIAL, matrix, simulate
 
 MODULES = (pairs, twin)
+STRIP = required().strip
 KERNELS = [
     Kernel(radial, distance, lengthscale, shape)
     for radial, distance in product(RADIAL, ("total-variation", "euclidean"))
@@ -205,7 +206,9 @@ def test_published_value_of_the_unbiased_estimator():
         assert total / (100 * 99 / 2) == pytest.approx(0.02015240706950358, rel=1e-12)
 
 
-def test_few_rows_do_not_load_compiled_code():
-    assert engine(1000, 10) is twin
-    assert engine(10_000, 10) is pairs
-    assert engine(1000, 10, n_calls=999) is pairs
+def test_without_the_library_the_twin_serves(monkeypatch):
+    import calibrant._core
+
+    assert engine() is pairs
+    monkeypatch.setattr(calibrant._core, "library", lambda: None)
+    assert engine() is twin

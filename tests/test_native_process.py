@@ -8,9 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from calibrant._native import compile as compilation
-from calibrant._native import pairs, threads
-from calibrant._native.kernel import Kernel
+from calibrant._core import pairs, threads
+from calibrant._core.kernel import Kernel
 from pair_definition import simulate
 
 KERNEL = Kernel("exponential", "total-variation", 0.4)
@@ -37,8 +36,8 @@ def test_a_process_that_forks_afterwards_lives_on():
     found = run("""
         import os
         from pair_definition import simulate
-        from calibrant._native import pairs
-        from calibrant._native.kernel import Kernel
+        from calibrant._core import pairs
+        from calibrant._core.kernel import Kernel
         P, A, _ = simulate(3000, 3, seed=0)
         before = pairs.pair_sum(P, A, kernel=Kernel(), n_threads=2)
         child = os.fork()
@@ -47,27 +46,6 @@ def test_a_process_that_forks_afterwards_lives_on():
         print(os.waitpid(child, 0)[1])
     """)
     assert found.stdout.strip() == "0", found.stderr
-
-
-def test_the_package_and_the_twin_do_not_import_numba():
-    found = run("""
-        from calibrant._native import engine
-        engine(100, 3)
-        print("numba" in sys.modules, "scipy" in sys.modules)
-    """)
-    assert found.stdout.split() == ["False", "False"], found.stderr
-
-
-def test_a_disk_that_cannot_be_written_only_costs_the_cache(monkeypatch):
-    real = compilation.njit
-
-    def without_locator(*args, cache=False, **options):
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available for file")
-        return real(*args, **options)
-
-    monkeypatch.setattr(compilation, "njit", without_locator)
-    assert compilation.entry(lambda x: x + 1)(1) == 2
 
 
 def test_results_come_in_the_order_of_the_jobs():
@@ -103,25 +81,23 @@ def test_global_floating_point_state_is_not_touched():
     assert np.geterr() == before
 
 
-def test_code_on_disk_is_known_to_be_there(tmp_path):
-    from types import SimpleNamespace
+def test_twenty_threads_at_once_get_the_same_bits():
+    from concurrent.futures import ThreadPoolExecutor
 
-    from calibrant._native import must_compile
-
-    P, A, _ = simulate(50, 3, seed=0)
-    pairs.pair_sum(P, A, kernel=Kernel())
-    assert not must_compile()
-    nowhere = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
-    assert not compilation.is_cached(nowhere)
+    P, A, _ = simulate(700, 4, seed=2)
+    alone = pairs.row_sums(P, A, kernel=KERNEL, n_threads=1)
+    with ThreadPoolExecutor(20) as pool:
+        together = list(pool.map(lambda _: pairs.row_sums(P, A, kernel=KERNEL, n_threads=1), range(40)))
+    assert all(np.array_equal(alone, other) for other in together)
 
 
-def test_the_command_line_says_when_it_compiles(monkeypatch, capsys):
-    from calibrant import _native
-    from calibrant.cli import show
+def test_arrays_of_another_kind_are_refused_before_they_reach_the_compiled_code():
+    from calibrant._core.library import Matrix, Strip, required
 
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(_native, "must_compile", lambda: True)
-    show.note_compiling(100, 10)
-    assert capsys.readouterr().err == ""
-    show.note_compiling(100_000, 10)
-    assert "compiling the sums over pairs of rows, once on this machine" in capsys.readouterr().err
+    numbers = np.zeros(8)
+    with pytest.raises(TypeError, match="must be contiguous and of float64"):
+        Strip.of(width=1, charges=numbers[::2], moments=numbers, out=numbers)
+    with pytest.raises(TypeError, match="must be of float64, but is of float32"):
+        Matrix.view(np.zeros((2, 2), dtype=np.float32))
+    with pytest.raises(Exception, match="array must have data type float64"):
+        required().exp(np.zeros(8, dtype=np.float32), 8)

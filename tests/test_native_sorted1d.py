@@ -3,8 +3,8 @@ import random
 import numpy as np
 import pytest
 
-from calibrant._native.kernel import Kernel
-from calibrant._native.sorted1d import SortedLine
+from calibrant._core.kernel import Kernel
+from calibrant._core.sorted1d import SortedLine
 from pair_definition import matrix
 
 
@@ -32,7 +32,7 @@ def test_every_reduction_agrees_with_the_definition(n, lengthscale):
 
 
 def test_many_rows_agree_with_the_tiles():
-    from calibrant._native import pairs
+    from calibrant._core import pairs
 
     p, r, weights, _ = simulate(30_000, seed=0)
     kernel = Kernel("exponential", "euclidean", 0.05)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from calibrant._native import threads
+from calibrant._core import threads
 
 
 @pytest.fixture

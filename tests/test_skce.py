@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import InputError, Predictions, _native
+from calibrant import InputError, Predictions
 from calibrant.kernels import (
     Euclidean,
     ExponentialKernel,
@@ -23,6 +23,7 @@ from calibrant.kernels import (
     WhiteKernel,
 )
 from calibrant.metrics import KCE, MMCE, SKCE, Affordable, TopLabel
+from cores import core
 from kernel_oracles import PROFILES, euclidean, skce_by_definition, tensor, total_variation, white
 from simulate import calibrated, sharpened
 
@@ -48,10 +49,11 @@ def slow(radial):
     return tensor(lambda p, q: profile(distance(p, q) / radial.lengthscale, radial.shape), white)
 
 
-@pytest.fixture(params=["numpy", "compiled"])
-def engine(request, monkeypatch):
+@pytest.fixture(params=["numpy", ""])
+def engine(request):
     """Run with the NumPy twin, then with compiled code."""
-    monkeypatch.setattr(_native, "_WORTH_LOADING", np.inf if request.param == "numpy" else 0)
+    with core(request.param):
+        yield
 
 
 @pytest.mark.parametrize("radial", RADIAL, ids=repr)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibrant._native.line.boxes import Line
+from calibrant._core.line.boxes import Line
 from calibrant._typing import FloatArray, IntArray
 from calibrant.kernel_regression import Boundary, KernelName, Sums, kernel_sums, least_mass, leave_own_out, own_column
 
@@ -171,7 +171,7 @@ def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) 
     line = Line.of(sample.positions)
 
     def at(bandwidth: float) -> float:
-        return loss(kernel_sums(line, bandwidth, kernel, boundary, n_targets=n, n_calls=_TRIED))
+        return loss(kernel_sums(line, bandwidth, kernel, boundary))
 
     low, high = (bandwidth_of_deviation(deviation, sample, kernel) for deviation in (_LOW, _HIGH))
     return minimise(at, low, high, _TRIED)

@@ -1,21 +1,17 @@
 """Bootstrap samples of rows, as counts: each row alone, in clusters, within strata."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._convert import InputError, convert
-from calibrant._native import twin_draws
+from calibrant._core.draws import count_draws
 from calibrant._typing import FloatArray, IntArray
 
 BLOCK_CELLS = 2**19
 """Counts are drawn in blocks of at most this many, which the cache of the processor still holds when they are used."""
-
-WORTH_COMPILING = 5_000_000
-"""From so many counts on, compiled code draws them: the same, but loading it takes half a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +57,11 @@ class Bootstrap:
         strata = np.zeros(n, dtype=np.int64) if self.strata is None else _codes(self.strata, "strata", n)
         members = _clusters_of_strata(codes, strata)
         streams = rng.spawn(len(members))
-        draw = _draws(n * self.n_resamples)
         block = _block(n, self.n_resamples)
         for start in range(0, self.n_resamples, block):
             size = min(block, self.n_resamples - start)
             parts = [
-                draw(stream.integers(0, 2**64, size, dtype=np.uint64), len(clusters))
+                count_draws(stream.integers(0, 2**64, size, dtype=np.uint64), len(clusters))
                 for clusters, stream in zip(members, streams, strict=True)
             ]
             yield parts[0] if len(parts) == 1 else np.concatenate(parts)[np.argsort(np.concatenate(members))]
@@ -85,14 +80,6 @@ class Bootstrap:
 def _block(n: int, n_resamples: int) -> int:
     most = max(1, BLOCK_CELLS // n)
     return min(n_resamples, most - most % 8 if most > 8 else most)  # A register may hold eight samples.
-
-
-def _draws(n_counts: int) -> Callable[[NDArray[np.uint64], int], FloatArray]:
-    if n_counts < WORTH_COMPILING:
-        return twin_draws.count_draws
-    from calibrant._native import draws
-
-    return draws.count_draws
 
 
 def _clusters_of_strata(clusters: IntArray, strata: IntArray) -> list[IntArray]:

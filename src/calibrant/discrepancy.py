@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._checks import DataWarning
 from calibrant._convert import InputError
-from calibrant._native.kernel import Kernel as CompiledKernel
+from calibrant._core.kernel import Kernel as CompiledKernel
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Forecasts, Mixture, target_discrepancy
 from calibrant.kernels.base import Kernel, unscaled

@@ -1,7 +1,7 @@
 r"""Kernel regression of outcomes on predicted probabilities.
 
 The estimated frequency at c is :math:`\hat\pi(c) = \sum_j w_j y_j K_h(c, c_j) / \sum_j w_j K_h(c, c_j)`, after
-Nadaraya and Watson. Sums take O(n log n), whatever the bandwidth; see `calibrant._native.line`.
+Nadaraya and Watson. Sums take O(n log n), whatever the bandwidth; see `calibrant._core.line`.
 """
 
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -9,8 +9,12 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._native.line.boxes import Line
-from calibrant._native.line.twin import PlainSums
+from calibrant._core.library import library, required
+from calibrant._core.line.beta import BetaSums
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.replicates import Replicates, is_worth_grouping
+from calibrant._core.line.sums import KernelSums
+from calibrant._core.line.twin import PlainSums
 from calibrant._typing import BoolArray, FloatArray, IntArray
 
 KernelName: TypeAlias = Literal["gaussian", "triweight", "epanechnikov", "beta"]
@@ -18,10 +22,6 @@ Boundary: TypeAlias = Literal["reflect", "none"]
 
 NO_NEIGHBOUR = 1e-9
 """Neighbours that weigh no more than this, in rows of mean weight at distance 0, are none: only rounding is left."""
-
-# Loading the compiled code takes as long as the plain code takes for about thirty times as many pairs: whoever calls
-# once often calls again, as for every class.
-_WORTH_LOADING = 1e6
 
 
 class Sums(Protocol):
@@ -37,23 +37,12 @@ class Sums(Protocol):
         """Return the kernel at distance 0 from the points."""
 
 
-def kernel_sums(
-    line: Line, bandwidth: float, kernel: KernelName, boundary: Boundary, *, n_targets: int, n_calls: int = 1
-) -> Sums:
-    """Return the sums over the rows of a line: compiled, or plain if there is little to do.
-
-    The choice depends on the numbers given and on nothing else, so that a result can be repeated to the last bit.
-    """
+def kernel_sums(line: Line, bandwidth: float, kernel: KernelName, boundary: Boundary) -> Sums:
+    """Return the sums over the rows of a line: compiled, or in NumPy where nothing could be compiled."""
     reflect = boundary == "reflect"
-    if n_calls * n_targets * len(line) < _WORTH_LOADING:
+    if library() is None:
         return PlainSums(line, bandwidth, kernel, reflect)
-    if kernel == "beta":
-        from calibrant._native.line.beta import BetaSums
-
-        return BetaSums(line, bandwidth)
-    from calibrant._native.line.sums import KernelSums
-
-    return KernelSums(line, bandwidth, kernel, reflect)
+    return BetaSums(line, bandwidth) if kernel == "beta" else KernelSums(line, bandwidth, kernel, reflect)
 
 
 def leave_own_out(
@@ -61,10 +50,7 @@ def leave_own_out(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sums of events and of weights over all other rows, each row's in its own column of weights (n, m)."""
     if own is not None and not isinstance(sums, PlainSums):
-        from calibrant._native.lanes import LANES
-        from calibrant._native.line.replicates import Replicates, is_worth_grouping
-
-        if weights.shape[1] <= LANES and is_worth_grouping(sums, weights.shape[1]):
+        if weights.shape[1] <= required().lanes and is_worth_grouping(sums, weights.shape[1]):
             return Replicates(sums, happened).own_columns(weights, own)
     hits, mass = np.split(sums.leave_one_out(np.hstack([weights * happened[:, None], weights])), 2, axis=1)
     return own_column(hits, own), own_column(mass, own)
@@ -144,7 +130,7 @@ def nadaraya_watson(
     check_choice(boundary, "boundary", Boundary)
     flat = outcomes.ndim == weights.ndim == 1
     Y, W = (a.reshape(len(a), -1).astype(float) for a in (outcomes, weights))
-    sums = kernel_sums(Line.of(positions), bandwidth, kernel, boundary, n_targets=len(points))
+    sums = kernel_sums(Line.of(positions), bandwidth, kernel, boundary)
     found = sums.at(points, np.hstack([W * Y, W]))
     hits, mass = found[:, : -W.shape[1]], found[:, -W.shape[1] :]
     peak = sums.peak(points)

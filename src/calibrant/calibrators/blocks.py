@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calibrant._native.threads import in_order
+from calibrant._core.threads import in_order
 from calibrant._typing import FloatArray
 
 Result = TypeVar("Result")

@@ -121,15 +121,6 @@ class Options(Source):
         with progress_bar("reading", quiet=self.silent):
             return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)
 
-    def predictions(self, file: Path) -> "Predictions":
-        """Read class predictions, and say so if something has to be compiled first."""
-        from calibrant.cli.show import note_compiling
-
-        predictions = super().predictions(file)
-        if not self.silent:
-            note_compiling(predictions.n_samples, predictions.n_classes)
-        return predictions
-
     def assess(self, file: Path) -> "Assessment":
         """Read the file and assess what it holds."""
         from calibrant.assess import assess

@@ -16,8 +16,6 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
     from calibrant.cli import show
     from calibrant.selfcheck import selfcheck
 
-    if not (quiet or json):
-        show.note_compiling(4000, 3)
     with show.progress_bar("computing certified values", quiet=quiet or json) as progress:
         values = selfcheck(progress)
     failed = [value for value in values if not value.passed]

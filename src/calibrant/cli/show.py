@@ -63,14 +63,6 @@ def progress_bar(what: str, *, quiet: bool, then: str = "") -> Iterator[Callable
         bar.stop()
 
 
-def note_compiling(n_rows: int, n_classes: int) -> None:
-    """Say so if the pair sums must be compiled first, which happens once on a machine."""
-    from calibrant._native import engine, must_compile, twin
-
-    if engine(n_rows, n_classes) is not twin and must_compile() and sys.stderr.isatty():
-        sys.stderr.write("calibrant: compiling the sums over pairs of rows, once on this machine\n")
-
-
 def print_json(value: Any) -> None:
     """Write a result as JSON."""
     record = as_record(value)

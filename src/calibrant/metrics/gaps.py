@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
-from calibrant._native.line.twin import PlainSums
+from calibrant._core.line.gaps import RowGaps, Rows
+from calibrant._core.line.twin import PlainSums
 from calibrant._typing import BoolArray, FloatArray
 from calibrant.kernel_regression import NO_NEIGHBOUR, Sums
 from calibrant.resampling import BLOCK_CELLS, in_blocks
-
-if TYPE_CHECKING:
-    from calibrant._native.line.gaps import Rows
 
 
 class Gaps(Protocol):
@@ -31,8 +29,6 @@ def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> G
     combine = over_rows_with_neighbours if drop else over_all_rows
     if isinstance(sums, PlainSums):
         return PlainGaps(sums.leave_one_out, positions, norm, least, combine)
-    from calibrant._native.line.gaps import RowGaps
-
     return RowGaps(cast("Rows", sums), norm, least, combine)
 
 
@@ -57,7 +53,7 @@ def over_all_rows(gaps: FloatArray, weights: FloatArray, others: Any, other_weig
 
 @dataclass(frozen=True, eq=False)
 class PlainGaps:
-    """Mean gaps in NumPy: for few rows, where it is the twin of `calibrant._native.line.gaps.RowGaps`, and for a grid.
+    """Mean gaps in NumPy: for few rows, where it is the twin of `calibrant._core.line.gaps.RowGaps`, and for a grid.
 
     Parameters
     ----------

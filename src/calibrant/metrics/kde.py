@@ -1,14 +1,13 @@
 """Calibration errors with a kernel regression in place of bins."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._native.line.boxes import Line
+from calibrant._core.line.boxes import Line
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.bandwidth import Rule, Sample, choose_bandwidth
 from calibrant.kernel_regression import (
@@ -29,8 +28,6 @@ Isolated = Literal["drop", "zero"]
 Form = Literal["loo", "integral"]
 
 _LEAST_GRID, _MOST_GRID = 2**13, 2**20
-# So many columns take the plain code as long as the kernel values, which all of them share.
-_COLUMNS_A_CALL = 16
 
 
 @dataclass(frozen=True)
@@ -129,14 +126,14 @@ class KdeECE(Metric):
         """Return the map from weights, (n, B), to B values; the bandwidth is that of the data's own weights."""
         outcomes = self.view(predictions).labels.astype(float)
         gaps = self._gaps(predictions)
-        return lambda weights: gaps(weights.shape[1]).of_weights(outcomes, weights)
+        return lambda weights: gaps.of_weights(outcomes, weights)
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: the neighbours stay, only their outcomes change."""
         view = self.view(predictions)
         target = 1 if view is predictions else predictions.predicted[:, None]
         gaps = self._gaps(predictions)
-        return lambda labels: gaps(labels.shape[1]).of_labels(labels == target, view.weights)
+        return lambda labels: gaps.of_labels(labels == target, view.weights)
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the bandwidth, and the number of rows without neighbours."""
@@ -155,26 +152,16 @@ class KdeECE(Metric):
         fitted = self.fit_bandwidth(data)
         return Estimate(name=repr(self), value=fitted(data), details=fitted.details(data))
 
-    def _sums(self, predictions: Predictions, columns: int = 1) -> Sums:
+    def _sums(self, predictions: Predictions) -> Sums:
         positions = self.view(predictions).positive
-        n = len(positions) if self.form == "loo" else _LEAST_GRID
-        bandwidth = check_bandwidth(self.bandwidth)
-        n_calls = 1 + columns // _COLUMNS_A_CALL
-        return kernel_sums(Line.of(positions), bandwidth, self.kernel, self.boundary, n_targets=n, n_calls=n_calls)
+        return kernel_sums(Line.of(positions), check_bandwidth(self.bandwidth), self.kernel, self.boundary)
 
-    def _gaps(self, predictions: Predictions) -> Callable[[int], Gaps]:
-        """Return the map from a number of columns to what is quick for so many."""
+    def _gaps(self, predictions: Predictions) -> Gaps:
         fitted = self.fit_bandwidth(predictions)
-        positions = self.view(predictions).positive
-
-        @cache
-        def gaps(columns: int) -> Gaps:
-            sums = fitted._sums(predictions, columns)  # noqa: SLF001 (its own class)
-            if self.form == "integral":
-                return grid_gaps(sums, _grid(check_bandwidth(fitted.bandwidth)), self.norm)
-            return row_gaps(sums, positions, self.norm, drop=self.isolated == "drop")
-
-        return gaps
+        sums = fitted._sums(predictions)  # noqa: SLF001 (its own class)
+        if self.form == "integral":
+            return grid_gaps(sums, _grid(check_bandwidth(fitted.bandwidth)), self.norm)
+        return row_gaps(sums, self.view(predictions).positive, self.norm, drop=self.isolated == "drop")
 
 
 def _grid(bandwidth: float) -> FloatArray:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from calibrant._native import engine, twin
-from calibrant._native.kernel import Kernel as CompiledKernel
+from calibrant._core.kernel import Kernel as CompiledKernel
+from calibrant._core.library import library
+from calibrant._core.sorted1d import SortedLine
 from calibrant._typing import FloatArray, IntArray
 from calibrant.pairs.base import PairMatrix
 from calibrant.pairs.radial import RadialPairs
@@ -13,7 +13,7 @@ from calibrant.pairs.radial import RadialPairs
 
 @dataclass(frozen=True, eq=False)
 class SortedPairs(PairMatrix):
-    r"""H on a line with an exponential kernel: exact sums in O(n log n), see `calibrant._native.sorted1d`.
+    r"""H on a line with an exponential kernel: exact sums in O(n log n), see `calibrant._core.sorted1d`.
 
     The entries are :math:`c \, r_i r_j \exp(-|p_i - p_j| / \ell)` with a number c.
     """
@@ -55,15 +55,13 @@ class SortedPairs(PairMatrix):
         return weighted
 
     @cached_property
-    def _line(self) -> Any:
-        from calibrant._native.sorted1d import SortedLine
-
+    def _line(self) -> SortedLine:
         return SortedLine.of(self.positions, self.lengthscale)
 
 
 def line_pairs(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:
     """Return the matrix of scale * r_i r_j exp(-|p_i - p_j| / l) for numbers p."""
-    build = _on_a_line if engine(len(positions), 1) is twin else SortedPairs
+    build = _on_a_line if library() is None else SortedPairs
     return build(positions, residuals, lengthscale, scale)
 
 

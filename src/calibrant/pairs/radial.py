@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._native import engine, twin
-from calibrant._native.kernel import Kernel as CompiledKernel
+from calibrant._core import engine, twin
+from calibrant._core.kernel import Kernel as CompiledKernel
 from calibrant._typing import FloatArray, IntArray
 from calibrant.pairs.base import PairMatrix
 
@@ -65,5 +65,5 @@ class RadialPairs(PairMatrix):
 
     @property
     def _engine(self) -> Any:
-        """Compiled code, or its NumPy twin where that is done before the compiled code is loaded."""
-        return engine(self.n, self.points.shape[1])
+        """Compiled code, or its NumPy twin."""
+        return engine()

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._native.line.boxes import Boxes, starts_of_groups
-from calibrant._native.line.expansion import chebyshev_points
+from calibrant._core.line.boxes import Boxes, starts_of_groups
+from calibrant._core.line.tables import chebyshev_points
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# Chebyshev points a box.
+# Chebyshev points per box.
 TERMS = 14
 # Anything closer to an end is taken to be there.
 TINY = 1e-300

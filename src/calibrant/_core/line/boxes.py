@@ -14,6 +14,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.library import BoxesRecord
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -32,6 +34,11 @@ class Boxes(NamedTuple):
     scales: Floats
     ids: Integers
     n_boxes: int
+
+
+def as_record(boxes: Boxes) -> BoxesRecord:
+    """Return boxes as the compiled code reads them."""
+    return BoxesRecord.of(occupied=len(boxes.ids), **boxes._asdict())
 
 
 def count_boxes(bandwidth: float) -> int:
@@ -90,14 +97,14 @@ class Line:
         The positions in increasing order.
     """
 
-    order: NDArray[np.intp]
+    order: Integers
     x: Floats
 
     @classmethod
     def of(cls, positions: Floats) -> Self:
         """Sort positions (n,) in [0, 1]."""
         positions = np.asarray(positions, dtype=np.float64)
-        order = np.argsort(positions)
+        order = np.argsort(positions).astype(np.int64, copy=False)
         return cls(order, positions[order])
 
     def __len__(self) -> int:

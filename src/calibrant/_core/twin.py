@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._native.kernel import Kernel, PairSum
+from calibrant._core.kernel import Kernel, PairSum
 
 Floats = NDArray[np.float64]
 

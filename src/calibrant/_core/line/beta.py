@@ -7,28 +7,21 @@ probabilities a and z, and :math:`KL \ge -2 \log \cos(\theta_a - \theta_z) \ge (
 than :math:`6.4 \sqrt b` away contributes below :math:`e^{-40}` of its own kernel :math:`K_b(a, a)`, and is left out.
 
 Few pairs are summed one by one. Otherwise rows are gathered in boxes half such a bandwidth wide and replaced, as in
-`expansion`, by 14 points a box, as sources and as targets; what the points of boxes do to each other is summed one by
+`tables`, by 14 points per box, as sources and as targets; what the points of boxes do to each other is summed one by
 one, and interpolated to the rows.
-
-Importing this module imports numba: import it inside the function that needs it.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._native.compile import entry
-from calibrant._native.exp import exp
-from calibrant._native.lanes import LANES, load, repeat, store
-from calibrant._native.line.beta_grid import TERMS, TINY, Points, cuts, fill_grid, points_of
-from calibrant._native.line.boxes import Boxes, Line
-from calibrant._native.line.direct import add_charges
-from calibrant._native.line.evaluate import Tile, add_to_row
-from calibrant._native.line.expansion import collect, polynomial, to_coefficients
-from calibrant._native.line.strips import Fill, for_ranges, for_tiles
+from calibrant._core.library import Kernels, Strip, required
+from calibrant._core.line.beta_grid import TERMS, TINY, Points, cuts, fill_grid, points_of
+from calibrant._core.line.boxes import Line, as_record
+from calibrant._core.line.strips import Fill, for_columns, for_ranges
+from calibrant._core.line.tables import to_coefficients
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -38,52 +31,27 @@ _REACH = 6.4
 _FEW_PAIRS = 25_000_000
 # A source closer to the end than this, in bandwidths, has nearly the same kernel as one at the end, at any z > TINY.
 _NEAREST_SOURCE = 3e-4
-_TARGETS_A_JOB = 512
+_TARGETS_PER_JOB = 512
 
 
-class Kernels(NamedTuple):
-    """The kernels of n sources: log K = a log z + c log (1 - z) + constant, with room for `LANES` more."""
-
-    a: Any
-    c: Any
-    constant: Any
-
-
-def _kernels(points: Points, bandwidth: float) -> Kernels:
+def _logarithms(points: Points, bandwidth: float) -> tuple[Floats, Floats, Floats]:
+    """Return what the logarithms of the kernels of sources are made of: log K = a log z + c log (1 - z) + constant."""
     from scipy.special import betaln
 
     a, c = (part / bandwidth for part in points.with_complement())
-    return Kernels(*(np.append(part, np.zeros(LANES)) for part in (a, c, -betaln(a + 1, c + 1))))
+    return a, c, -betaln(a + 1, c + 1)
+
+
+def _kernels(points: Points, bandwidth: float) -> Kernels:
+    room = np.zeros(required().lanes)
+    a, c, constant = (np.append(part, room) for part in _logarithms(points, bandwidth))
+    return Kernels.of(a=a, c=c, constant=constant)
 
 
 def _own_kernel(points: Points, bandwidth: float) -> Floats:
-    a, c, constant = (part[:-LANES] for part in _kernels(points, bandwidth))
+    a, c, constant = _logarithms(points, bandwidth)
     log_z, log_rest = points.logs()
     return np.exp(a * log_z + c * log_rest + constant)
-
-
-@entry
-def _add_sums(kernels: Kernels, tile: Tile, logs: Any, within: Any, leave_out: bool, targets: Any, values: Any) -> None:
-    """Add the sums at a range of targets, with log z and log (1 - z), over the sources within reach of each."""
-    for i in range(targets[0], targets[1]):
-        total = repeat(0.0)
-        last = within[i, 1]
-        for j in range(within[i, 0], last, LANES):
-            exponent = load(kernels.a, j) * logs[0][i] + load(kernels.c, j) * logs[1][i] + load(kernels.constant, j)
-            store(values, 0, exp(exponent))
-            total = add_charges(total, values, tile, j, last, i if leave_out else -1)
-        add_to_row(tile, i, total, values)
-
-
-@entry
-def _interpolate(x: Any, boxes: Boxes, local: Any, own: Any, tile: Tile, values: Any) -> None:
-    """Add the polynomials of the boxes to their rows, less each row's charge times its own kernel."""
-    for box in range(len(boxes.centres)):
-        for i in range(boxes.starts[box], boxes.starts[box + 1]):
-            value = polynomial(local, box * TERMS * LANES, TERMS, (x[i] - boxes.centres[box]) * boxes.scales[box])
-            if len(own) > 0:
-                value = value - load(tile.charges, i * tile.width) * own[i]
-            add_to_row(tile, i, value, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +76,7 @@ class BetaSums:
 
     def leave_one_out(self, charges: Floats, *, n_threads: int | None = None) -> Floats:
         """Return, for every row, the sums over all other rows."""
-        return for_tiles(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
+        return for_columns(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
 
     def fill_rows(self) -> Fill:
         """Return what makes the leave-one-out sums of some columns."""
@@ -118,7 +86,7 @@ class BetaSums:
         """Return the sums over all rows, at points (g,) in [0, 1]."""
         targets = Line.of(points)
         fill = self._fill(points_of(targets.x), leave_out=False)
-        return for_tiles(fill, charges, self.line.order, targets.order, n_threads)
+        return for_columns(fill, charges, self.line.order, targets.order, n_threads)
 
     def peak(self, points: Floats) -> Floats:
         """Return each point's own kernel, at z = a."""
@@ -144,12 +112,8 @@ class BetaSums:
         kernels, logs = _kernels(self._rows, self.bandwidth), targets.logs()
 
         def fill(charges: Floats, sums: Floats, width: int, n_threads: int | None) -> None:
-            tile = Tile(width, charges, charges, sums)
-
-            def task(some: tuple[int, int]) -> None:
-                _add_sums(kernels, tile, logs, within, leave_out, some, np.empty(LANES))
-
-            for_ranges(task, len(within), n_threads, _TARGETS_A_JOB)
+            strip = Strip.of(width=width, charges=charges, moments=charges, out=sums)
+            _add_sums(kernels, strip, logs, within, n_threads, leave_out=leave_out)
 
         return fill
 
@@ -160,22 +124,36 @@ class BetaSums:
         within = np.repeat(within * TERMS, TERMS, axis=0)
         kernels, logs = _kernels(sources.points, self.bandwidth), sinks.points.logs()
         own = _own_kernel(targets, self.bandwidth) if leave_out else np.empty(0)
-        transform, n_boxes = to_coefficients(TERMS), len(sources.boxes.ids)
+        transform, boxes, sink_boxes = to_coefficients(TERMS), as_record(sources.boxes), as_record(sinks.boxes)
+        core = required()
 
         def fill(charges: Floats, sums: Floats, width: int, n_threads: int | None) -> None:
-            moments = np.empty(n_boxes * TERMS * LANES)
-            collect(self._rows.near, sources.boxes, charges, width, moments)
+            moments = np.empty((len(sources.boxes.ids), TERMS, core.lanes))
+            core.collect(self._rows.near, boxes, charges, width, TERMS, moments)
             # Points beyond the last box are read, and count nothing.
-            at_points = np.append(transform.T @ moments.reshape(-1, TERMS, LANES), np.zeros(LANES * LANES))
-            sums_at_points = np.zeros(len(within) * LANES)
-            between = Tile(LANES, at_points, at_points, sums_at_points)
-
-            def task(some: tuple[int, int]) -> None:
-                _add_sums(kernels, between, logs, within, False, some, np.empty(LANES))
-
-            for_ranges(task, len(within), n_threads, _TARGETS_A_JOB)
-            local = (transform @ sums_at_points.reshape(-1, TERMS, LANES)).ravel()
-            tile = Tile(width, charges, charges, sums)
-            _interpolate(targets.near, sinks.boxes, local, own, tile, np.empty(LANES))
+            at_points = np.append(transform.T @ moments, np.zeros(core.lanes**2))
+            found = np.zeros((len(within) // TERMS, TERMS, core.lanes))
+            between = Strip.of(width=core.lanes, charges=at_points, moments=at_points, out=found)
+            _add_sums(kernels, between, logs, within, n_threads, leave_out=False)
+            strip = Strip.of(width=width, charges=charges, moments=charges, out=sums)
+            core.interpolate(targets.near, sink_boxes, transform @ found, own, leave_out, strip)
 
         return fill
+
+
+def _add_sums(
+    kernels: Kernels,
+    strip: Strip,
+    logs: tuple[Floats, Floats],
+    within: Integers,
+    n_threads: int | None,
+    *,
+    leave_out: bool,
+) -> None:
+    """Add the sums at all targets, with log z and log (1 - z), over the sources within reach of each."""
+    core = required()
+
+    def task(some: tuple[int, int]) -> None:
+        core.beta_sums(kernels, strip, *logs, within, leave_out, *some)
+
+    for_ranges(task, len(within), n_threads, _TARGETS_PER_JOB)

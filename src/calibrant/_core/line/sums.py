@@ -3,27 +3,35 @@ r"""Kernel sums in one dimension: :math:`\sum_j q_j K_h(x_i, c_j)` for all x_i, 
 With reflection :math:`K_h(a, b) = k(\frac{a-b}{h}) + k(\frac{a+b}{h}) + k(\frac{a-(2-b)}{h})`: the samples, one mirror
 image of all of them at 0, and one at 1. Images of the images are not added: they are at least one unit away, and at a
 bandwidth that reaches so far the regression is flat anyway.
-
-Importing this module imports numba: import it inside the function that needs it.
 """
 
 import math
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._native.lanes import LANES
-from calibrant._native.line.boxes import Boxes, Line, count_boxes, fill_boxes, first_from, first_row, rows_in_same
-from calibrant._native.line.evaluate import BY_BOXES, BY_OTHER_BOXES, DIRECTLY, Plan, Scratch, Sources, Tile, evaluate
-from calibrant._native.line.expansion import collect, translations
-from calibrant._native.line.kernels import KERNELS, Kernel
-from calibrant._native.line.strips import Fill, for_ranges, for_tiles
-from calibrant._native.line.window import edge_polynomials
+from calibrant._core.library import PlanRecord, Sources, Strip, required
+from calibrant._core.line.boxes import (
+    Boxes,
+    Line,
+    as_record,
+    count_boxes,
+    fill_boxes,
+    first_from,
+    first_row,
+    rows_in_same,
+)
+from calibrant._core.line.kernels import KERNELS, Kernel
+from calibrant._core.line.strips import Fill, for_columns, for_ranges
+from calibrant._core.line.tables import edge_polynomials, translations
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
 
 # Fewer pairs than this between a target box and its reach are summed one by one: translating costs as much.
 _FEW_PAIRS = 2500
@@ -31,6 +39,36 @@ _FEW_PAIRS = 2500
 _FEW_SOURCES = 4
 # So many targets at most are compared with all sources in reach for that reason.
 _FEW_TARGETS = 16
+
+
+class Way(IntEnum):
+    """How the sums of a target box are made; the compiled code knows the numbers."""
+
+    BY_BOXES = 0
+    BY_OTHER_BOXES = 1
+    DIRECTLY = 2
+
+
+class Plan(NamedTuple):
+    """Targets in increasing order, with what each of their boxes needs, in extended numbers.
+
+    `whole` are the source boxes in full reach, `whole_rows` their rows; `rows` all rows in any reach; `way` how the
+    sums are made. If `leave_out`, the targets are the sources, and each leaves itself out: `own` is the kernel between
+    a row and itself and its images.
+    """
+
+    x: Floats
+    boxes: Boxes
+    leave_out: bool
+    own: Floats
+    whole: Integers
+    whole_rows: Integers
+    rows: Integers
+    way: Integers
+
+    def as_record(self) -> PlanRecord:
+        """Return the plan as the compiled code reads it."""
+        return PlanRecord.of(**{**self._asdict(), "boxes": as_record(self.boxes)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +106,7 @@ class KernelSums:
         -------
         array of shape (n, m)
         """
-        return for_tiles(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
+        return for_columns(self.fill_rows(), charges, self.line.order, self.line.order, n_threads)
 
     def fill_rows(self) -> Fill:
         """Return what makes the leave-one-out sums of some columns."""
@@ -83,31 +121,45 @@ class KernelSums:
         """Return the sums over all rows, at points (g,) in [0, 1]: an array of shape (g, m)."""
         targets = Line.of(points)
         fill = self._fill(self._plan(targets, leave_out=False))
-        return for_tiles(fill, charges, self.line.order, targets.order, n_threads)
+        return for_columns(fill, charges, self.line.order, targets.order, n_threads)
 
     def peak(self, points: Floats) -> Floats:
         """Return the kernel at distance 0 from the points: 1."""
         return np.ones(len(points))
 
     @cached_property
-    def sources(self) -> Sources:
-        """What the sums run over."""
-        kernel = self._kernel
-        boxes = fill_boxes(self.line.x, count_boxes(self.bandwidth))
-        width = 1 / (boxes.n_boxes * self.bandwidth)
+    def boxes(self) -> Boxes:
+        """The boxes of the rows."""
+        return fill_boxes(self.line.x, count_boxes(self.bandwidth))
+
+    @cached_property
+    def reach(self) -> int:
+        """How many boxes away the kernel is one smooth function, and not negligible."""
         # Two boxes are at most a bandwidth wide: a compact kernel is one polynomial on neighbours.
-        reach = 1 if kernel.is_compact else min(math.ceil(kernel.reach / width), 2 * boxes.n_boxes)
-        return Sources(
+        return (
+            1 if self._kernel.is_compact else min(math.ceil(self._kernel.reach / self._width), 2 * self.boxes.n_boxes)
+        )
+
+    @property
+    def _width(self) -> float:
+        """Width of a box in bandwidths."""
+        return 1 / (self.boxes.n_boxes * self.bandwidth)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """What the sums run over, as the compiled code reads it."""
+        kernel = self._kernel
+        return Sources.of(
             n=len(self.line),
-            x=np.append(self.line.x, np.zeros(LANES)),
-            boxes=boxes,
+            x=np.append(self.line.x, np.zeros(required().lanes)),
+            boxes=as_record(self.boxes),
             reflect=self.reflect,
             code=kernel.code,
             per_bandwidth=1 / self.bandwidth,
             terms=kernel.terms,
             degree=kernel.degree,
-            reach=reach,
-            translations=translations(kernel, width, reach).ravel(),
+            reach=self.reach,
+            translations=translations(kernel, self._width, self.reach),
             edge=edge_polynomials(kernel),
         )
 
@@ -116,13 +168,12 @@ class KernelSums:
         return KERNELS[self.kernel]
 
     def _plan(self, targets: Line, *, leave_out: bool) -> Plan:
-        sources = self.sources
-        boxes = sources.boxes if leave_out else fill_boxes(targets.x, sources.boxes.n_boxes)
-        whole = self._within(boxes.ids, sources.reach)
-        whole_rows = first_row(sources.boxes, whole)
+        boxes = self.boxes if leave_out else fill_boxes(targets.x, self.boxes.n_boxes)
+        whole = self._within(boxes.ids, self.reach)
+        whole_rows = first_row(self.boxes, whole)
         rows = whole_rows
         if self._kernel.is_compact:
-            rows = first_row(sources.boxes, self._within(boxes.ids, math.ceil(self.bandwidth * boxes.n_boxes)))
+            rows = first_row(self.boxes, self._within(boxes.ids, math.ceil(self.bandwidth * boxes.n_boxes)))
         way = self._ways(boxes, rows[:, 1] - rows[:, 0], leave_out=leave_out)
         own = self._own(targets.x) if leave_out else np.empty(0)
         return Plan(targets.x, boxes, leave_out, own, whole, whole_rows, rows, way)
@@ -135,30 +186,26 @@ class KernelSums:
 
     def _ways(self, targets: Boxes, n_in_reach: Integers, *, leave_out: bool) -> Integers:
         n_targets = np.diff(targets.starts)
-        sparse = rows_in_same(self.sources.boxes, targets.ids) <= _FEW_SOURCES
+        sparse = rows_in_same(self.boxes, targets.ids) <= _FEW_SOURCES
         directly = n_targets * n_in_reach <= _FEW_PAIRS
         if self._kernel.is_compact:
             directly |= sparse & (n_targets <= _FEW_TARGETS)
-        return np.where(directly, DIRECTLY, np.where(sparse & leave_out, BY_OTHER_BOXES, BY_BOXES))
+        return np.where(directly, Way.DIRECTLY, np.where(sparse & leave_out, Way.BY_OTHER_BOXES, Way.BY_BOXES))
 
     def _within(self, ids: Integers, reach: int) -> Integers:
-        boxes = self.sources.boxes
-        low = first_from(boxes, ids - reach, reflect=self.reflect)
-        high = first_from(boxes, ids + reach + 1, reflect=self.reflect)
+        low = first_from(self.boxes, ids - reach, reflect=self.reflect)
+        high = first_from(self.boxes, ids + reach + 1, reflect=self.reflect)
         return np.column_stack([low, high])
 
     def _fill(self, plan: Plan) -> Fill:
-        sources = self.sources
-        n_boxes, size = len(sources.boxes.ids), sources.terms * LANES
+        core, sources, record = required(), self.sources, plan.as_record()
+        terms, needs_moments = sources.terms, bool(np.any(plan.way != Way.DIRECTLY))
 
         def fill(charges: Floats, sums: Floats, width: int, n_threads: int | None) -> None:
-            tile = Tile(width, charges, np.empty(n_boxes * size), sums)
-            if np.any(plan.way != DIRECTLY):
-                collect(sources.x, sources.boxes, charges, width, tile.moments)
-
-            def task(targets: tuple[int, int]) -> None:
-                evaluate(sources, tile, plan, Scratch(np.empty(size), np.empty(size), np.empty(LANES)), targets)
-
-            for_ranges(task, len(plan.x), n_threads)
+            moments = np.empty(len(self.boxes.ids) * terms * core.lanes)
+            if needs_moments:
+                core.collect(self.line.x, sources.boxes, charges, width, terms, moments)
+            strip = Strip.of(width=width, charges=charges, moments=moments, out=sums)
+            for_ranges(lambda some: core.line_sums(sources, strip, record, *some), len(plan.x), n_threads)
 
         return fill

@@ -1,0 +1,22 @@
+"""The compiled core: sums over pairs of rows, kernel sums on a line, and draws; built when the package is installed.
+
+`pairs` and `line` are compiled C behind a thin Python side, `twin` and `line.twin` say the same in plain NumPy: the
+oracle of the compiled code, and what serves where it could not be built. `engine` chooses between them.
+"""
+
+from types import ModuleType
+
+from calibrant._core.library import library
+
+
+def engine() -> ModuleType:
+    """Return the module of pair sums that this installation has: `pairs`, or `twin` without the compiled library."""
+    from calibrant._core import pairs, twin
+
+    return twin if library() is None else pairs
+
+
+def description() -> str:
+    """Say which core runs."""
+    core = library()
+    return "NumPy, as nothing was compiled" if core is None else f"compiled, level {core.level}"

@@ -1,0 +1,116 @@
+/* Kernel sums over sorted rows in [0, 1]: what the routines for one dimension share.
+
+   Rows lie in boxes at most half a bandwidth wide. Images in the mirrors at 0 and 1 are never stored: an extended number
+   runs from -n to 2n over the image at 0 (in reverse), the n things themselves, and the image at 1 (in reverse). */
+#ifndef CALIBRANT_LINE_H
+#define CALIBRANT_LINE_H
+
+#include "lanes.h"
+
+/* Chebyshev polynomials of the kernel with the most of them. */
+#define MOST_TERMS 14
+/* Sums of so many rows are added up, because the rounding of one long sum would grow with the number of its terms. */
+#define ROWS_PER_SUM 1024
+
+enum { GAUSSIAN, TRIWEIGHT, EPANECHNIKOV };
+
+/* How the sums of a target box are made: by boxes, by boxes but its own, or term by term. */
+enum { BY_BOXES, BY_OTHER_BOXES, DIRECTLY };
+
+/* The occupied ones of `n_boxes` equal boxes: where their rows start, their numbers, centres and 1 / half widths. */
+typedef struct {
+    int64_t occupied, n_boxes;
+    const int64_t *starts, *ids;
+    const double *centres, *scales;
+} Boxes;
+
+/* The n rows that sums run over, in increasing order (with room for LANES more), and the kernel. `reach` counts boxes;
+   `translations` holds terms x terms matrices by mirrored or not and offset, `edge` the polynomials of a window's end. */
+typedef struct {
+    int64_t n, reflect, code, terms, degree, reach;
+    double per_bandwidth;
+    const double *x, *translations, *edge;
+    Boxes boxes;
+} Sources;
+
+/* Targets in increasing order, with what each of their boxes needs, in extended numbers: `whole` are the source boxes in
+   full reach (from, up to), `whole_rows` their rows, `rows` all rows in any reach, `way` how the sums are made. If
+   `leave_out`, the targets are the sources, each leaves itself out, and `own` is the kernel between a row and itself and
+   its images. */
+typedef struct {
+    int64_t leave_out;
+    const double *x, *own;
+    const int64_t *whole, *whole_rows, *rows, *way;
+    Boxes boxes;
+} Plan;
+
+/* Up to LANES columns: charges, moments of the boxes, and sums, in increasing order of the rows. The columns lie side by
+   side, `width` of them; a load of charges reads on into the next rows, and these lanes are dropped. */
+typedef struct {
+    int64_t width;
+    const double *charges;
+    double *moments, *out;
+} Strip;
+
+/* A matrix in memory, with the steps from row to row and from column to column. */
+typedef struct {
+    const void *at;
+    int64_t row, column;
+} Matrix;
+
+INLINE int64_t extended_row(int64_t n, int64_t extended) {
+    return extended < 0 ? -1 - extended : extended >= n ? 2 * n - 1 - extended : extended;
+}
+
+INLINE Lanes kernel_at(int64_t code, Lanes u) {
+    if (code == GAUSSIAN) return exp_lanes(u * u * -0.5);
+    Lanes base = larger(1.0 - u * u, repeat(0.0));
+    return code == EPANECHNIKOV ? base : base * base * base;
+}
+
+/* Kernel values of up to LANES rows from `first`: those from `last` on, and the row `skip`, count nothing. */
+INLINE Lanes counted(Lanes values, int64_t first, int64_t last, int64_t skip) {
+    if (first <= skip && skip < first + LANES) values[skip - first] = 0.0;
+    for (int64_t lane = largest(last - first, 0); lane < LANES; lane++) values[lane] = 0.0;
+    return values;
+}
+
+/* Which of the matrices takes the moments of a source box, given by its extended number, to a target box. */
+INLINE int64_t translation(const Sources *sources, int64_t target_id, int64_t extended) {
+    const Boxes *boxes = &sources->boxes;
+    int64_t source = extended_row(boxes->occupied, extended), reach = sources->reach;
+    if (extended == source) return target_id - boxes->ids[source] + reach;
+    int64_t image = (extended < 0 ? -1 : 2 * boxes->n_boxes - 1) - boxes->ids[source];
+    return target_id - image + reach + 2 * reach + 1;
+}
+
+INLINE void add_to_row(const Strip *strip, int64_t row, Lanes value) {
+    double *at = strip->out + row * strip->width;
+    if (strip->width == LANES) store(at, load(at) + value);
+    else
+        for (int64_t column = 0; column < strip->width; column++) at[column] += value[column];
+}
+
+/* Add charges times kernel values of up to LANES rows from `first`. */
+INLINE Lanes add_charges(Lanes so_far, Lanes values, const Strip *strip, int64_t first) {
+    Lanes other = repeat(0.0);
+    for (int lane = 0; lane < LANES; lane += 2) {
+        const double *at = strip->charges + (first + lane) * strip->width;
+        so_far += load(at) * values[lane];
+        other += load(at + strip->width) * values[lane + 1];
+    }
+    return so_far + other;
+}
+
+/* The value at place s of a polynomial, by Clenshaw's recurrence. */
+INLINE Lanes polynomial(const double *coefficients, int terms, double s) {
+    Lanes after = repeat(0.0), now = after;
+    for (int k = terms - 1; k > 0; k--) {
+        Lanes next = now * (2.0 * s) + (load(coefficients + k * LANES) - after);
+        after = now;
+        now = next;
+    }
+    return now * s + (load(coefficients) - after);
+}
+
+#endif

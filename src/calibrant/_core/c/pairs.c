@@ -1,0 +1,319 @@
+/* Reductions of H_ij = kappa(d(P_i, P_j)) <A_i, B_j> over rectangles, tile by tile, never stored as a whole.
+
+   A tile of up to TILE x TILE pairs is made in the cache: distances, kernel, products of residuals. Rows come as they
+   are, four at a time; columns come in panels of PANEL, class by class, so that the inner loop over classes loads a panel
+   once for four rows and keeps its eight sums in registers. Every reduction is a function of a finished tile. */
+#include "lanes.h"
+
+#define TILE 112
+#define PANEL (2 * LANES)
+/* Classes are taken in slices of this length, so that a slice of a panel stays in the first-level cache. */
+#define SLICE 256
+/* Rows of a tile that share a strip of STRIP columns: of 32 registers of eight lanes 28 are used, of 16 all. */
+#define GROUP (LANES == 8 ? 8 : 4)
+#define VECTORS 3
+#define STRIP (VECTORS * LANES)
+
+/* Rows and columns of `depth` numbers each, padded with zeros to whole panels. Number k of column j is at
+   j * column_step + k * class_step, and PANEL columns are neighbours. */
+typedef struct {
+    const double *rows, *row_sums, *columns, *column_sums;
+    int64_t depth, column_step, class_step;
+} Points;
+
+/* Everything that H depends on: how distances are summed, what power of them the profile takes, and the profile. */
+typedef struct {
+    Points points, residuals;
+    int64_t distance, power, profile;
+    double scale, shape;
+} Problem;
+
+enum { OVERLAP, DIFFERENCE, SQUARED, PRODUCT, MORE_PRODUCT };
+enum { AS_IT_IS, ROOT, SQUARE };
+enum { EXPONENTIAL, MATERN32, MATERN52, GAMMA, RATIONAL };
+
+/* The part that counts. UPPER also means that H is symmetric, so that the lower triangle follows; UPPER_ONLY leaves it
+   out. */
+enum { UPPER, OFF_DIAGONAL, ALL, UPPER_ONLY };
+
+/* A rectangle of H made of whole panels, and the part of it that counts. */
+typedef struct {
+    int64_t row, row_end, column, column_end, part;
+} Job;
+
+typedef struct {
+    int64_t row, n_rows, column, n_columns;
+} Tile;
+
+INLINE Lanes add(int how, Lanes so_far, Lanes x, double y) {
+    if (how == OVERLAP) return so_far + smaller(x, repeat(y));
+    if (how == DIFFERENCE) return so_far + absolute(x - y);
+    if (how == SQUARED) return so_far + (x - y) * (x - y);
+    return so_far + x * y;
+}
+
+/* sum |x - y| = sum x + sum y - 2 sum min(x, y): exactly 0 for equal rows, because all sums run in the same order. */
+INLINE Lanes beyond(Lanes overlap, double row_sum, Lanes column_sum) {
+    return larger((column_sum + row_sum) - (overlap + overlap), repeat(0.0));
+}
+
+/* Write the sum over classes of what `how` says for every pair of a tile; MORE_PRODUCT begins with what is there. */
+INLINE void accumulate(int how, const Points *points, const Tile *tile, double *out) {
+    int64_t depth = points->depth, step = points->class_step, width = tile->n_columns;
+    for (int64_t first = 0; first < depth; first += SLICE) {
+        int64_t end = smallest(first + SLICE, depth);
+        int is_fresh = how != MORE_PRODUCT && first == 0;
+        for (int64_t j = 0; j < width; j += PANEL) {
+            const double *panel = points->columns + (tile->column + j) * points->column_step;
+            for (int64_t i = 0; i < tile->n_rows; i += 4) {
+                const double *row = points->rows + (tile->row + i) * depth;
+                double *at = out + i * width + j;
+                Lanes sums[4][2];
+                for (int r = 0; r < 4; r++)
+                    for (int c = 0; c < 2; c++) sums[r][c] = is_fresh ? repeat(0.0) : load(at + r * width + c * LANES);
+                for (int64_t k = first; k < end; k++) {
+                    Lanes x = load(panel + k * step), y = load(panel + k * step + LANES);
+                    for (int r = 0; r < 4; r++) {
+                        double value = row[r * depth + k];
+                        sums[r][0] = add(how, sums[r][0], x, value);
+                        sums[r][1] = add(how, sums[r][1], y, value);
+                    }
+                }
+                if (how == OVERLAP && end == depth)
+                    for (int r = 0; r < 4; r++)
+                        for (int c = 0; c < 2; c++)
+                            sums[r][c] = beyond(sums[r][c], points->row_sums[tile->row + i + r],
+                                                load(points->column_sums + tile->column + j + c * LANES));
+                for (int r = 0; r < 4; r++)
+                    for (int c = 0; c < 2; c++) store(at + r * width + c * LANES, sums[r][c]);
+            }
+        }
+    }
+}
+
+/* The kernel at a distance that is scaled already, signs included. */
+INLINE Lanes profile_at(int64_t profile, Lanes x, double shape) {
+    if (profile == EXPONENTIAL) return exp_lanes(x);
+    if (profile == MATERN32) return (1.0 - x) * exp_lanes(x);
+    if (profile == MATERN52) return ((x * (1.0 / 3.0) - 1.0) * x + 1.0) * exp_lanes(x);
+    if (profile == RATIONAL) return exp_lanes(log1p_lanes(x) * -shape);
+    /* The logarithm takes normal numbers only; the power of a smaller one is taken as 0. At e^700 the kernel is 0. */
+    Lanes power = exp_lanes(smaller(log_lanes(x) * shape, repeat(700.0)));
+    return exp_lanes(-if_less(x, repeat(1e-300), repeat(0.0), power));
+}
+
+INLINE Lanes powered(int64_t power, Lanes x) {
+    return power == ROOT ? root(x) : power == SQUARE ? x * x : x;
+}
+
+INLINE void apply(int64_t profile, const Problem *problem, double *values, const double *products, int64_t count) {
+    double scale = problem->scale, shape = problem->shape;
+    int64_t power = problem->power;
+    for (int64_t i = 0; i < count; i += LANES) {
+        Lanes x = powered(power, load(values + i)) * scale;
+        store(values + i, profile_at(profile, x, shape) * load(products + i));
+    }
+}
+
+/* Write the tile of H into values, row after row. Every choice is made once per tile, outside the loops. */
+static void fill(const Problem *problem, const Tile *tile, double *values, double *products) {
+    int64_t count = tile->n_rows * tile->n_columns;
+    if (problem->distance == OVERLAP) accumulate(OVERLAP, &problem->points, tile, values);
+    else if (problem->distance == DIFFERENCE) accumulate(DIFFERENCE, &problem->points, tile, values);
+    else accumulate(SQUARED, &problem->points, tile, values);
+    accumulate(PRODUCT, &problem->residuals, tile, products);
+    if (problem->profile == EXPONENTIAL) apply(EXPONENTIAL, problem, values, products, count);
+    else if (problem->profile == MATERN32) apply(MATERN32, problem, values, products, count);
+    else if (problem->profile == MATERN52) apply(MATERN52, problem, values, products, count);
+    else if (problem->profile == GAMMA) apply(GAMMA, problem, values, products, count);
+    else apply(RATIONAL, problem, values, products, count);
+}
+
+INLINE int is_upper(int64_t part) { return part == UPPER || part == UPPER_ONLY; }
+
+/* Set to zero what does not count. */
+static void clear(double *values, const Tile *tile, int64_t part) {
+    if (part == ALL || tile->column >= tile->row + tile->n_rows || tile->row >= tile->column + tile->n_columns) return;
+    for (int64_t i = 0; i < tile->n_rows; i++) {
+        double *row = values + i * tile->n_columns;
+        int64_t diagonal = tile->row + i - tile->column;
+        if (is_upper(part))
+            for (int64_t j = 0; j < smallest(diagonal + 1, tile->n_columns); j++) row[j] = 0.0;
+        else if (0 <= diagonal && diagonal < tile->n_columns)
+            row[diagonal] = 0.0;
+    }
+}
+
+typedef void Reduction(const double *H, const Tile *tile, void *context);
+
+/* Make every tile of a job and hand it to the reduction, which is inlined. */
+INLINE void for_tiles(const Problem *problem, const Job *job, Reduction *reduce, void *context) {
+    ALIGNED double values[TILE * TILE], products[TILE * TILE];
+    for (int64_t column = job->column; column < job->column_end; column += TILE) {
+        int64_t column_end = smallest(column + TILE, job->column_end);
+        int64_t row_end = is_upper(job->part) ? smallest(job->row_end, column_end) : job->row_end;
+        for (int64_t row = job->row; row < row_end; row += TILE) {
+            Tile tile = {row, smallest(TILE, job->row_end - row), column, column_end - column};
+            fill(problem, &tile, values, products);
+            clear(values, &tile, job->part);
+            reduce(values, &tile, context);
+        }
+    }
+}
+
+/* The sum of H and the sum of its absolute values, over all tiles. */
+INLINE void add_sums(const double *H, const Tile *tile, void *context) {
+    double *sums = context;
+    Lanes a = repeat(0.0), b = a, c = a, d = a;
+    for (int64_t i = 0; i < tile->n_rows * tile->n_columns; i += 2 * LANES) {
+        Lanes x = load(H + i), y = load(H + i + LANES);
+        a += x, b += y;
+        c += absolute(x), d += absolute(y);
+    }
+    sums[0] += total(a + b);
+    sums[1] += total(c + d);
+}
+
+EXPORT void NAME(pair_sum)(const Problem *problem, const Job *job, double *sums) {
+    sums[0] = sums[1] = 0.0;
+    for_tiles(problem, job, add_sums, sums);
+}
+
+/* The sum over the upper triangle of every diagonal block of `height` rows. */
+EXPORT void NAME(block_sums)(const Problem *problem, int64_t height, int64_t n_blocks, double *out) {
+    for (int64_t block = 0; block < n_blocks; block++) {
+        Job job = {block * height, (block + 1) * height, block * height, (block + 1) * height, UPPER};
+        double sums[2] = {0.0, 0.0};
+        for_tiles(problem, &job, add_sums, sums);
+        out[block] = sums[0];
+    }
+}
+
+typedef struct {
+    const Job *job;
+    const double *weights;
+    double *by_row, *by_column;
+} RowSums;
+
+INLINE void add_row_sums(const double *H, const Tile *tile, void *context) {
+    const RowSums *sums = context;
+    double *by_row = sums->by_row + (tile->row - sums->job->row);
+    double *by_column = sums->by_column + (tile->column - sums->job->column);
+    for (int64_t i = 0; i < tile->n_rows; i++) {
+        const double *row = H + i * tile->n_columns, *weights = sums->weights + tile->column;
+        Lanes a = repeat(0.0), b = a;
+        for (int64_t j = 0; j < tile->n_columns; j += 2 * LANES) {
+            a += load(row + j) * load(weights + j);
+            b += load(row + j + LANES) * load(weights + j + LANES);
+        }
+        by_row[i] += total(a + b);
+    }
+    if (sums->job->part != UPPER) return;
+    for (int64_t j = 0; j < tile->n_columns; j += LANES) {
+        Lanes so_far = load(by_column + j);
+        for (int64_t i = 0; i < tile->n_rows; i++)
+            so_far += load(H + i * tile->n_columns + j) * sums->weights[tile->row + i];
+        store(by_column + j, so_far);
+    }
+}
+
+/* Add H @ weights to by_row; of a symmetric H also what its lower triangle adds, to by_column. */
+EXPORT void NAME(row_sums)(const Problem *problem, const Job *job, const double *weights, double *by_row,
+                               double *by_column) {
+    RowSums sums = {job, weights, by_row, by_column};
+    for_tiles(problem, job, add_row_sums, &sums);
+}
+
+typedef struct {
+    const Job *job;
+    int64_t width;
+    const double *panels, *transposed;
+    double *by_row, *by_column;
+} Products;
+
+/* Add a product to out, panel after panel, so that memory is touched in order. */
+static void add_product(const Points *factors, int64_t n_rows, int64_t n_columns, double *out) {
+    for (int64_t column = 0; column < n_columns; column += PANEL) {
+        Tile tile = {0, n_rows, column, PANEL};
+        accumulate(MORE_PRODUCT, factors, &tile, out + column * n_rows);
+    }
+}
+
+INLINE void add_products(const double *H, const Tile *tile, void *context) {
+    const Products *products = context;
+    int64_t n = tile->n_rows, m = tile->n_columns, width = products->width;
+    Points direct = {H, H, products->panels + tile->column * width, H, m, m, PANEL};
+    add_product(&direct, n, width, products->by_row + (tile->row - products->job->row) * width);
+    if (products->job->part != UPPER) return;
+    Points mirrored = {products->transposed + tile->row * width, H, H, H, n, 1, m};
+    add_product(&mirrored, width, m, products->by_column + (tile->column - products->job->column) * width);
+}
+
+/* Add H @ C to by_row; of a symmetric H also what its lower triangle adds, to by_column. C comes in panels and as its
+   transpose, by_column is the transpose in panels; all of them tile after tile. */
+EXPORT void NAME(products)(const Problem *problem, const Job *job, int64_t width, const double *panels,
+                               const double *transposed, double *by_row, double *by_column) {
+    Products products = {job, width, panels, transposed, by_row, by_column};
+    for_tiles(problem, job, add_products, &products);
+}
+
+typedef struct {
+    int64_t n_rows, width;
+    const double *strips;
+    double *out;
+} Forms;
+
+/* Multiply GROUP rows of a tile with a strip of columns and that with their own part of the strip. */
+INLINE void add_group(const double *rows, int64_t n_columns, int64_t first, const double *left, const double *right,
+                      double *out) {
+    Lanes sums[GROUP][VECTORS];
+    for (int r = 0; r < GROUP; r++)
+        for (int c = 0; c < VECTORS; c++) sums[r][c] = repeat(0.0);
+    for (int64_t j = first; j < n_columns; j++) {
+        Lanes columns[VECTORS];
+        for (int c = 0; c < VECTORS; c++) columns[c] = load(right + j * STRIP + c * LANES);
+        for (int r = 0; r < GROUP; r++)
+            for (int c = 0; c < VECTORS; c++) sums[r][c] += columns[c] * rows[r * n_columns + j];
+    }
+    for (int c = 0; c < VECTORS; c++) {
+        Lanes so_far = load(out + c * LANES);
+        for (int r = 0; r < GROUP; r++) so_far += load(left + r * STRIP + c * LANES) * sums[r][c];
+        store(out + c * LANES, so_far);
+    }
+}
+
+INLINE void add_forms(const double *H, const Tile *tile, void *context) {
+    const Forms *forms = context;
+    for (int64_t strip = 0; strip < forms->width; strip += STRIP) {
+        const double *start = forms->strips + strip * forms->n_rows, *right = start + tile->column * STRIP;
+        for (int64_t i = 0; i < tile->n_rows; i += GROUP) {
+            const double *left = start + (tile->row + i) * STRIP;
+            int64_t first = largest(tile->row + i - tile->column, 0);
+            add_group(H + i * tile->n_columns, tile->n_columns, first, left, right, forms->out + strip);
+        }
+    }
+}
+
+/* Add the sum of c_i H_ij c_j over a part of H above the diagonal to out, for every column c. The columns come in strips
+   of STRIP, one after the other, each of them n_rows rows of STRIP numbers. */
+EXPORT void NAME(forms)(const Problem *problem, const Job *job, int64_t n_rows, int64_t width, const double *strips,
+                            double *out) {
+    Forms forms = {n_rows, width, strips, out};
+    for_tiles(problem, job, add_forms, &forms);
+}
+
+/* The sizes that Python packs arrays for. */
+EXPORT void NAME(sizes)(int64_t *sizes) {
+    sizes[0] = LANES;
+    sizes[1] = TILE;
+    sizes[2] = STRIP;
+}
+
+/* e**x and log x of a flat array, in place, whose length is a multiple of LANES. */
+EXPORT void NAME(exp)(double *x, int64_t n) {
+    for (int64_t i = 0; i < n; i += LANES) store(x + i, exp_lanes(load(x + i)));
+}
+
+EXPORT void NAME(log)(double *x, int64_t n) {
+    for (int64_t i = 0; i < n; i += LANES) store(x + i, log_lanes(load(x + i)));
+}

@@ -1,0 +1,209 @@
+"""The compiled library: a C interface of plain pointers and sizes, loaded once; absent where it could not be built.
+
+Each routine exists once per level of the processor, so that one file serves all of them. Sizes are checked by whoever
+calls, types and layouts of arrays here; the C code trusts both. A call releases the interpreter's lock.
+"""
+
+import ctypes
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+WHOLE, REAL = ctypes.c_int64, ctypes.c_double
+
+
+class Record(ctypes.Structure):
+    """A structure of C that keeps the arrays alive to which it points."""
+
+    _fields_: ClassVar[list[tuple[str, Any]]] = []
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """Return the structure with these numbers, arrays and structures."""
+        record = cls()
+        record.kept = values
+        for name, kind in cls._fields_:
+            setattr(record, name, _as_field(values[name], name, kind))
+        return record
+
+    kept: dict[str, Any]
+
+
+def _as_field(value: Any, name: str, kind: Any) -> Any:
+    if kind is WHOLE or kind is REAL:
+        return int(value) if kind is WHOLE else float(value)
+    if kind is not ctypes.c_void_p:
+        return value
+    if value.dtype not in (np.float64, np.int64) or not value.flags.c_contiguous:
+        raise TypeError(f"{name} must be contiguous and of float64 or int64, but is {value.dtype}.")
+    return value.ctypes.data
+
+
+def _fields(pointers: str = "", wholes: str = "", reals: str = "", **records: Any) -> list[tuple[str, Any]]:
+    """Return whole numbers, real numbers, pointers and structures in this order, as the C code declares them."""
+    kinds = ((wholes, WHOLE), (reals, REAL), (pointers, ctypes.c_void_p))
+    return [(name, kind) for names, kind in kinds for name in names.split()] + [*records.items()]
+
+
+class Points(Record):
+    """Rows and columns of `depth` numbers each, padded with zeros to whole panels."""
+
+    _fields_ = [*_fields("rows row_sums columns column_sums"), *_fields(wholes="depth column_step class_step")]
+
+
+class Problem(Record):
+    """Everything that H depends on."""
+
+    _fields_ = [*_fields(points=Points, residuals=Points), *_fields("", "distance power profile", "scale shape")]
+
+
+class Job(Record):
+    """Rows and columns of a rectangle of H made of whole panels, and the part of it that counts."""
+
+    _fields_ = _fields(wholes="row row_end column column_end part")
+
+
+class BoxesRecord(Record):
+    """Occupied boxes; see `line.boxes.Boxes`."""
+
+    _fields_ = [*_fields(wholes="occupied n_boxes"), *_fields("starts ids centres scales")]
+
+
+class Sources(Record):
+    """The rows that sums run over, and the kernel; see `line.sums`."""
+
+    _fields_ = _fields("x translations edge", "n reflect code terms degree reach", "per_bandwidth", boxes=BoxesRecord)
+
+
+class PlanRecord(Record):
+    """What the boxes of targets need; see `line.sums`."""
+
+    _fields_ = _fields("x own whole whole_rows rows way", "leave_out", boxes=BoxesRecord)
+
+
+class Strip(Record):
+    """Some columns of charges, their moments and sums."""
+
+    _fields_ = _fields("charges moments out", "width")
+
+
+class Matrix(Record):
+    """A matrix in memory, with the steps from row to row and from column to column."""
+
+    _fields_ = [*_fields("at"), *_fields(wholes="row column")]
+
+    @classmethod
+    def view(cls, array: NDArray[Any], dtype: type = np.float64) -> Self:
+        """Take any matrix of the type without a copy."""
+        if array.dtype != dtype:
+            raise TypeError(f"the matrix must be of {np.dtype(dtype)}, but is of {array.dtype}.")
+        matrix = cls(array.ctypes.data, *(step // array.itemsize for step in array.strides))
+        matrix.kept = {"at": array}
+        return matrix
+
+
+class EventsRecord(Record):
+    """Rows of every box, those with the event first; see `line.replicates`."""
+
+    _fields_ = _fields("rows places middle happened")
+
+
+class Work(Record):
+    """Memory of one thread for a group of replicates."""
+
+    _fields_ = _fields("weights moments")
+
+
+class Kernels(Record):
+    """The Beta kernels of sources; see `line.beta`."""
+
+    _fields_ = _fields("a c constant")
+
+
+_REALS = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
+_WHOLES = np.ctypeslib.ndpointer(np.int64, flags="C_CONTIGUOUS")
+_BITS = np.ctypeslib.ndpointer(np.uint64, flags="C_CONTIGUOUS")
+_COUNTS = np.ctypeslib.ndpointer(np.uint16, flags="C_CONTIGUOUS")
+
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "sizes": (_WHOLES,),
+    "exp": (_REALS, WHOLE),
+    "log": (_REALS, WHOLE),
+    "pair_sum": (Problem, Job, _REALS),
+    "block_sums": (Problem, WHOLE, WHOLE, _REALS),
+    "row_sums": (Problem, Job, _REALS, _REALS, _REALS),
+    "products": (Problem, Job, WHOLE, _REALS, _REALS, _REALS, _REALS),
+    "forms": (Problem, Job, WHOLE, WHOLE, _REALS, _REALS),
+    "sorted_sum": (_WHOLES, _REALS, _REALS, WHOLE, _REALS),
+    "sorted_product": (_WHOLES, _REALS, _REALS, WHOLE, _REALS, _REALS, WHOLE, WHOLE, WHOLE),
+    "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
+    "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),
+    "line_sums": (Sources, Strip, PlanRecord, WHOLE, WHOLE),
+    "pack": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
+    "pack_padded": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
+    "unpack": (_REALS, _WHOLES, WHOLE, WHOLE, WHOLE, WHOLE, _REALS),
+    "pack_weights": (Matrix, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
+    "pack_hits": (Matrix, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
+    "replicate_gaps": (Sources, EventsRecord, PlanRecord, Work, _REALS, _REALS, REAL, WHOLE, _REALS),
+    "replicate_sums": (Sources, EventsRecord, PlanRecord, Work, _REALS, _WHOLES, _REALS),
+    "gaps": (_REALS, Matrix, Matrix, Matrix, _REALS, REAL, WHOLE, WHOLE, _REALS),
+    "beta_sums": (Kernels, Strip, _REALS, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE),
+    "interpolate": (_REALS, BoxesRecord, _REALS, _REALS, WHOLE, Strip),
+}
+"""What each routine takes; all of them write into arrays that they are given."""
+
+
+class Library(NamedTuple):
+    """The routines at one level, and the sizes that arrays are packed for."""
+
+    level: str
+    lanes: int
+    tile: int
+    strip: int
+    routines: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        return self.routines[name]
+
+
+@cache
+def library() -> Library | None:
+    """Return the compiled library at the highest level that this processor runs, or None if there is none.
+
+    The variable CALIBRANT_CORE names another level of it, "v1" or "v3", or "numpy" for none.
+    """
+    wanted = os.environ.get("CALIBRANT_CORE", "")
+    files = sorted(Path(__file__).parent.glob("c/core.*"))
+    if wanted == "numpy" or not files:
+        return None
+    try:
+        loaded = ctypes.CDLL(str(files[0]))
+    except OSError:  # Built for another machine, as in a folder that two systems share.
+        return None
+    return _at_level(loaded, wanted or f"v{loaded.calibrant_level()}")
+
+
+def required() -> Library:
+    """Return the library where the caller knows that there is one."""
+    found = library()
+    if found is None:
+        raise RuntimeError("the compiled library is not there.")
+    return found
+
+
+def _at_level(loaded: ctypes.CDLL, level: str) -> Library:
+    routines = {}
+    for name, kinds in _SIGNATURES.items():
+        routine = getattr(loaded, f"calibrant_{level}_{name}")
+        routine.restype = None
+        routine.argtypes = [
+            ctypes.POINTER(kind) if isinstance(kind, type) and issubclass(kind, Record) else kind for kind in kinds
+        ]
+        routines[name] = routine
+    sizes = np.empty(3, dtype=np.int64)
+    routines["sizes"](sizes)
+    return Library(level, *sizes.tolist(), routines)

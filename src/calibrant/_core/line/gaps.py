@@ -1,0 +1,108 @@
+"""Mean gaps between rows and the frequencies among their neighbours, for many columns, without a matrix of sums.
+
+A register's width of columns is summed and reduced at a time, while the sums are still at hand.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.library import Matrix, required
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.replicates import Replicates, is_worth_grouping
+from calibrant._core.line.strips import Fill, Room, for_strips
+
+Floats = NDArray[np.float64]
+
+
+class Rows(Protocol):
+    """Compiled kernel sums over the rows of a line."""
+
+    @property
+    def line(self) -> Line:
+        """The rows."""
+
+    def peak(self, points: Floats) -> Floats:
+        """Return the kernel at distance 0 from the points."""
+
+    def fill_rows(self) -> Fill:
+        """Return what makes the leave-one-out sums of some columns."""
+
+    def leave_one_out(self, charges: Floats) -> Floats:
+        """Return the sums over all other rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowGaps:
+    """The mean of |frequency among all other rows - position|^norm, for many columns of weights or of labels.
+
+    Parameters
+    ----------
+    sums : KernelSums or BetaSums
+    norm : float
+    least : array of shape (n,)
+        Rows whose neighbours have at most this mass times the mean weight have none.
+    combine : callable
+        Maps the sums of weight times gap and of weight over rows with neighbours, and both over rows without, all of
+        shape (B,), to values (B,).
+    """
+
+    sums: Rows
+    norm: float
+    least: Floats
+    combine: Callable[[Floats, Floats, Floats, Floats], Floats]
+
+    def of_weights(self, outcomes: Floats, weights: Floats, *, n_threads: int | None = None) -> Floats:
+        """Return a value for each column of weights (n, B), given outcomes (n,)."""
+        n, columns = weights.shape
+        matrix = Matrix.view(np.asarray(weights, dtype=np.float64))
+        if is_worth_grouping(self.sums, columns):
+            replicates = Replicates(self.sums, outcomes > 0.5)
+            return self.combine(*replicates.gaps(matrix, self._least, float(self.norm), columns, n_threads).T)
+        core, order, fill = required(), self.sums.line.order, self.sums.fill_rows()
+        happened = outcomes[order].astype(np.float64)
+        totals = np.empty((columns, 4))
+
+        def task(first: int, width: int, room: Room, n_threads: int | None) -> None:
+            core.pack_weights(matrix, happened, order, n, first, width, room.charges)
+            fill(room.charges, room.sums, 2 * width, n_threads)
+            sums, own = (a[: n * 2 * width].reshape(n, 2 * width) for a in (room.sums, room.charges))
+            self._reduce(sums[:, :width], sums[:, width:], own[:, width:], totals[first : first + width])
+
+        for_strips(task, columns, (n, n), 2, n_threads)
+        return self.combine(*totals.T)
+
+    def of_labels(self, hits: NDArray[np.bool_], weights: Floats, *, n_threads: int | None = None) -> Floats:
+        """Return a value for each column of events (n, B), given weights (n,)."""
+        n, columns = hits.shape
+        core, order, fill = required(), self.sums.line.order, self.sums.fill_rows()
+        matrix, own = Matrix.view(hits, np.bool_), weights[order]
+        mass = self.sums.leave_one_out(weights[:, None])[order, 0]
+        totals = np.empty((columns, 4))
+
+        def task(first: int, width: int, room: Room, n_threads: int | None) -> None:
+            core.pack_hits(matrix, own, order, n, first, width, room.charges)
+            fill(room.charges, room.sums, width, n_threads)
+            sums = room.sums[: n * width].reshape(n, width)
+            self._reduce(sums, _repeated(mass, width), _repeated(own, width), totals[first : first + width])
+
+        for_strips(task, columns, (n, n), 1, n_threads)
+        return self.combine(*totals.T)
+
+    @cached_property
+    def _least(self) -> Floats:
+        return self.least[self.sums.line.order]
+
+    def _reduce(self, hits: Floats, mass: Floats, weights: Floats, totals: Floats) -> None:
+        """Write, by column, the sums of weight times gap and of weight, over rows with neighbours and without."""
+        views = (Matrix.view(part) for part in (hits, mass, weights))
+        required().gaps(self.sums.line.x, *views, self._least, float(self.norm), *hits.shape, totals)
+
+
+def _repeated(column: Floats, width: int) -> Floats:
+    """Return a column as so many equal ones, without a copy."""
+    return np.broadcast_to(column[:, None], (len(column), width))

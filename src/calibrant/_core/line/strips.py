@@ -1,0 +1,114 @@
+"""Columns in groups of a register's width, and rows in ranges, spread over threads."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.library import Matrix, required
+from calibrant._core.threads import in_order
+
+Floats = NDArray[np.float64]
+Order = NDArray[np.int64]
+
+Fill: TypeAlias = Callable[[Floats, Floats, int, int | None], None]
+"""fill(charges, sums, width, n_threads) adds the sums of `width` columns of charges to sums that are zero.
+
+Both are flat, the columns side by side, in the order of the sorted rows and targets. The charges are followed by as
+many zeros as a register may read beyond the last row.
+"""
+
+
+class Room(NamedTuple):
+    """Flat arrays for the charges and the sums of some columns, which may be longer than needed."""
+
+    charges: Floats
+    sums: Floats
+
+
+Task: TypeAlias = Callable[[int, int, Room, int | None], None]
+"""task(first, width, room, n_threads) does what is to be done with some columns; the room's sums are zero."""
+
+Job = TypeVar("Job")
+Memory = TypeVar("Memory")
+
+# Large, because a sweep that starts within a box repeats what went before.
+_ROWS_PER_JOB = 131072
+
+
+def for_columns(fill: Fill, charges: Floats, sources: Order, targets: Order, n_threads: int | None) -> Floats:
+    """Return the sums (targets, m) of charges (n, m), made by `fill`, in the order in which both were given.
+
+    `sources` and `targets` are the indices that sort them.
+    """
+    core, columns = required(), charges.shape[1]
+    matrix = Matrix.view(np.asarray(charges, dtype=np.float64))
+    result = np.empty((len(targets), columns))
+
+    def task(first: int, width: int, room: Room, n_threads: int | None) -> None:
+        core.pack(matrix, sources, len(sources), first, width, room.charges)
+        fill(room.charges, room.sums, width, n_threads)
+        core.unpack(room.sums, targets, len(targets), first, width, columns, result)
+
+    for_strips(task, columns, (len(sources), len(targets)), 1, n_threads)
+    return result
+
+
+def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_threads: int | None) -> None:
+    """Call task on groups of columns, each of which takes so many lanes, with room for their charges and sums.
+
+    `sizes` are the numbers of sources and targets. A single group is spread over the threads; of several, each is one
+    thread's.
+    """
+    register = required().lanes
+    step = register // lanes
+    spare: list[Room] = []
+
+    def one(first: int, n_threads: int | None = 1) -> None:
+        width = min(step, columns - first)
+        # Of full width also for the last columns: another group may take it over.
+        full = min(step, columns) * lanes
+        room = _taken(spare, lambda: Room(np.empty((sizes[0] + register) * full + register), np.empty(sizes[1] * full)))
+        room.sums[:] = 0.0
+        task(first, width, room, n_threads)
+        spare.append(room)
+
+    if columns <= step:
+        one(0, n_threads)
+    else:
+        _run(one, range(0, columns, step), n_threads)
+
+
+def in_groups(
+    task: Callable[[int, Memory], None], columns: int, room: Callable[[], Memory], n_threads: int | None
+) -> None:
+    """Call task on the first of every register of columns, with memory that no other thread uses at the time."""
+    spare: list[Memory] = []
+
+    def one(first: int) -> None:
+        memory = _taken(spare, room)
+        task(first, memory)
+        spare.append(memory)
+
+    _run(one, range(0, columns, required().lanes), n_threads)
+
+
+def _taken(spare: list[Memory], room: Callable[[], Memory]) -> Memory:
+    """Take the memory that another group has left, because fresh memory costs as much time as the sums."""
+    try:
+        return spare.pop()
+    except IndexError:
+        return room()
+
+
+def for_ranges(
+    task: Callable[[tuple[int, int]], None], n: int, n_threads: int | None, size: int = _ROWS_PER_JOB
+) -> None:
+    """Call task on ranges of `size` that cover 0..n - 1."""
+    _run(task, [(first, min(first + size, n)) for first in range(0, n, size)], n_threads)
+
+
+def _run(task: Callable[[Job], None], jobs: Sequence[Job], n_threads: int | None) -> None:
+    for _ in in_order(task, jobs, n_threads):
+        pass

@@ -1,0 +1,162 @@
+r"""The same sums as in `sums` and `beta`, in plain NumPy: the oracle of the compiled code, and what serves without it.
+
+Rows in sorted order see only the rows within reach, some rows at a time, so that memory is O(n). The Gaussian reaches
+far: its sums are made of the moments of boxes, as `tables` describes, but for rows in boxes with hardly any other.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.line.boxes import Boxes, Line, count_boxes, fill_boxes, rows_in_same
+from calibrant._core.line.kernels import KERNELS
+from calibrant._core.line.tables import translations
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_PAIRS_AT_A_TIME = 2**15
+_CELLS_AT_A_TIME = 2**20
+_FEW_ROWS = 300
+"""Up to so many rows all pairs are quicker than boxes."""
+
+_FEW_SOURCES = 4
+"""In a box with so few sources a row may have next to no neighbours: subtracting the row itself would cancel."""
+
+_BETA_REACH = 6.4
+"""In the angle, in roots of the bandwidth: see `beta`."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlainSums:
+    """Sums over the rows of a line with any kernel, "beta" among them; see `KernelSums` for the rest."""
+
+    line: Line
+    bandwidth: float
+    kernel: str = "gaussian"
+    reflect: bool = True
+
+    def leave_one_out(self, charges: Floats) -> Floats:
+        """Return, for every row, the sums over all other rows."""
+        return self._sums(self.line, charges, leave_out=True)
+
+    def at(self, points: Floats, charges: Floats) -> Floats:
+        """Return the sums over all rows, at points (g,) in [0, 1]."""
+        return self._sums(Line.of(points), charges, leave_out=False)
+
+    def peak(self, points: Floats) -> Floats:
+        """Return the kernel at distance 0 from the points."""
+        if self.kernel == "beta":
+            return _beta(points, points, self.bandwidth)
+        return np.ones(len(points))
+
+    def _sums(self, targets: Line, charges: Floats, *, leave_out: bool) -> Floats:
+        """Sort the charges, and bring the sums into the order in which the targets were given."""
+        charges, found = charges[self.line.order], np.empty((len(targets), charges.shape[1]))
+        directly = np.arange(len(targets))
+        if self.kernel == "gaussian" and len(self.line) > _FEW_ROWS:
+            boxes = fill_boxes(self.line.x, count_boxes(self.bandwidth))
+            found = self._by_boxes(boxes, targets, charges, leave_out=leave_out)
+            ids = np.minimum((targets.x * boxes.n_boxes).astype(np.int64), boxes.n_boxes - 1)
+            directly = np.flatnonzero(rows_in_same(boxes, ids) <= _FEW_SOURCES)
+        step = max(_PAIRS_AT_A_TIME // max(len(self.line), 1), 1)
+        for first in range(0, len(directly), step):
+            rows = directly[first : first + step]
+            found[rows] = self._directly(targets.x[rows], rows if leave_out else None, charges)
+        result = np.empty_like(found)
+        result[targets.order] = found
+        return result
+
+    def _directly(self, x: Floats, rows: Integers | None, charges: Floats) -> Floats:
+        """Return the sums at some targets in increasing order, term by term; the targets may be rows to leave out."""
+        low, high = self._within(x)
+        K = self._kernel(x[:, None], self.line.x[low:high])
+        if rows is not None:
+            K[np.arange(len(x)), rows - low] = 0.0
+        return K @ charges[low:high]
+
+    def _within(self, x: Floats) -> tuple[int, int]:
+        """Return the rows that any of the targets reaches, images aside: these are within reach of the ends."""
+        if self.kernel == "beta":
+            centre, reach = np.arcsin(np.sqrt(x)), _BETA_REACH * np.sqrt(self.bandwidth)
+            ends = np.clip([centre[0] - reach, centre[-1] + reach], 0, np.pi / 2)
+            low, high = np.sin(ends) ** 2
+        else:
+            reach = KERNELS[self.kernel].reach * self.bandwidth
+            low, high = x[0] - reach, x[-1] + reach
+            if self.reflect:  # What a row's image at 0 reaches, or at 1, is nearer to that end than the reach.
+                low, high = (0.0 if low < 0 else low), (1.0 if high > 1 else high)
+        found = np.searchsorted(self.line.x, [low, np.nextafter(high, 2)]).tolist()
+        # Targets are rows, or their neighbours, of which rounding must not lose one.
+        return min(found[0], int(np.searchsorted(self.line.x, x[0]))), max(
+            found[1], int(np.searchsorted(self.line.x, x[-1], side="right"))
+        )
+
+    def _kernel(self, a: Floats, b: Floats) -> Floats:
+        h = self.bandwidth
+        if self.kernel == "beta":
+            return _beta(a, b, h)
+        kernel = KERNELS[self.kernel]
+        K = kernel.at((a - b) / h)
+        if self.reflect:
+            K += kernel.at((a + b) / h)
+            K += kernel.at((a - (2 - b)) / h)
+        return K
+
+    def _by_boxes(self, boxes: Boxes, targets: Line, charges: Floats, *, leave_out: bool) -> Floats:
+        """Return the sums at all targets by moments of boxes; each row's own kernel is subtracted."""
+        sinks = fill_boxes(targets.x, boxes.n_boxes)
+        to, back = (_polynomials(line.x, some) for line, some in ((self.line, boxes), (targets, sinks)))
+        found = np.empty((len(targets), charges.shape[1]))
+        step = max(_CELLS_AT_A_TIME // (len(self.line) * to.shape[1]), 1)
+        for first in range(0, charges.shape[1], step):
+            some = charges[:, first : first + step]
+            moments = np.add.reduceat(to[:, :, None] * some[:, None], boxes.starts[:-1])
+            local = np.repeat(self._translated(boxes, moments, sinks.ids), np.diff(sinks.starts), axis=0)
+            found[:, first : first + step] = np.einsum("nk,nkm->nm", back, local)
+        return found - charges * self._own[:, None] if leave_out else found
+
+    @cached_property
+    def _own(self) -> Floats:
+        """The kernel between each row and itself and its images."""
+        x, kernel = self.line.x, KERNELS[self.kernel]
+        images = kernel.at(2 * x / self.bandwidth) + kernel.at(2 * (1 - x) / self.bandwidth)
+        return 1 + images if self.reflect else np.ones(len(x))
+
+    def _translated(self, boxes: Boxes, moments: Floats, ids: Integers) -> Floats:
+        """Return the coefficients of the polynomials of the target boxes `ids`."""
+        width = 1 / (boxes.n_boxes * self.bandwidth)
+        reach = min(int(np.ceil(KERNELS[self.kernel].reach / width)), 2 * boxes.n_boxes)
+        plain, mirrored = translations(KERNELS[self.kernel], width, reach)
+        local = np.zeros((len(ids), *moments.shape[1:]))
+        for offset in range(-reach, reach + 1):
+            _add_boxes(local, plain[offset + reach], boxes.ids, ids - offset, moments)
+            if self.reflect:  # The image of box b at 0 is box -1 - b, at 1 it is box 2 n_boxes - 1 - b.
+                _add_boxes(local, mirrored[offset + reach], boxes.ids, -1 - (ids - offset), moments)
+                _add_boxes(local, mirrored[offset + reach], boxes.ids, 2 * boxes.n_boxes - 1 - (ids - offset), moments)
+        return local
+
+
+def _polynomials(x: Floats, boxes: Boxes) -> Floats:
+    """Return T_0, T_1, ... at the place of every row within its box, (n, terms)."""
+    box = np.repeat(np.arange(len(boxes.ids)), np.diff(boxes.starts))
+    places = (x - boxes.centres[box]) * boxes.scales[box]
+    return np.polynomial.chebyshev.chebvander(places, KERNELS["gaussian"].terms - 1)
+
+
+def _add_boxes(local: Floats, matrix: Floats, ids: Integers, wanted: Integers, moments: Floats) -> None:
+    """Add to every target box what the source box with the wanted number contributes, if it is occupied."""
+    at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+    targets = np.flatnonzero(ids[at] == wanted)
+    if len(targets):
+        local[targets] += matrix.T @ moments[at[targets]]
+
+
+def _beta(z: Floats, a: Floats, bandwidth: float) -> Floats:
+    """Return the density at z of the Beta distribution with parameters a / b + 1 and (1 - a) / b + 1."""
+    from scipy.special import betaln, xlog1py, xlogy
+
+    left, right = a / bandwidth, (1 - a) / bandwidth
+    return np.exp(xlogy(left, z) + xlog1py(right, -z) - betaln(left + 1, right + 1))

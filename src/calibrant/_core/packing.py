@@ -1,0 +1,131 @@
+"""Arrays as the compiled code reads them: padded to whole panels, aligned to cache lines."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.library import Library, Points
+
+Floats = NDArray[np.float64]
+
+
+def zeros(size: int) -> Floats:
+    """Return flat zeros that begin on a cache line: a load of eight doubles then never touches two lines."""
+    room = np.zeros(size + 8)
+    start = (-room.ctypes.data % 64) // 8
+    return room[start : start + size]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The sizes that the compiled code works in.
+
+    Parameters
+    ----------
+    panel : int
+        Columns that are neighbours in memory, class by class.
+    tile : int
+        Rows and columns of a tile of H; a multiple of `panel`.
+    strip : int
+        Columns that are multiplied together in a quadratic form.
+    """
+
+    panel: int
+    tile: int
+    strip: int
+
+    @classmethod
+    def of(cls, core: Library) -> Self:
+        """Return the sizes of a library."""
+        return cls(2 * core.lanes, core.tile, core.strip)
+
+    def padded(self, n: int) -> int:
+        """Return the number of rows or columns that n of them take up."""
+        return -(-n // self.panel) * self.panel
+
+    def spaced(self, values: Floats, blocksize: int) -> Floats:
+        """Pad every block of rows with zeros to whole panels."""
+        depth = values.shape[1]
+        blocks = np.zeros((len(values) // blocksize, self.padded(blocksize), depth))
+        blocks[:, :blocksize] = values.reshape(-1, blocksize, depth)
+        return blocks.reshape(-1, depth)
+
+    def points(self, rows: Floats, columns: Floats | None = None) -> Points:
+        """Return rows (n, depth) and columns (m, depth), by default the same, as the compiled code reads them."""
+        flat, row_sums = self._by_row(rows)
+        other, column_sums = (flat, row_sums) if columns is None else self._by_row(columns)
+        depth = rows.shape[1]
+        return Points.of(
+            rows=flat,
+            row_sums=row_sums,
+            columns=self._by_panel(other, depth),
+            column_sums=column_sums,
+            depth=depth,
+            column_step=depth,
+            class_step=self.panel,
+        )
+
+    def _by_row(self, values: Floats) -> tuple[Floats, Floats]:
+        n, depth = values.shape
+        flat, sums = zeros(self.padded(n) * depth), zeros(self.padded(n))
+        flat[: n * depth].reshape(n, depth)[:] = values
+        # One class after the other, as the compiled code adds, so that equal rows are at distance 0 exactly.
+        for column in values.T:
+            sums[:n] += column
+        return flat, sums
+
+    def _by_panel(self, flat: Floats, depth: int) -> Floats:
+        panels = zeros(len(flat))
+        panels.reshape(-1, depth, self.panel)[:] = flat.reshape(-1, self.panel, depth).transpose(0, 2, 1)
+        return panels
+
+    def block(self, block: Floats, *, mirrored: bool) -> tuple[Floats, Floats]:
+        """Return a block of columns (n, width) as panels and as its transpose, tile after tile.
+
+        Unless mirrored, the transpose is not needed, and the panels stand in for it.
+        """
+        n, width = block.shape
+        panels = zeros(self.padded(n) * self.padded(width))
+        transposed = zeros(len(panels)) if mirrored else panels
+        for rows, depth, here in self._tiles_of(n, width):
+            if mirrored:
+                tile = transposed[here].reshape(-1, depth)
+                tile[:width, : n - rows.start] = block[rows].T
+                panels[here].reshape(-1, depth, self.panel)[:] = tile.reshape(-1, self.panel, depth).transpose(0, 2, 1)
+            else:
+                full = np.zeros((depth, self.padded(width)))
+                full[: n - rows.start, :width] = block[rows]
+                panels[here].reshape(-1, depth, self.panel)[:] = full.reshape(depth, -1, self.panel).transpose(1, 0, 2)
+        return panels, transposed
+
+    def unpacked(self, direct: Floats, mirrored: Floats | None, shape: tuple[int, ...]) -> Floats:
+        """Return the sum of both results of a product, a block of columns (n, width)."""
+        block = np.empty(shape)
+        for rows, depth, here in self._tiles_of(*shape):
+            found = direct[here].reshape(-1, depth, self.panel).transpose(1, 0, 2).reshape(depth, -1)
+            if mirrored is not None:
+                panels = mirrored[here].reshape(depth // self.panel, -1, self.panel)
+                found += panels.transpose(0, 2, 1).reshape(depth, -1)
+            block[rows] = found[: shape[0] - rows.start, : shape[1]]
+        return block
+
+    def strips(self, block: Floats) -> Floats:
+        """Return a block of columns (n, width), strip after strip, as quadratic forms read it: (strips, n, strip)."""
+        n, width = block.shape
+        n_strips = -(-width // self.strip)
+        n_full, rest = divmod(width, self.strip)
+        strips = zeros(n_strips * self.padded(n) * self.strip).reshape(n_strips, self.padded(n), self.strip)
+        whole = block[:, : n_full * self.strip]
+        strips[:n_full, :n] = whole.reshape(n, n_full, self.strip).transpose(1, 0, 2)
+        if rest:
+            strips[n_full, :n, :rest] = block[:, n_full * self.strip :]
+        return strips
+
+    def _tiles_of(self, n: int, width: int) -> Iterator[tuple[slice, int, slice]]:
+        """Yield the rows of every tile, their padded number, and where they are in a packed block."""
+        for start in range(0, n, self.tile):
+            end = min(start + self.tile, self.padded(n))
+            yield slice(start, end), end - start, slice(start * self.padded(width), end * self.padded(width))

@@ -1,5 +1,0 @@
-"""Sums of a kernel of one variable over sorted rows, without a loop over pairs.
-
-`sums` and `beta` are compiled, `twin` says the same in plain NumPy. Importing `boxes`, `kernels` and `twin` does not
-import numba.
-"""

@@ -1,0 +1,18 @@
+"""Run with another core than the one that this machine would choose."""
+
+import os
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from calibrant._core.library import library
+
+
+@contextmanager
+def core(name):
+    """Take the level "v1" or "v3" of the compiled library, or "numpy" for none."""
+    with patch.dict(os.environ, CALIBRANT_CORE=name):
+        library.cache_clear()
+        try:
+            yield
+        finally:
+            library.cache_clear()
