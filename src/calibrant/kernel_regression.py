@@ -49,9 +49,9 @@ def leave_own_out(
     sums: Sums, happened: BoolArray, weights: FloatArray, own: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sums of events and of weights over all other rows, each row's in its own column of weights (n, m)."""
-    if own is not None and not isinstance(sums, PlainSums):
-        if weights.shape[1] <= required().lanes and is_worth_grouping(sums, weights.shape[1]):
-            return Replicates(sums, happened).own_columns(weights, own)
+    columns = weights.shape[1]
+    if own is not None and is_worth_grouping(sums, columns) and columns <= required().lanes:
+        return Replicates(sums, happened).own_columns(weights, own)
     hits, mass = np.split(sums.leave_one_out(np.hstack([weights * happened[:, None], weights])), 2, axis=1)
     return own_column(hits, own), own_column(mass, own)
 

@@ -206,4 +206,5 @@ def _at_level(loaded: ctypes.CDLL, level: str) -> Library:
         routines[name] = routine
     sizes = np.empty(3, dtype=np.int64)
     routines["sizes"](sizes)
-    return Library(level, *sizes.tolist(), routines)
+    lanes, tile, strip = sizes.tolist()
+    return Library(level, lanes, tile, strip, routines)

@@ -143,7 +143,7 @@ def _polynomials(x: Floats, boxes: Boxes) -> Floats:
     """Return T_0, T_1, ... at the place of every row within its box, (n, terms)."""
     box = np.repeat(np.arange(len(boxes.ids)), np.diff(boxes.starts))
     places = (x - boxes.centres[box]) * boxes.scales[box]
-    return np.polynomial.chebyshev.chebvander(places, KERNELS["gaussian"].terms - 1)
+    return np.asarray(np.polynomial.chebyshev.chebvander(places, KERNELS["gaussian"].terms - 1), dtype=np.float64)
 
 
 def _add_boxes(local: Floats, matrix: Floats, ids: Integers, wanted: Integers, moments: Floats) -> None:
