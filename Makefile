@@ -1,6 +1,7 @@
 # make demo   a real experiment on logits that come with the package: verdicts, tables with significance, two pages
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
-# make dist   a wheel, installed and run in an empty environment
+# make dist   wheels for every system and the sdist; those that run here are installed and run in empty environments
+# make sanitize     the tests of the compiled core under the sanitizers of gcc, for addresses and undefined behaviour
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
 # make coverage     how often confidence limits cover, by simulation, resumable; results in docs/coverage (hours)
 # make benchmarks   speed and memory against named peers, in one run each; results in docs/benchmarks
@@ -10,7 +11,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test dist validity coverage benchmarks clean
+.PHONY: demo test dist sanitize validity coverage benchmarks clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo
@@ -23,14 +24,26 @@ test: .venv/test-installed
 	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
+TARGETS := linux-aarch64 musl-x86_64 musl-aarch64 macos-arm64 macos-x86_64 windows-x86_64 linux-x86_64
+
+# The wheel of this system comes last: its library stays in the folder. That of Windows takes minutes.
 dist: .venv/bin/python
 	rm -rf dist
 	$(PIP) "build>=1.2"
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --sdist --outdir dist .
+	for target in $(TARGETS); do CALIBRANT_TARGET=$$target $(BIN)/python -m build --wheel --outdir dist . || exit 1; done
 	$(PYTHON) -m venv --clear dist/venv
-	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli]"
+	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*manylinux*x86_64.whl)[cli]"
 	cd dist && venv/bin/calibrant --version && venv/bin/calibrant selfcheck --quiet && venv/bin/calibrant demo --quiet --out page >/dev/null
 	rm -rf dist/venv dist/page
+
+sanitize: .venv/test-installed
+	mkdir -p build
+	gcc -std=c11 -O1 -g -fPIC -shared -march=x86-64-v3 -DLEVEL=v1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+		-o build/sanitized.so src/calibrant/_core/c/*.c -lm
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		CALIBRANT_LIBRARY=build/sanitized.so OMP_NUM_THREADS=1 \
+		$(BIN)/python -m pytest -n 0 tests/test_native_*.py tests/test_line_*.py tests/test_kde_replicates.py
 
 validity: .venv/test-installed
 	$(BIN)/python -m calibrant.validity --jobs 2
@@ -52,10 +65,12 @@ clean:
 	$(PYTHON) -m venv .venv
 	$(PIP) --upgrade "pip>=25.1"
 
-.venv/demo-installed: pyproject.toml | .venv/bin/python
+CORE := hatch_build.py $(wildcard src/calibrant/_core/c/*.[ch])
+
+.venv/demo-installed: pyproject.toml $(CORE) | .venv/bin/python
 	$(PIP) --editable ".[cli]"
 	touch $@
 
-.venv/test-installed: pyproject.toml constraints.txt | .venv/bin/python
+.venv/test-installed: pyproject.toml constraints.txt $(CORE) | .venv/bin/python
 	$(PIP) --constraint constraints.txt --editable ".[cli,plot]" --group test
 	touch $@

@@ -174,17 +174,20 @@ class Library(NamedTuple):
 def library() -> Library | None:
     """Return the compiled library at the highest level that this processor runs, or None if there is none.
 
-    The variable CALIBRANT_CORE names another level of it, "v1" or "v3", or "numpy" for none.
+    The variable CALIBRANT_CORE names another level of it, "v1" or "v3", or "numpy" for none; CALIBRANT_LIBRARY another
+    file.
     """
     wanted = os.environ.get("CALIBRANT_CORE", "")
-    files = sorted(Path(__file__).parent.glob("c/core.*"))
-    if wanted == "numpy" or not files:
+    files = [os.environ.get("CALIBRANT_LIBRARY", ""), *map(str, Path(__file__).parent.glob("c/core.*"))]
+    if wanted == "numpy" or not any(files):
         return None
     try:
-        loaded = ctypes.CDLL(str(files[0]))
+        loaded = ctypes.CDLL(next(filter(None, files)))
     except OSError:  # Built for another machine, as in a folder that two systems share.
         return None
-    return _at_level(loaded, wanted or f"v{loaded.calibrant_level()}")
+    highest = loaded.calibrant_level()
+    levels = [f"v{level}" for level in (4, 3, 1) if level <= highest]
+    return _at_level(loaded, wanted or next(level for level in levels if hasattr(loaded, f"calibrant_{level}_sizes")))
 
 
 def required() -> Library:

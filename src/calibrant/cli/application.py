@@ -47,13 +47,19 @@ For example:
 """
 
 
+def _version() -> str:
+    from calibrant._core import description
+
+    return f"{__version__}, core: {description()}"
+
+
 def application() -> App:
     """Return the command with all its sub-commands."""
     app = App(
         name="calibrant",
         help=HELP,
         help_epilogue=EPILOGUE,
-        version=__version__,
+        version=_version,
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
         default_parameter=Parameter(

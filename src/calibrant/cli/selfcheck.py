@@ -13,6 +13,7 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
       calibrant selfcheck
       calibrant selfcheck --json
     """
+    from calibrant._core import description
     from calibrant.cli import show
     from calibrant.selfcheck import selfcheck
 
@@ -23,6 +24,7 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
         show.print_json(values)
     else:
         show.print_checked(values)
+        show.print_lines([f"Core: {description()}."])
     return show.report_failures(
         [f"{v.name} must agree in {v.required} digits, but does in {v.digits:.1f}." for v in failed]
     )

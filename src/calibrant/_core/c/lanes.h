@@ -45,7 +45,7 @@ INLINE Lanes load(const double *at) { return *(const Unaligned *)at; }
 INLINE void store(double *at, Lanes value) { *(Unaligned *)at = value; }
 
 INLINE Lanes repeat(double value) {
-    Lanes all;
+    Lanes all = {0.0};
     for (int i = 0; i < LANES; i++) all[i] = value;
     return all;
 }
