@@ -50,7 +50,7 @@ def as_log_probabilities(data: Any) -> tuple[FloatArray, FloatArray, Raw]:
     raw = convert(data, "logits")
     values = as_floats(raw)
     if not values.max() < np.inf:  # NaN fails too.
-        _fail_at(raw, values, ~(values < np.inf), "must be finite, or -inf for an impossible class")
+        fail_at(raw, values, ~(values < np.inf), "must be finite, or -inf for an impossible class")
     if values.shape[1] == 1:
         values = np.column_stack([np.zeros(len(values)), values[:, 0]])
     largest = values.max(axis=1, keepdims=True)
@@ -80,7 +80,7 @@ def as_weights(raw: Raw | None, n_samples: int) -> FloatArray:
     check_length(raw, n_samples)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
-        _fail_at(raw, values, bad, "must be finite and not negative")
+        fail_at(raw, values, bad, "must be finite and not negative")
     total = values.sum()
     if not 0 < total < np.inf:
         raise InputError(
@@ -155,7 +155,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
+def fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
     """Report the first bad value: its row, its column and how many rows are like it."""
     row, col = np.argwhere(bad)[0].tolist()
     column = f", column {raw.columns[col] if raw.columns else col!r}" if values.shape[1] > 1 else ""
@@ -168,12 +168,12 @@ def _fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: st
 def _check_range(values: FloatArray, raw: Raw, largest: float) -> None:
     bad = ~np.isfinite(values)
     if bad.any():
-        _fail_at(raw, values, bad, "must be finite")
+        fail_at(raw, values, bad, "must be finite")
     tolerance = COARSE_RANGE_TOLERANCE if raw.coarse else RANGE_TOLERANCE
     bad = (values < -tolerance) | (values > largest + tolerance)
     if bad.any():
         rule = "must lie in [0, 1]" if largest == 1 else "must not be negative"
-        _fail_at(raw, values, bad, rule, _guess(values))
+        fail_at(raw, values, bad, rule, _guess(values))
 
 
 def _guess(values: FloatArray) -> str:
