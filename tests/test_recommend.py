@@ -277,10 +277,18 @@ class TestPage:
         decided = {name: build().fit(p.probs, labels).predict_proba(np.eye(2)) for name, build in CALIBRATORS.items()}
         assert {name for name, value in decided.items() if value.min() > 1e-9} == never
 
+    def test_what_it_says_of_impossible_labels_and_of_raw_logits_is_so(self):
+        text = PAGE.read_text(encoding="utf-8")
+        harmed = text.split("**In fitting**")[1].split("again. ")[1].split(" say so by")[0]
+        assert set(re.findall(r"`([a-z-]+)`", harmed)) == {n for n in CALIBRATORS if CALIBRATORS[n]().harmed_by_zeros}
+        section = text.split("## Raw logits")[1].split("```python")[0]
+        takers = [name for name in CALIBRATORS if CALIBRATORS[name]().accepts_raw_logits and name != "iop-oi"]
+        assert set(re.findall(r"^\| `(.*?)` \|", section, flags=re.MULTILINE)) == set(takers)
+
     def test_the_examples_run(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)), {})  # noqa: S102 (our own page)
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].startswith("Use ts: ")
-        assert lines[2:] == ["temperature 3.0", "[False, True]"]
+        assert lines[2:] == ["temperature 3.0", "logits: 0.94", "raw-logits: 0.59", "[False, True]"]
         assert (tmp_path / "rows.png").stat().st_size > 5000

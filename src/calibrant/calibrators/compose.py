@@ -98,7 +98,14 @@ class Compose(WithMembers):
 
     def check_raw_logits(self) -> None:
         """Refuse raw logits where they make no sense."""
-        clone(self._members()[0]).set_params(scores=RAW_LOGITS).check_raw_logits()
+        first = clone(self._members()[0]).set_params(scores=RAW_LOGITS)
+        try:
+            first.check_raw_logits()
+        except InputError as error:
+            raise InputError(
+                f"only the first stage of a composition is given raw logits, and here that one does not take them: "
+                f"{error} A temperature in front can be left out: maps of raw logits do not depend on the scale."
+            ) from error
 
 
 class CalibratorTable(dict[str, Callable[..., Calibrator]]):

@@ -89,7 +89,7 @@ class OneVsRest(Calibrator):
     @property
     def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
         """Whether the inner calibrator is."""
-        return self.calibrator.harmed_by_zeros
+        return _checked(self.calibrator).harmed_by_zeros
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         columns = self._columns(log_probs)
@@ -188,7 +188,7 @@ class Pooled(Calibrator):
     @property
     def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
         """Whether the inner calibrator is."""
-        return self.calibrator.harmed_by_zeros
+        return _checked(self.calibrator).harmed_by_zeros
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         n_classes = log_probs.shape[1]

@@ -188,7 +188,7 @@ class OrderPreserving(Calibrator):
         if self.family == "oi":
             return rank_pieces(scores, self.knots_.astype(np.int64))
         knots = self.knots_[:, None, None]
-        if scores.max(initial=-np.inf) > self.knots_[0]:  # Raw logits: in such a row, the highest piece is longer.
+        if uses_raw_logits(self) and scores.max() > self.knots_[0]:  # In such a row, the highest piece is longer.
             knots = np.repeat(knots, len(scores), axis=1)
             knots[0, :, 0] = np.maximum(knots[0, :, 0], scores.max(axis=1))
         return Pieces(scores, knots, np.ones((1, 1)))

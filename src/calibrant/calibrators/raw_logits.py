@@ -60,6 +60,6 @@ def refuse_raw_logits(name: str) -> NoReturn:
     """Refuse raw logits for a map that does not depend on offsets."""
     raise InputError(
         f"{name} is a function of the probabilities, to which a number added to all logits of a row does not matter: "
-        'build it with scores="logits". VectorScaling, MatrixScaling, OrderPreserving (family="diag") and OneVsRest '
-        '(score="logit") take raw logits, and so does a composition that begins with one of them.'
+        'build it with scores="logits". Raw logits are taken by VectorScaling ("vs"), MatrixScaling ("ms"), '
+        'OrderPreserving with family="diag" ("iop-diag") and OneVsRest with score="logit" ("irova").'
     )

@@ -76,10 +76,11 @@ def apply(
         result = {"n_samples": counts.rows, "columns": list(columns), "changed": changed, "sha256": stored.sha256}
         show.print_json(result)
         return
+    kind = " of raw logits" if stored.calibrator.scores == "raw-logits" else ""
     method = stored.details.get("method", type(stored.calibrator).__name__)
     show.print_lines(
         [
-            f"{show.rows(counts.rows)} calibrated by {method} ({stored.sha256[:12]}).",
+            f"{show.rows(counts.rows)} calibrated by {method}{kind} ({stored.sha256[:12]}).",
             f"{changed:.2%} of the predicted classes are others than before.",
         ]
     )

@@ -72,6 +72,8 @@ def fit(
     with show.progress_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions, logits)
     details = {"method": method, "n_samples": predictions.n_samples, "fingerprint": fingerprint(predictions.probs)}
+    if raw_logits:
+        details["scores"] = calibrator.scores
     checksum = save(calibrator, out, details=details)
     before, after, changed = in_sample(calibrator, predictions, logits)
     if source.json:
