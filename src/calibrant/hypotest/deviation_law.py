@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,20 @@ STREAM = 0x434D45
 class DeviationLaw(ABC):
     """What the deviations of independent rows are under the hypothesis, by the possible outcomes of each row."""
 
+    targets: Any
+
+    @property
+    def n_locations(self) -> int:
+        """Number J of test locations."""
+        return len(self.targets)
+
     @abstractmethod
     def covariance(self) -> FloatArray:
         """Return the mean over rows of E[d d'], for the deviations d of a row at J locations; of shape (J, J)."""
+
+    def operator(self) -> Any:
+        """Return the covariance as something that multiplies vectors, (J,), which may be quicker than the matrix."""
+        return self.covariance()
 
     @abstractmethod
     def projections(self, directions: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -53,7 +65,8 @@ class ClassDeviations(DeviationLaw):
 
     Before its expectation is subtracted, the deviation of row i with label y is :math:`V_i C_y`, where V holds the
     kernel of the predictions at the M distinct places (for each tensor product) and :math:`C_y`, (M, J), the kernel of
-    the targets. So no array of shape (n, K, J) is needed. Time O(n K M^2 + n J^2 + K M J^2).
+    the targets, with one entry a column. So no array of shape (n, K, J) is needed. The covariance takes
+    O(n K M^2 + n J^2), and O(K J^2) more unless the kernel of the targets is white; a product with it O(n K M).
     """
 
     def __init__(self, data: Predictions, terms: tuple[TensorProduct, ...], places: FloatArray, targets: Any) -> None:
@@ -69,10 +82,33 @@ class ClassDeviations(DeviationLaw):
     def covariance(self) -> FloatArray:
         """Return the mean over rows of the covariances of the deviations."""
         total = -self.means.T @ self.means
+        n_places = self.values.shape[1] // len(self.grams)
         for label, probs in enumerate(self.probs.T):
-            mixing = self._mixing(label)
-            total += mixing.T @ ((self.values * probs[:, None]).T @ self.values) @ mixing
+            products = (self.values * probs[:, None]).T @ self.values
+            parts = [(gram[label, self.targets], n_places * t + self.index) for t, gram in enumerate(self.grams)]
+            for (left, rows), (right, columns) in product(parts, parts):
+                i, j = np.flatnonzero(left), np.flatnonzero(right)  # One location in K for a white kernel.
+                total[np.ix_(i, j)] += left[i, None] * products[np.ix_(rows[i], columns[j])] * right[j]
         return total / len(self.probs)
+
+    def operator(self) -> Any:
+        """Return the matrix if there are many rows, else what sums over rows in each product."""
+        from scipy.sparse.linalg import LinearOperator
+
+        size = len(self.targets)
+        return self.covariance() if len(self.probs) > size else LinearOperator((size, size), self._times, dtype=float)
+
+    def _times(self, vector: FloatArray) -> FloatArray:
+        """Return the product of the covariance with a vector, (J,)."""
+        n, n_classes = self.probs.shape
+        n_places = self.values.shape[1] // len(self.grams)
+        spread = np.zeros((n_places, n_classes))
+        np.add.at(spread, (self.index, self.targets), vector.ravel())
+        made = self.values @ np.vstack([spread @ gram.T for gram in self.grams])  # By each label of each row.
+        made -= np.einsum("nk,nk->n", self.probs, made)[:, None]
+        sums = np.split(self.values.T @ (self.probs * made), len(self.grams))
+        total = np.sum([part @ gram for part, gram in zip(sums, self.grams, strict=True)], axis=0)
+        return total[self.index, self.targets] / n
 
     def projections(self, directions: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield probabilities of the labels, and the deviations they would make along the directions."""
