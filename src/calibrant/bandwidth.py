@@ -166,6 +166,9 @@ def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) 
         # The best standard deviation of a kernel falls as the fifth root of the number of rows.
         shrink = (_MOST_SEARCHED / n) ** (0.4 if kernel == "beta" else 0.2)
         return shrink * _search(sample.thinned(_MOST_SEARCHED), rule, kernel, boundary)
+    low, high = (bandwidth_of_deviation(deviation, sample, kernel) for deviation in (_LOW, _HIGH))
+    if (sample.outcomes == sample.outcomes[0]).all():
+        return high  # All bandwidths predict the same outcomes equally well; most of many classes never occur.
     # Every fold takes each fifth of the sorted rows, so that no part of the line is left without neighbours.
     loss = HeldOutLoss(sample, np.arange(n) % _FOLDS if rule == "cv" else None)
     line = Line.of(sample.positions)
@@ -173,7 +176,6 @@ def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) 
     def at(bandwidth: float) -> float:
         return loss(kernel_sums(line, bandwidth, kernel, boundary, n_targets=n, n_calls=_TRIED))
 
-    low, high = (bandwidth_of_deviation(deviation, sample, kernel) for deviation in (_LOW, _HIGH))
     return minimise(at, low, high, _TRIED)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._typing import BoolArray, FloatArray
+from calibrant.curves.binned import one_vs_rest_curves, reliability_curve
 from calibrant.curves.kernel import kernel_curve
 from calibrant.curves.view import cells_around
 from calibrant.predictions import Predictions
@@ -46,7 +47,10 @@ def classwise_curves(
     (('0', '1', '2'), 3)
     """
     check_count(grid, "grid")
-    curves = tuple(curve(predictions.one_vs_rest(c)) for c in range(predictions.n_classes))
+    if curve is reliability_curve:
+        curves = tuple(one_vs_rest_curves(predictions))
+    else:
+        curves = tuple(curve(predictions.one_vs_rest(c)) for c in range(predictions.n_classes))
     return ClasswiseCurves(
         names=tuple(map(str, predictions.classes)), curves=curves, average=_average(predictions, curves, grid)
     )
