@@ -1,8 +1,9 @@
 """Reliability curves over bins."""
 
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,14 @@ from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, ReliabilityCurve
 
+FEW_ROWS = 10_000
+"""One column of so many rows is summed without a sparse matrix."""
+
 
 def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
     """Return the map from columns W, (n, B), to the sums of values * W in every bin, (n_bins, B)."""
-    from scipy.sparse import csr_array
-
-    kept = bins.index >= 0
-    data = np.where(kept, values, 0.0)
-    column = np.where(kept, bins.index, 0)
-    scatter = csr_array((data, column, np.arange(len(values) + 1)), shape=(len(values), bins.n_bins)).T
-    return lambda columns: scatter @ columns
+    totals = joint_bin_totals(bins, values[:, None])
+    return lambda columns: totals(columns)[0]
 
 
 def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
@@ -34,14 +33,26 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
 
     All m in one pass over W, which is what takes the time.
     """
-    from scipy.sparse import csr_array
-
-    n, m = values.shape
+    m = values.shape[1]
     kept = bins.index >= 0
     data = np.where(kept[:, None], values, 0.0)
-    column = np.where(kept, bins.index, 0)[:, None] + bins.n_bins * np.arange(m)
-    scatter = csr_array((data.ravel(), column.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
-    return lambda columns: (scatter @ columns).reshape(m, bins.n_bins, -1)
+    cell = np.where(kept, bins.index, 0)[:, None] + bins.n_bins * np.arange(m)
+
+    @cache
+    def scatter() -> Any:
+        from scipy.sparse import csr_array
+
+        n = len(data)
+        return csr_array((data.ravel(), cell.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
+
+    def totals(columns: NDArray[np.generic]) -> FloatArray:
+        if columns.shape[1] > 1 or len(columns) > FEW_ROWS:
+            return np.asarray(scatter() @ columns).reshape(m, bins.n_bins, -1)
+        # The same additions in the same order, without a matrix that takes longer to make than to use.
+        sums = np.bincount(cell.ravel(), weights=(data * columns).ravel(), minlength=m * bins.n_bins)
+        return sums.reshape(m, bins.n_bins, 1)
+
+    return totals
 
 
 def reliability_curve(
