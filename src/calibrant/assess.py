@@ -9,6 +9,7 @@ import numpy as np
 from calibrant import __version__
 from calibrant._convert import InputError, convert
 from calibrant._typing import Progress, Rng
+from calibrant.bootstrap import group_rows
 from calibrant.class_summaries import class_summaries
 from calibrant.curves import reliability_curve
 from calibrant.hypotest import ConsistencyTest, holm
@@ -127,6 +128,5 @@ def _split(predictions: Predictions, by: Any) -> dict[str, Predictions]:
         raise InputError(
             f"by must have one group a row, but there are {len(keys)} entries for {predictions.n_samples} rows."
         )
-    names, inverse = np.unique(keys.astype(str), return_inverse=True)
-    parts = {name: predictions.take(np.flatnonzero(inverse == i)) for i, name in enumerate(names.tolist())}
+    parts = {name: predictions.take(rows) for name, rows in group_rows(keys, len(keys)).items()}
     return {name: part for name, part in parts.items() if part.weights.any()}

@@ -195,7 +195,7 @@ def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) 
         shrink = (_MOST_SEARCHED / n) ** (0.4 if kernel == "beta" else 0.2)
         return shrink * _search(sample.thinned(_MOST_SEARCHED), rule, kernel, boundary)
     low, high = (bandwidth_of_deviation(deviation, sample, kernel) for deviation in (_LOW, _HIGH))
-    if (sample.outcomes == sample.outcomes[0]).all():
+    if not sample.outcomes.any() or sample.outcomes.all():
         return high  # All bandwidths predict the same outcomes equally well; most of many classes never occur.
     # Every fold takes each fifth of the sorted rows, so that no part of the line is left without neighbours.
     loss = HeldOutLoss(sample, np.arange(n) % _FOLDS if rule == "cv" else None)

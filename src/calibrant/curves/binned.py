@@ -50,7 +50,7 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
             return np.asarray(scatter() @ columns).reshape(m, bins.n_bins, -1)
         # The same additions in the same order, without a matrix that takes longer to make than to use.
         sums = np.bincount(cell.ravel(), weights=(data * columns).ravel(), minlength=m * bins.n_bins)
-        return sums.reshape(m, bins.n_bins, 1)
+        return np.asarray(sums, dtype=float).reshape(m, bins.n_bins, 1)
 
     return totals
 
@@ -108,7 +108,9 @@ def _drawn(
     """Return the curve of each column."""
     weights = columns.weights[:, None]
     relative = weights / weights.max()  # So that the squares of huge weights do not overflow.
-    sums = columns.totals(weights, weights > 0, relative, relative**2, columns.positions * weights, columns.events * weights)
+    sums = columns.totals(
+        weights, weights > 0, relative, relative**2, columns.positions * weights, columns.events * weights
+    )
     used = sums[0] > 0
     mass, count, once, twice, predicted, hits = (total[used] for total in sums)
     predicted, observed = predicted / mass, hits / mass

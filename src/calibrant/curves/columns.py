@@ -47,7 +47,7 @@ class Columns:
         kept = index >= 0
         flat, size = (index + starts[:-1])[kept], int(starts[-1])
         columns = (np.broadcast_to(value, index.shape)[kept] for value in values)
-        return [np.bincount(flat, weights=column, minlength=size) for column in columns]
+        return [np.asarray(np.bincount(flat, weights=column, minlength=size), dtype=float) for column in columns]
 
 
 def class_blocks(predictions: Predictions, bins: Binning) -> Iterator[Columns]:

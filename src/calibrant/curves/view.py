@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._typing import FloatArray, IntArray
 from calibrant.predictions import Predictions, check_predictions
 
+
 def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class", "top-label"]]:
     """Return two classes as they are, and more as confidence against correctness; and which of both it is."""
     check_predictions(predictions)

@@ -22,6 +22,9 @@ BLOCK_CELLS = 2**20
 MOST_DRAWS, LEAST_DRAWS, ALL_DRAWS = 256, 8, 20_000
 """Draws from each forecast: so many at most, so many at least, and in between so many of all forecasts together."""
 
+CANCELLATION = 1e-14
+"""Rounding of a difference, as a share of its terms."""
+
 STREAM = 0x434D45
 """Sets the draws apart from those of a generator that a caller makes from the same seed, perhaps to draw targets."""
 
@@ -39,6 +42,11 @@ class DeviationLaw(ABC):
     @abstractmethod
     def covariance(self) -> FloatArray:
         """Return the mean over rows of E[d d'], for the deviations d of a row at J locations; of shape (J, J)."""
+
+    @property
+    def rounding(self) -> float:
+        """Variances up to this are rounding."""
+        return 0.0
 
     def operator(self) -> Any:
         """Return the covariance as something that multiplies vectors, (J,), which may be quicker than the matrix."""
@@ -85,6 +93,11 @@ class ClassDeviations(DeviationLaw):
         self.means = np.sum(
             [v[:, index] * g.times(data.probs)[:, targets] for v, g in zip(values, self.grams, strict=True)], axis=0
         )
+
+    @property
+    def rounding(self) -> float:
+        """Of certain predictions, a variance of 0 is computed as a difference of squared means."""
+        return CANCELLATION * float(np.abs(self.means).max()) ** 2
 
     def covariance(self) -> FloatArray:
         """Return the mean over rows of the covariances of the deviations."""

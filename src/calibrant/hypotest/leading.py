@@ -24,14 +24,15 @@ def leading_directions(law: DeviationLaw) -> tuple[FloatArray, FloatArray]:
     its centre, of which 100 directions are used. These are found by Lanczos' method, from a fixed first vector.
     """
     if law.n_locations <= MANY_LOCATIONS:
-        variances, vectors = varying(*np.linalg.eigh(law.covariance()))
+        variances, vectors = varying(*np.linalg.eigh(law.covariance()), law.rounding)
         return variances[-MOST_DIRECTIONS:], vectors[:, -MOST_DIRECTIONS:]
-    return varying(*_largest(law))
+    variances, vectors = varying(*_largest(law), law.rounding)
+    return variances[-MOST_DIRECTIONS:], vectors[:, -MOST_DIRECTIONS:]
 
 
-def varying(variances: FloatArray, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+def varying(variances: FloatArray, vectors: FloatArray, rounding: float = 0.0) -> tuple[FloatArray, FloatArray]:
     """Leave out directions that do not vary, but for rounding."""
-    used = variances > SMALLEST_SHARE * max(variances.max(), np.finfo(float).tiny)
+    used = variances > max(SMALLEST_SHARE * variances.max(), rounding, np.finfo(float).tiny)
     return variances[used], vectors[:, used]
 
 

@@ -94,7 +94,9 @@ class CMETest(CalibrationTest):
         n = len(deviations)
         variances, vectors = leading_directions(law)
         if not len(variances):
-            raise InputError("the predictions are certain, so deviations have no spread, and nothing can be tested.")
+            raise InputError(
+                "the predictions are certain, but for rounding: deviations have no spread, and nothing can be tested."
+            )
         events = _events(law, vectors)
         used = (events >= LEAST_EVENTS) | (events == events.max())
         ridged = variances[used] + self.ridge * variances[used].mean()
