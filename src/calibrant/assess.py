@@ -9,13 +9,15 @@ import numpy as np
 from calibrant import __version__
 from calibrant._convert import InputError, convert
 from calibrant._typing import Progress, Rng
+from calibrant.bootstrap import group_rows
+from calibrant.class_summaries import class_summaries
 from calibrant.curves import reliability_curve
 from calibrant.hypotest import ConsistencyTest, holm
 from calibrant.limits import further_tests, limits_of
 from calibrant.metrics import ECE, METRICS, KdeECE, Metric
 from calibrant.pictures import pictures
 from calibrant.predictions import Predictions, check_predictions
-from calibrant.results import Assessment, ClassSummary, TestResult
+from calibrant.results import Assessment, TestResult
 from calibrant.verdict import judge
 
 SIZE_RESAMPLES = 199
@@ -116,19 +118,7 @@ def _assemble(
         },
         test=test,
         curve=reliability_curve(predictions),
-        classes=tuple(_summarise(predictions, c) for c in range(predictions.n_classes)),
-    )
-
-
-def _summarise(predictions: Predictions, c: int) -> ClassSummary:
-    view = predictions.one_vs_rest(c)
-    observed = view.labels == 1
-    return ClassSummary(
-        name=str(predictions.classes[c]),
-        n_observed=int((observed & (view.weights > 0)).sum()),
-        predicted=float(np.average(view.positive, weights=view.weights)),
-        observed=float(np.average(observed, weights=view.weights)),
-        error=ECE()(view),
+        classes=class_summaries(predictions),
     )
 
 
@@ -138,6 +128,5 @@ def _split(predictions: Predictions, by: Any) -> dict[str, Predictions]:
         raise InputError(
             f"by must have one group a row, but there are {len(keys)} entries for {predictions.n_samples} rows."
         )
-    names, inverse = np.unique(keys.astype(str), return_inverse=True)
-    parts = {name: predictions.take(np.flatnonzero(inverse == i)) for i, name in enumerate(names.tolist())}
+    parts = {name: predictions.take(rows) for name, rows in group_rows(keys, len(keys)).items()}
     return {name: part for name, part in parts.items() if part.weights.any()}

@@ -13,7 +13,8 @@ from calibrant._typing import FloatArray
 from calibrant.forecasts import Forecasts, Mixture, target_discrepancy
 from calibrant.kernels.base import Kernel, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
-from calibrant.kernels.joint import JointKernel, TensorProduct, class_gram
+from calibrant.kernels.gram import ClassGram, gram_of
+from calibrant.kernels.joint import JointKernel, TensorProduct
 from calibrant.kernels.radial import ExponentialKernel, GammaExponentialKernel, GaussianKernel, RadialKernel
 from calibrant.kernels.targets import WhiteKernel
 from calibrant.pairs import PairMatrix, RadialPairs, SummedPairs, TiledPairs, line_pairs
@@ -67,11 +68,11 @@ def pair_matrix(data: Data, kernel: JointKernel | GeneralKernel) -> PairMatrix:
 
 def _class_pairs(data: Predictions, term: TensorProduct) -> PairMatrix:
     scale, kernel = unscaled(term.predictions)
-    gram = scale * class_gram(term.targets, data.n_classes)
+    gram = gram_of(term.targets, data.n_classes, scale)
     if isinstance(kernel, RadialKernel) and isinstance(kernel.distance, (TotalVariation, Euclidean)):
         return _radial_pairs(data, kernel, gram)
     probs, residuals = data.probs, data.residuals
-    products = residuals @ gram
+    products = gram.times(residuals)
     return TiledPairs(data.n_samples, lambda i, j: kernel.matrix(probs[i], probs[j]) * (products[i] @ residuals[j].T))
 
 
@@ -80,11 +81,11 @@ def prediction_pairs(data: Predictions, kernel: Kernel) -> PairMatrix:
     scale, radial = unscaled(kernel)
     ones = np.ones((data.n_samples, 1))
     if isinstance(radial, RadialKernel) and isinstance(radial.distance, (TotalVariation, Euclidean)):
-        return _radial(data, radial, ones, np.array([[scale]]))
+        return _radial(data, radial, ones, ClassGram(scale, None))
     return TiledPairs(data.n_samples, lambda i, j: kernel.matrix(data.probs[i], data.probs[j]))
 
 
-def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: FloatArray) -> PairMatrix:
+def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: ClassGram) -> PairMatrix:
     if isinstance(kernel.distance, TotalVariation) and data.n_classes > 2 and not _hilbertian(kernel):
         warnings.warn(
             f"{kernel!r} is not positive definite for {data.n_classes} classes, so squared errors may be negative. "
@@ -93,12 +94,12 @@ def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: FloatArray) -> 
             stacklevel=2,
         )
     if data.n_classes == 2:  # Residuals are (-r, r): one column does the work of two.
-        factor = float(gram[0, 0] - 2 * gram[0, 1] + gram[1, 1])
-        return _radial(data, kernel, (data.labels - data.positive)[:, None], np.array([[factor]]))
+        factor = gram.distance(0, 1)
+        return _radial(data, kernel, (data.labels - data.positive)[:, None], ClassGram(factor, None))
     return _radial(data, kernel, data.residuals, gram)
 
 
-def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: FloatArray) -> PairMatrix:
+def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: ClassGram) -> PairMatrix:
     """Return the matrix of a radial kernel times v_i G v_j, for vectors of shape (n, C)."""
     lengthscale = float(kernel.lengthscale)
     points, name = data.probs, "total-variation" if isinstance(kernel.distance, TotalVariation) else "euclidean"
@@ -106,11 +107,11 @@ def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: 
         step = 1.0 if name == "total-variation" else np.sqrt(2.0)
         points, name = step * data.positive[:, None], "euclidean"
         if isinstance(kernel, ExponentialKernel):
-            return line_pairs(points[:, 0], vectors[:, 0], lengthscale, float(gram[0, 0]))
+            return line_pairs(points[:, 0], vectors[:, 0], lengthscale, gram.scale)
     compiled = CompiledKernel(kernel.profile, name, lengthscale, kernel.shape)  # type: ignore[arg-type]
-    if np.array_equal(gram, np.eye(len(gram))):
+    if gram.is_identity:
         return RadialPairs(points, vectors, None, compiled)
-    return RadialPairs(points, vectors @ gram, vectors, compiled)
+    return RadialPairs(points, gram.times(vectors), vectors, compiled)
 
 
 def _hilbertian(kernel: RadialKernel) -> bool:

@@ -69,6 +69,11 @@ class EqualWidth(Binning, SimplexBinning):
             return replace(bins, index=np.where(values > 0, bins.index, -1))
         return bins
 
+    def cut_columns(self, values: FloatArray, weights: FloatArray) -> list[Bins]:
+        """Assign every value to a bin; all columns have the same."""
+        whole = self.cut(values.ravel(order="F"), weights)
+        return [replace(whole, index=index) for index in whole.index.reshape(values.shape[::-1])]
+
     def cells(self, probs: FloatArray, weights: FloatArray) -> Cells:
         """Assign every row of probabilities to a cell of the grid."""
         grid = self.cut(probs.ravel(), weights).index.reshape(probs.shape)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from calibrant._checks import check_count
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.curves.binned import one_vs_rest_curves, reliability_curve
 from calibrant.curves.kernel import kernel_curve
 from calibrant.curves.view import cells_around
 from calibrant.predictions import Predictions
@@ -33,7 +35,8 @@ def classwise_curves(
     -----
     The average at g is :math:`|C_g|^{-1} \sum_{k \in C_g} \hat\pi_k(g)` over the classes :math:`C_g` whose curve
     begins at or below g and ends at or above; between its points a curve is interpolated linearly. Its error is the
-    mean over classes, and its counts are of the predictions of all classes.
+    mean over classes, and its counts are of the predictions of all classes. If no curve reaches any step, as when all
+    rows are equal and the curve of each class is one point, the points of the curves take the place of the steps.
 
     Examples
     --------
@@ -44,7 +47,10 @@ def classwise_curves(
     (('0', '1', '2'), 3)
     """
     check_count(grid, "grid")
-    curves = tuple(curve(predictions.one_vs_rest(c)) for c in range(predictions.n_classes))
+    if curve is reliability_curve:
+        curves = tuple(one_vs_rest_curves(predictions))
+    else:
+        curves = tuple(curve(predictions.one_vs_rest(c)) for c in range(predictions.n_classes))
     return ClasswiseCurves(
         names=tuple(map(str, predictions.classes)), curves=curves, average=_average(predictions, curves, grid)
     )
@@ -52,7 +58,10 @@ def classwise_curves(
 
 def _average(predictions: Predictions, curves: Sequence[ReliabilityCurve], n_grid: int) -> ReliabilityCurve:
     grid = np.linspace(0.0, 1.0, n_grid)
-    reached = np.array([(c.predicted[0] <= grid) & (grid <= c.predicted[-1]) for c in curves])
+    reached = _reached(curves, grid)
+    if not reached.any():
+        grid = _own_points(curves, n_grid)
+        reached = _reached(curves, grid)
     values = np.array([np.interp(grid, c.predicted, c.observed) for c in curves])
     used = reached.any(axis=0)
     observed = np.average(values[:, used], axis=0, weights=reached[:, used])
@@ -71,3 +80,16 @@ def _average(predictions: Predictions, curves: Sequence[ReliabilityCurve], n_gri
         kind=f"average of {len(curves)} classes",
         error=Estimate(name=errors[0].name, value=mean) if errors else None,
     )
+
+
+def _reached(curves: Sequence[ReliabilityCurve], grid: FloatArray) -> BoolArray:
+    """Tell which curves, (K,), have which points of the grid, (G,), between their ends."""
+    return np.array([(c.predicted[0] <= grid) & (grid <= c.predicted[-1]) for c in curves])
+
+
+def _own_points(curves: Sequence[ReliabilityCurve], most: int) -> FloatArray:
+    """Return the points of the curves, at most so many of them, evenly by rank."""
+    points = np.unique(np.concatenate([c.predicted for c in curves]))
+    if len(points) <= most:
+        return points
+    return points[np.linspace(0, len(points) - 1, most).astype(int)]

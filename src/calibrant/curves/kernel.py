@@ -9,7 +9,8 @@ from calibrant._convert import InputError, convert
 from calibrant._typing import BoolArray, FloatArray, Rng
 from calibrant.bandwidth import Rule, Sample, choose_bandwidth
 from calibrant.curves.bands import least_resamples, pointwise_limits
-from calibrant.curves.view import binary_view, cells_around, outcome_histogram
+from calibrant.curves.histogram import outcome_histogram
+from calibrant.curves.view import binary_view, cells_around
 from calibrant.kernel_regression import KernelName, check_bandwidth, check_choice, nadaraya_watson
 from calibrant.predictions import Predictions
 from calibrant.resampling import redraw_labels

@@ -10,14 +10,9 @@ from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.discrepancy import Data
 from calibrant.hypotest.base import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
+from calibrant.hypotest.leading import leading_directions, varying
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.results import TestResult
-
-SMALLEST_SHARE = 1e-8
-"""Directions of the deviations with less than this share of the largest variance are rounding and left out."""
-
-MOST_DIRECTIONS = 100
-"""So many directions of largest variance are considered at most."""
 
 LEAST_EVENTS = 5.0
 """Directions along which a sum of deviations is made of fewer events are left out, as far as others remain."""
@@ -97,10 +92,11 @@ class CMETest(CalibrationTest):
         from scipy.special import gammaincc
 
         n = len(deviations)
-        variances, vectors = _directions(law.covariance())
-        variances, vectors = variances[-MOST_DIRECTIONS:], vectors[:, -MOST_DIRECTIONS:]
+        variances, vectors = leading_directions(law)
         if not len(variances):
-            raise InputError("the predictions are certain, so deviations have no spread, and nothing can be tested.")
+            raise InputError(
+                "the predictions are certain, but for rounding: deviations have no spread, and nothing can be tested."
+            )
         events = _events(law, vectors)
         used = (events >= LEAST_EVENTS) | (events == events.max())
         ridged = variances[used] + self.ridge * variances[used].mean()
@@ -123,7 +119,7 @@ class CMETest(CalibrationTest):
         n = len(deviations)
         mean = deviations.mean(axis=0)
         centred = deviations - mean
-        variances, vectors = _directions(centred.T @ centred / (n - 1))
+        variances, vectors = varying(*np.linalg.eigh(centred.T @ centred / (n - 1)))
         rank = len(variances)
         if rank >= n - 1 or rank == 0:  # As many directions as the rows allow: the covariance is singular.
             raise InputError(
@@ -133,13 +129,6 @@ class CMETest(CalibrationTest):
         hotelling = n * float(np.sum((mean @ vectors) ** 2 / (variances + self.ridge * variances.mean())))
         statistic = (n - rank) / (rank * (n - 1)) * hotelling
         return statistic, float(fdtrc(rank, n - rank, statistic)), {"hotelling": hotelling, "directions": rank}
-
-
-def _directions(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the variances along the directions that vary, in ascending order, and the directions, (J, R)."""
-    values, vectors = np.linalg.eigh(covariance)
-    used = values > SMALLEST_SHARE * max(values.max(), np.finfo(float).tiny)
-    return values[used], vectors[:, used]
 
 
 def _events(law: DeviationLaw, directions: FloatArray) -> FloatArray:

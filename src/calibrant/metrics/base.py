@@ -68,6 +68,10 @@ class Metric(ABC):
 
         return evaluate
 
+    def class_values(self, predictions: Predictions) -> FloatArray:
+        """Return the value of every class against the rest, (K,), at the data's own weights."""
+        return np.array([self(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
+
     def details(self, predictions: Any) -> Mapping[str, Any]:  # noqa: ARG002 (most have nothing to add)
         """Return what the estimate says beyond its value."""
         return {}

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
+from calibrant.curves.columns import Columns, class_blocks
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
 
@@ -54,6 +56,21 @@ class BinnedMetric(Metric):
         hits = bin_totals(cut, view.weights)
         target = 1 if view is predictions else predictions.predicted[:, None]
         return lambda labels: self.combine(weights.sum(axis=0), mass, predicted, hits(labels == target))
+
+    def class_values(self, predictions: Predictions) -> FloatArray:
+        """Return the value of every class against the rest, (K,), without a pass over the rows for each class."""
+        return np.concatenate([self._values(block) for block in class_blocks(predictions, self.bins)])
+
+    def _values(self, columns: Columns) -> FloatArray:
+        """Return the value of each column of predictions."""
+        weights = columns.weights[:, None]
+        sums = columns.totals(weights, columns.positions * weights, columns.events * weights)
+        values = []
+        for cut, (first, last) in zip(columns.cuts, pairwise(columns.starts.tolist()), strict=True):
+            mass, predicted, hits = (total[first:last, None] for total in sums)
+            total = mass.sum(axis=0) if (cut.index >= 0).all() else weights.sum(axis=0)
+            values.append(self.combine(total, mass, predicted, hits))
+        return np.concatenate(values)
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Say how many bins hold weight."""

@@ -11,7 +11,8 @@ from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, prediction_pairs, tune
 from calibrant.forecasts import Forecasts
-from calibrant.kernels.joint import JointKernel, class_gram, gram_factor
+from calibrant.kernels.gram import gram_of
+from calibrant.kernels.joint import JointKernel
 from calibrant.kernels.radial import RadialKernel
 from calibrant.metrics.base import Metric
 from calibrant.metrics.redrawn import RedrawnPairs
@@ -165,16 +166,17 @@ class SKCE(KernelMetric):
         weights = relative(data.weights[:, None])
         total, square = float(weights.sum()) ** 2, float((weights**2).sum())
         terms = [
-            (prediction_pairs(data, term.predictions), gram_factor(class_gram(term.targets, data.n_classes)))
-            for term in kernel.terms
+            (prediction_pairs(data, term.predictions), gram_of(term.targets, data.n_classes)) for term in kernel.terms
         ]
 
         def evaluate(labels: Any) -> FloatArray:
-            residuals = np.eye(data.n_classes)[labels] - data.probs[:, None, :]  # (n, B, K)
+            residuals = np.repeat(-data.probs[:, None, :], labels.shape[1], axis=1)  # (n, B, K)
+            rows, columns = np.indices(labels.shape, sparse=True)
+            residuals[rows, columns, labels] += 1.0
             residuals *= weights[:, :, None]
             sums = np.zeros(labels.shape[1])
-            for pairs, factor in terms:  # r G r is the sum of squares of the columns of r F, where G = F F'.
-                columns = (residuals @ factor).reshape(len(labels), -1)
+            for pairs, gram in terms:  # r G r is the sum of squares of the columns of r F, where G = F F'.
+                columns = gram.times_factor(residuals).reshape(len(labels), -1)
                 forms = pairs.quadratic_forms(columns)
                 if not self.unbiased:
                     forms += pairs.diagonal() @ columns**2

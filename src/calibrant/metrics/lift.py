@@ -127,14 +127,18 @@ class Classwise(_ByClass):
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the value of every class."""
-        values = [metric(view) for metric, view in self._views(predictions)]
-        return {"classes": dict(zip(predictions.classes, values, strict=True))}
+        return {"classes": dict(zip(predictions.classes, self._class_values(predictions), strict=True))}
 
     def estimate(self, data: Any) -> Estimate:
         """Return the value with its details, of which it is the mean: nothing is computed twice."""
         self.check(data)
         details = self.details(data)
         return Estimate(name=repr(self), value=float(np.mean([*details["classes"].values()])), details=details)
+
+    def _class_values(self, predictions: Predictions) -> list[float]:
+        if not self.members:
+            return list(map(float, self.metric.class_values(predictions)))
+        return [metric(view) for metric, view in self._views(predictions)]
 
     def _views(self, predictions: Predictions) -> Iterator[tuple[Metric, Predictions]]:
         """Yield the metric and the view of every class."""

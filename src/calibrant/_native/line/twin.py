@@ -3,8 +3,10 @@ r"""The same sums as in `sums` and `beta`, in plain NumPy: the oracle of the com
 Every pair is evaluated, some rows at a time, so that memory is O(n).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,7 @@ class PlainSums:
     """Sums over the rows of a line with any kernel, "beta" among them; see `KernelSums` for the rest."""
 
     line: Line
-    bandwidth: float
+    bandwidth: Any  # A number; several, of shape (B, 1, 1), for all pairs at once.
     kernel: str = "gaussian"
     reflect: bool = True
 
@@ -39,6 +41,10 @@ class PlainSums:
         if self.kernel == "beta":
             return _beta(points, points, self.bandwidth)
         return np.ones(len(points))
+
+    def all_pairs(self) -> Floats:
+        """Return the kernel between all rows."""
+        return self._kernel(self._positions[:, None])
 
     @cached_property
     def _positions(self) -> Floats:
@@ -67,6 +73,21 @@ class PlainSums:
             K += kernel.at((a + b) / h)
             K += kernel.at((a - (2 - b)) / h)
         return K
+
+
+def can_be_joined(several: Sequence[object]) -> TypeGuard[Sequence[PlainSums]]:
+    """Tell whether sums over one line, but for their bandwidths, are few enough to be made together."""
+    first = several[0]
+    return isinstance(first, PlainSums) and len(first.line) ** 2 <= _PAIRS_AT_A_TIME
+
+
+def leave_one_out_of_each(several: Sequence[PlainSums], charges: Floats) -> Floats:
+    """Return the sums over all other rows, (B, n, m), of B sums over one line that differ in their bandwidths."""
+    bandwidths = np.array([sums.bandwidth for sums in several])[:, None, None]
+    K = replace(several[0], bandwidth=bandwidths).all_pairs()
+    rows = np.arange(K.shape[1])
+    K[:, rows, rows] = 0.0
+    return K @ charges
 
 
 def _beta(z: Floats, a: Floats, bandwidth: float) -> Floats:
