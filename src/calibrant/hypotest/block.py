@@ -6,11 +6,16 @@ import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
-from calibrant._typing import Progress, Rng
-from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, tune
+from calibrant._typing import FloatArray, Progress, Rng
+from calibrant.discrepancy import Data, GeneralKernel, check_kernel, tune
 from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.events import check_events, relative_weights
+from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.joint import JointKernel
 from calibrant.results import TestResult
+
+LEAST_EVENTS = 0.0
+"""With fewer effective events the level does not hold: chosen by simulation."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +62,8 @@ class BlockSKCETest(CalibrationTest):
         if not 0 < self.level < 1:
             raise InputError(f"level must be a number between 0 and 1, but is {self.level!r}.")
 
-    def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
-        """Run the test."""
+    def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
+        """Compare the mean over blocks with its standard error."""
         from scipy.special import stdtr, stdtrit
 
         n_blocks = data.n_samples // self.blocksize
@@ -67,8 +72,10 @@ class BlockSKCETest(CalibrationTest):
                 f"the test needs at least two complete blocks of {self.blocksize} rows, but there are {data.n_samples} "
                 "rows. Pass a smaller blocksize."
             )
-        sums = pair_matrix(data, tune(self.kernel, data)).block_sums(self.blocksize)
-        estimates = sums / (self.blocksize * (self.blocksize - 1) / 2)
+        events = check_events(data, LEAST_EVENTS, "Student's law over blocks")
+        weights = relative_weights(data)
+        sums = weighted_pairs(data, tune(self.kernel, data), weights).block_sums(self.blocksize)
+        estimates = sums / _mean_pairs(weights[: n_blocks * self.blocksize].reshape(n_blocks, -1))
         mean, error = float(estimates.mean()), float(estimates.std(ddof=1) / np.sqrt(n_blocks))
         if error == 0:
             raise InputError("the blocks have no spread, so nothing can be tested: all estimates are equal.")
@@ -82,5 +89,11 @@ class BlockSKCETest(CalibrationTest):
                 "standard_error": error,
                 "lower_bound": max(0.0, mean - float(stdtrit(n_blocks - 1, self.level)) * error),
                 "detectable": float(stdtrit(n_blocks - 1, 0.95)) * error,
+                "events": events,
             },
         )
+
+
+def _mean_pairs(weights: FloatArray) -> float:
+    """Return the weight of the pairs of a block, on average over blocks; of m unit weights, m (m - 1) / 2."""
+    return float((weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1)).mean() / 2)

@@ -54,7 +54,7 @@ class DistributionFreeSKCETest(CalibrationTest):
         if self.bound is not None and not 0 < self.bound < np.inf:
             raise InputError(f"bound must be positive and finite, but is {self.bound!r}.")
 
-    def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
+    def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
         check_rows(data, self.estimator.least_rows)
         estimate = self.estimator(data)

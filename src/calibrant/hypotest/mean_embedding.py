@@ -77,7 +77,7 @@ class CMETest(CalibrationTest):
         if self.covariance not in ("predictions", "sample"):
             raise InputError(f'covariance must be "predictions" or "sample", but is {self.covariance!r}.')
 
-    def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
+    def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
         check_rows(data, 2)
         deviations = self.estimator.deviations(data)
