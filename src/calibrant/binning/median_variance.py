@@ -98,7 +98,7 @@ def _split(rows: IntArray, values: FloatArray, weights: FloatArray) -> tuple[Int
     """Return the rows below and from the median on; ties of the median go to the upper part."""
     order = np.argsort(values, kind="stable")
     ascending, mass = values[order], np.cumsum(weights[order])
-    middle = ascending[min(np.searchsorted(mass / mass[-1], 0.5 + ROUNDING, side="right"), len(ascending) - 1)]
+    middle = ascending[min(int(np.searchsorted(mass / mass[-1], 0.5 + ROUNDING, side="right")), len(ascending) - 1)]
     below = np.searchsorted(ascending, middle, side="left")
     return rows[order[:below]], rows[order[below:]]
 

@@ -135,8 +135,9 @@ class HosmerLemeshowTest(BinaryTest):
     (None with fewer than three groups), and ``smallest_expected``, the smallest expected number of rows of either
     outcome in any group with variance, :math:`\tilde p_g` or :math:`1 - \tilde p_g` times the effective number of rows
     :math:`(\sum w_i)^2 / \sum w_i^2`. Where the harmonic mean of these numbers over the groups is below 20, the
-    chi-squared law rejects too often at small levels (with 5 expected in each of ten groups, 0.016 instead of 0.01), and
-    the law of the statistic is drawn. If `fitted`, there is nothing to draw from: the chi-squared law is then rough.
+    chi-squared law rejects too often at small levels (with 5 expected in each of ten groups, 0.016 instead of 0.01),
+    and the law of the statistic is drawn. If `fitted`, there is nothing to draw from, and the chi-squared law is
+    rough.
 
     References
     ----------

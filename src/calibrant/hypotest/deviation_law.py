@@ -25,7 +25,10 @@ STREAM = 0x434D45
 
 
 class DeviationLaw(ABC):
-    """What the deviations of independent rows are under the hypothesis, by the possible outcomes of each row."""
+    """What the deviations of independent rows are under the hypothesis, by the possible outcomes of each row.
+
+    Those of row i are multiplied by its weight.
+    """
 
     @abstractmethod
     def covariance(self) -> FloatArray:
@@ -39,13 +42,13 @@ class DeviationLaw(ABC):
         """
 
 
-def deviation_law(estimator: UCME, data: Data) -> DeviationLaw:
-    """Return the law of `estimator.deviations` under the hypothesis: exact for classes, by draws for forecasts."""
+def deviation_law(estimator: UCME, data: Data, weights: FloatArray | float = 1.0) -> DeviationLaw:
+    """Return the law of weights times `estimator.deviations`: exact for classes, by draws for forecasts."""
     kernel: Any = tune(estimator.kernel, data)
     places, targets = estimator.locations(data)
     if isinstance(data, Predictions):
-        return ClassDeviations(data, kernel.terms, places, targets)
-    return DrawnDeviations(data, kernel.terms, places, targets)
+        return ClassDeviations(data, kernel.terms, places, targets, weights)
+    return DrawnDeviations(data, kernel.terms, places, targets, weights)
 
 
 class ClassDeviations(DeviationLaw):
@@ -56,11 +59,19 @@ class ClassDeviations(DeviationLaw):
     the targets. So no array of shape (n, K, J) is needed. Time O(n K M^2 + n J^2 + K M J^2).
     """
 
-    def __init__(self, data: Predictions, terms: tuple[TensorProduct, ...], places: FloatArray, targets: Any) -> None:
+    def __init__(
+        self,
+        data: Predictions,
+        terms: tuple[TensorProduct, ...],
+        places: FloatArray,
+        targets: Any,
+        weights: FloatArray | float = 1.0,
+    ) -> None:
         distinct, index = np.unique(places, axis=0, return_inverse=True)
         self.index, self.targets, self.probs = index.ravel(), targets, data.probs
         self.grams = [class_gram(term.targets, data.n_classes) for term in terms]
-        values = [term.predictions.matrix(data.probs, distinct) for term in terms]
+        factors = np.broadcast_to(weights, len(data.probs))[:, None]
+        values = [factors * term.predictions.matrix(data.probs, distinct) for term in terms]
         self.values = np.hstack(values)
         self.means = np.sum(
             [v[:, self.index] * (data.probs @ g)[:, targets] for v, g in zip(values, self.grams, strict=True)], axis=0
@@ -98,7 +109,14 @@ class DrawnDeviations(DeviationLaw):
     So variances have an error of about 1 %.
     """
 
-    def __init__(self, data: Forecasts, terms: tuple[TensorProduct, ...], places: Any, targets: FloatArray) -> None:
+    def __init__(
+        self,
+        data: Forecasts,
+        terms: tuple[TensorProduct, ...],
+        places: Any,
+        targets: FloatArray,
+        weights: FloatArray | float = 1.0,
+    ) -> None:
         n_draws = min(MOST_DRAWS, max(LEAST_DRAWS, ALL_DRAWS // data.n_samples))
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(STREAM,)))
         self.draws, self.targets = data.distribution.sample(rng, n_draws), targets
@@ -108,6 +126,7 @@ class DrawnDeviations(DeviationLaw):
             profile, lengthscale = target_profile(kernel)
             expected = data.distribution.expect(profile, lengthscale, targets)
             values = scale * term.predictions.matrix(data.distribution, places)
+            values *= np.broadcast_to(weights, len(values))[:, None]
             self.parts.append((values, expected, profile, lengthscale))
 
     def covariance(self) -> FloatArray:

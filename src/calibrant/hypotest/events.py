@@ -38,15 +38,18 @@ def effective_events(data: Data, factors: FloatArray) -> float:
     >>> round(effective_events(Predictions([0.001] * 40, labels=[0] * 40), np.ones(40)), 2)  # 40 * 0.001
     0.04
     """
+    second, fourth = (float(moment.sum()) for moment in moments(data, factors))
+    return second**2 / fourth if fourth > 0 else 0.0
+
+
+def moments(data: Data, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return second and fourth moments of the lengths of residuals times factors, relative to the largest factor."""
     squares = (factors / np.abs(factors).max(initial=np.finfo(float).tiny)) ** 2
     if isinstance(data, Forecasts):
-        second, fourth = np.ones((2, data.n_samples))
-    else:
-        lengths = 1 - 2 * data.probs + (data.probs**2).sum(axis=1, keepdims=True)
-        second = (data.probs * (1 - data.probs)).sum(axis=1)
-        fourth = (data.probs * lengths**2).sum(axis=1)
-    noise = float(squares**2 @ fourth)
-    return float(squares @ second) ** 2 / noise if noise > 0 else 0.0
+        return squares, squares**2
+    lengths = 1 - 2 * data.probs + (data.probs**2).sum(axis=1, keepdims=True)
+    second = (data.probs * (1 - data.probs)).sum(axis=1)
+    return squares * second, squares**2 * (data.probs * lengths**2).sum(axis=1)
 
 
 def check_events(data: Data, least: float, law: str) -> float:

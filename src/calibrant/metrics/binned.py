@@ -101,7 +101,7 @@ class ECE(BinnedMetric):
     norm: float = 1
 
     def __post_init__(self) -> None:
-        _check_bins(self.bins)
+        check_bins(self.bins)
         if isinstance(self.norm, bool) or not isinstance(self.norm, (int, float)) or not self.norm >= 1:
             raise InputError(f"norm must be a number of at least 1 (inf for the maximum), but is {self.norm!r}.")
 
@@ -152,7 +152,7 @@ class DebiasedECE(BinnedMetric):
     bins: Binning = EqualWidth(15)
 
     def __post_init__(self) -> None:
-        _check_bins(self.bins)
+        check_bins(self.bins)
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return the root of D for weights of 1, or 0 where D is negative."""
@@ -209,62 +209,13 @@ def _squared(
     return np.where(several, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total
 
 
-@dataclass(frozen=True)
-class ChanceECE(Metric):
-    r"""The ECE that a perfectly calibrated model with these predictions would have by chance.
-
-    Parameters
-    ----------
-    bins : Binning, default=EqualWidth(15)
-
-    Notes
-    -----
-    If every label is drawn from its prediction, the residuals of bin :math:`b` sum to a variable with mean 0 and
-    variance :math:`V_b = \sum_{i \in b} w_i^2 p_i (1 - p_i)`: each row is one draw, whatever its weight. Its mean absolute
-    value is near :math:`\sqrt{2 V_b / \pi}` where many rows matter, and never above
-    :math:`A_b = \sum_{i \in b} 2 w_i p_i (1 - p_i)`, the sum of the rows' own mean absolute residuals. The value is
-
-    .. math:: \frac1W \sum_b \min\big(\sqrt{2 V_b / \pi},\; A_b\big).
-
-    The labels do not enter. `ConsistencyTest` draws the whole law instead of approximating its mean.
-
-    Examples
-    --------
-    >>> p = Predictions([0.5] * 200, labels=[0, 1] * 100)
-    >>> round(ChanceECE()(p), 4), ECE()(p)  # sqrt(2 * 50 / pi) / 200
-    (0.0282, 0.0)
-    """
-
-    family = "binned"
-    accepts = "binary"
-    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
-    measures: ClassVar[Any] = "chance"
-    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
-    bins: Binning = EqualWidth(15)
-
-    def __post_init__(self) -> None:
-        _check_bins(self.bins)
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Return the map from weights, (n, B), to B values."""
-        view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
-        spread = bin_totals(cut, view.positive * (1 - view.positive))
-
-        def evaluate(weights: Any) -> FloatArray:
-            weights = relative(weights)
-            expected = np.minimum(np.sqrt(2 * spread(weights**2) / np.pi), 2 * spread(weights))
-            return expected.sum(axis=0) / weights.sum(axis=0)
-
-        return evaluate
-
-
 def relative(weights: FloatArray) -> FloatArray:
     """Divide by the largest weight, so that products of huge ones do not overflow."""
     return np.asarray(weights / weights.max(axis=0))
 
 
-def _check_bins(bins: object) -> None:
+def check_bins(bins: object) -> None:
+    """Refuse what is no rule that cuts [0, 1] into bins."""
     if not isinstance(bins, Binning):
         raise TypeError(f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), but is {bins!r}.")
 
