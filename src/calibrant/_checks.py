@@ -19,6 +19,9 @@ RANGE_TOLERANCE = 1e-6
 COARSE_RANGE_TOLERANCE = 1e-3
 """The same for half-precision input."""
 
+FAR = 1e100
+"""Weights whose largest is above this, or below its inverse, are divided by the largest."""
+
 
 class DataWarning(UserWarning):
     """The data is accepted, but something about it is worth a second look."""
@@ -81,12 +84,34 @@ def as_weights(raw: Raw | None, n_samples: int) -> FloatArray:
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         fail_at(raw, values, bad, "must be finite and not negative")
-    total = values.sum()
-    if not 0 < total < np.inf:
-        raise InputError(
-            f"weights must have a positive, finite sum, but it is {total:g}. Give some row a weight, or rescale them."
-        )
-    return values[:, 0]
+    return _in_range(values, raw)[:, 0]
+
+
+def _in_range(weights: FloatArray, raw: Raw) -> FloatArray:
+    """Return weights whose sums and products neither over- nor underflow; only their ratios have a meaning."""
+    largest = float(weights.max())
+    if largest == 0:
+        raise InputError("weights must have a positive, finite sum, but it is 0. Give some row a weight.")
+    relative = weights / largest
+    lost = (weights > 0) & (relative < np.finfo(float).tiny)
+    if lost.any():
+        advice = "Weights are relative: give such rows 0, which leaves them out, or a weight that counts."
+        fail_at(raw, weights, lost, f"must be 0 or at least 1e-307 of the largest, {largest:g}", advice)
+    return weights if 1 / FAR <= largest <= FAR else relative
+
+
+def check_copies(sample_weight: Any) -> None:
+    """Refuse weights that no number of copies of a row can mean; what is no number is left for others to refuse."""
+    if sample_weight is None:
+        return
+    raw = convert(sample_weight, "sample_weight")
+    if raw.values.dtype.kind not in "fiub":
+        return
+    values = as_floats(raw)
+    bad = (values > 0) & np.isfinite(values) & ((values < 1 / FAR) | (values > FAR))
+    if bad.any():
+        advice = "Calibrators take a weight as so many copies of its row: rescale the weights, 1 for an ordinary row."
+        fail_at(raw, values, bad, f"must be 0 or lie between {1 / FAR:g} and {FAR:g}", advice)
 
 
 def as_floats(raw: Raw) -> FloatArray:

@@ -9,10 +9,10 @@ import numpy as np
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
-from calibrant.hypotest import TESTS, AsymptoticSKCETest, CalibrationTest
+from calibrant.hypotest import TESTS, CalibrationTest, ConsistencyTest
 from calibrant.intervals import METHODS, Found, Limits, as_interval, family, why_not
 from calibrant.intervals.parts import bins_of
-from calibrant.metrics import Classwise, Metric, PerPredictedClass, TopLabel
+from calibrant.metrics import SKCE, Classwise, Metric, PerPredictedClass, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Interval, TestResult
 
@@ -28,6 +28,9 @@ MOST_FITTED_ROWS = 10_000
 
 MOST_PAIRED_ROWS = 2000
 """With more rows, the kernel test is that of blocks."""
+
+REDRAWN_CELLS = 6 * 10**6
+"""Labels redrawn for the kernel test, times classes: with more of them there are fewer redraws, but 199 at least."""
 
 
 def limits_of(
@@ -73,10 +76,15 @@ def limits_of(
 
 
 def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> dict[str, TestResult]:
-    """Return further tests than the exact one, by name; those that refuse these predictions are left out."""
+    """Return further tests than the exact one, by name; those that refuse these predictions are left out.
+
+    The kernel test is exact, by redrawn labels, up to 2000 rows; above it is that of blocks, where its law holds.
+    """
     tests: dict[str, CalibrationTest] = {name: TESTS[name] for name in ("spiegelhalter", "cox", "ecce")}
-    if int((predictions.weights > 0).sum()) <= MOST_PAIRED_ROWS:
-        tests["skce"] = AsymptoticSKCETest(n_resamples=n_resamples)
+    n_present = int((predictions.weights > 0).sum())
+    if n_present <= MOST_PAIRED_ROWS:
+        affordable = max(FEWEST_RESAMPLES, REDRAWN_CELLS // (n_present * predictions.n_classes))
+        tests["skce"] = ConsistencyTest(SKCE(), min(n_resamples, affordable))
     else:
         tests["skce-block"] = TESTS["skce-block"]
     found = {}

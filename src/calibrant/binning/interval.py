@@ -14,6 +14,9 @@ from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
 DECIMALS = 12
 """Probabilities that agree to this many decimals are ties: they always share a bin."""
 
+ROUNDING = 1e-12
+"""Shares of the weight that differ by less than the rounding of running sums are equal."""
+
 Convention = Literal["calibrant", "scikit-learn", "torchmetrics", "guo"]
 
 
@@ -93,7 +96,8 @@ class EqualMass(Binning):
     """Bins that hold equal shares of the weight, as far as ties allow: equal values are never split.
 
     The inner edges are the midpoints between the neighbouring sorted values at the b-th of B quantiles; bins are
-    right-closed. Edges that coincide, as ties make them, merge their bins.
+    right-closed. Edges that coincide, as ties make them, merge their bins. Weights are relative: shares of the weight
+    that differ from b / B by less than rounding, 1e-12, are equal to it.
 
     Parameters
     ----------
@@ -121,11 +125,12 @@ class EqualMass(Binning):
             return _right_closed(values, np.quantile(values, np.linspace(0.0, 1.0, self.n_bins + 1)))
         values = np.round(values, DECIMALS)
         order = np.argsort(values, kind="stable")
-        ascending, mass = values[order], np.cumsum(weights[order])
-        share = mass[-1] * np.arange(1, self.n_bins) / self.n_bins
-        left = ascending[np.searchsorted(mass, share, side="left")]
-        right = ascending[np.searchsorted(mass, share, side="right").clip(max=len(values) - 1)]
+        ascending, present = values[order], weights[order] / weights.max()
+        mass = np.cumsum(present)
+        share, target = mass / mass[-1], np.arange(1, self.n_bins) / self.n_bins
+        left = ascending[np.searchsorted(share, target - ROUNDING, side="left")]
+        right = ascending[np.searchsorted(share, target + ROUNDING, side="right").clip(max=len(values) - 1)]
         inner = np.unique((left + right) / 2)
         # An edge at the largest value would close an empty bin above it.
-        inner = inner[inner < ascending[np.searchsorted(mass, mass[-1])]]
+        inner = inner[inner < ascending[np.flatnonzero(present)[-1]]]
         return _right_closed(values, np.concatenate([[0.0], inner, [1.0]]))

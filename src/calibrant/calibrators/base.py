@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._checks import as_log_probabilities, as_probabilities
+from calibrant._checks import as_log_probabilities, as_probabilities, check_copies
 from calibrant._convert import InputError
 from calibrant._labels import column_order
 from calibrant._typing import FloatArray, IntArray
@@ -83,11 +83,13 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         labels : array-like of shape (n,)
             As for `Predictions`.
         sample_weight : array-like of shape (n,), optional
+            A weight counts as so many copies of its row, as in scikit-learn; 0 leaves it out.
         classes : sequence, optional
             Names of the K classes, as for `Predictions`; a class without a row is kept.
         """
         kind = self._kind()
         build = Predictions if kind == "probs" else Predictions.from_logits
+        check_copies(sample_weight)
         with words_of_calibrators():
             predictions = build(scores, labels, sample_weight, classes)
             inputs = as_raw_logits(scores, predictions.classes) if kind == RAW_LOGITS else predictions.log_probs

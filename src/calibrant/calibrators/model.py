@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-from calibrant._checks import DataWarning, as_weights
+from calibrant._checks import DataWarning, as_weights, check_copies
 from calibrant._convert import InputError, convert
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
@@ -224,6 +224,7 @@ def _weights(sample_weight: Any, n_rows: int) -> FloatArray:
         raise InputError("X must have at least one row, but has 0 samples.")
     if sample_weight is None:
         return np.ones(n_rows)
+    check_copies(sample_weight)
     raw = convert(sample_weight, "sample_weight")
     if not raw.values.any():
         raise InputError("sample_weight must not be zero for every row. Leave it out, or give some row a weight.")

@@ -116,6 +116,7 @@ def print_tests(
     adjusted: Mapping[str, float],
     limits: Mapping[str, str],
     measured: Mapping[str, str],
+    refused: Mapping[str, str],
 ) -> None:
     """Print what each test found, in words and numbers, with what it measured and the limits of what it can see."""
     out = console()
@@ -128,6 +129,9 @@ def print_tests(
         if "detectable" in result.details:
             found, least = result.estimate or 0.0, result.details["detectable"]
             out.print(Text(f"  {measured[name]} {found:.4g}; below about {least:.4g} it could be chance at this size"))
+    for name, reason in refused.items():
+        out.print(Text(f"{name}: refused.", style="bold"))
+        out.print(Text(f"  {reason}"))
     if len(results) > 1:
         out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
         for name, value in adjusted.items():

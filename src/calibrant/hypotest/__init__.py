@@ -1,6 +1,7 @@
 """Tests of calibration: frozen settings called on `Predictions` or `Forecasts`."""
 
 from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.binary import BinaryTest
 from calibrant.hypotest.block import BlockSKCETest
 from calibrant.hypotest.classical import HosmerLemeshowTest, SpiegelhalterTest
 from calibrant.hypotest.consistency import ConsistencyTest
@@ -14,6 +15,7 @@ from calibrant.hypotest.skce import AsymptoticSKCETest
 __all__ = [
     "TESTS",
     "AsymptoticSKCETest",
+    "BinaryTest",
     "BlockSKCETest",
     "CMETest",
     "CalibrationTest",

@@ -30,7 +30,10 @@ STREAM = 0x434D45
 
 
 class DeviationLaw(ABC):
-    """What the deviations of independent rows are under the hypothesis, by the possible outcomes of each row."""
+    """What the deviations of independent rows are under the hypothesis, by the possible outcomes of each row.
+
+    Those of row i are multiplied by its weight.
+    """
 
     targets: Any
 
@@ -60,13 +63,13 @@ class DeviationLaw(ABC):
         """
 
 
-def deviation_law(estimator: UCME, data: Data) -> DeviationLaw:
-    """Return the law of `estimator.deviations` under the hypothesis: exact for classes, by draws for forecasts."""
+def deviation_law(estimator: UCME, data: Data, weights: FloatArray | float = 1.0) -> DeviationLaw:
+    """Return the law of weights times `estimator.deviations`: exact for classes, by draws for forecasts."""
     kernel: Any = tune(estimator.kernel, data)
     if isinstance(data, Predictions):
-        return ClassDeviations(data, kernel.terms, *estimator.class_locations(data))
+        return ClassDeviations(data, kernel.terms, *estimator.class_locations(data), weights)
     places, targets = estimator.locations(data)
-    return DrawnDeviations(data, kernel.terms, places, targets)
+    return DrawnDeviations(data, kernel.terms, places, targets, weights)
 
 
 class ClassDeviations(DeviationLaw):
@@ -85,10 +88,12 @@ class ClassDeviations(DeviationLaw):
         places: FloatArray,
         index: IntArray,
         targets: IntArray,
+        weights: FloatArray | float = 1.0,
     ) -> None:
         self.index, self.targets, self.probs = index, targets, data.probs
         self.grams = [gram_of(term.targets, data.n_classes) for term in terms]
-        values = [term.predictions.matrix(data.probs, places) for term in terms]
+        factors = np.broadcast_to(weights, len(data.probs))[:, None]
+        values = [factors * term.predictions.matrix(data.probs, places) for term in terms]
         self.values = np.hstack(values)
         self.means = np.sum(
             [v[:, index] * g.times(data.probs)[:, targets] for v, g in zip(values, self.grams, strict=True)], axis=0
@@ -163,7 +168,14 @@ class DrawnDeviations(DeviationLaw):
     So variances have an error of about 1 %.
     """
 
-    def __init__(self, data: Forecasts, terms: tuple[TensorProduct, ...], places: Any, targets: FloatArray) -> None:
+    def __init__(
+        self,
+        data: Forecasts,
+        terms: tuple[TensorProduct, ...],
+        places: Any,
+        targets: FloatArray,
+        weights: FloatArray | float = 1.0,
+    ) -> None:
         n_draws = min(MOST_DRAWS, max(LEAST_DRAWS, ALL_DRAWS // data.n_samples))
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(STREAM,)))
         self.draws, self.targets = data.distribution.sample(rng, n_draws), targets
@@ -173,6 +185,7 @@ class DrawnDeviations(DeviationLaw):
             profile, lengthscale = target_profile(kernel)
             expected = data.distribution.expect(profile, lengthscale, targets)
             values = scale * term.predictions.matrix(data.distribution, places)
+            values *= np.broadcast_to(weights, len(values))[:, None]
             self.parts.append((values, expected, profile, lengthscale))
 
     def covariance(self) -> FloatArray:

@@ -4,7 +4,8 @@ import math
 
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.metrics.base import Metric
-from calibrant.metrics.binned import ECE, ChanceECE, DebiasedECE
+from calibrant.metrics.binned import ECE, DebiasedECE
+from calibrant.metrics.chance import ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
 from calibrant.metrics.cumulative import ECCE

@@ -29,8 +29,9 @@ class Metric(ABC):
     better : {"lower", "higher", "none"}
         "none" if it describes rather than judges.
     weights : {"frequency", "pairs"}
-        "frequency": an integer weight equals as many copies of the row. "pairs": a pair of different rows weighs
-        the product of their weights, and a row is never paired with its own copies.
+        Weights are relative: a constant factor changes nothing. "frequency": an integer weight equals as many copies of
+        the row. "pairs": a row is one draw, whatever its weight; a pair of different rows weighs the product of their
+        weights, and a row is never paired with its own copies.
     measures : {"calibration", "accuracy", "both", "chance", "sharpness"}
         What moves it.
     predictions, forecasts : bool

@@ -190,7 +190,9 @@ class PerPredictedClass(_ByClass):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on the rows predicted as each class."""
         n_classes = predictions.n_classes
-        groups = [(rows, self.member(c, n_classes).prepare(view)) for rows, c, view in _by_prediction(predictions)]
+        groups = [
+            (rows, self.member(c, n_classes).prepare(_weighable(view))) for rows, c, view in _by_prediction(predictions)
+        ]
 
         def evaluate(weights: Any) -> FloatArray:
             total = np.zeros(weights.shape[1])
@@ -209,11 +211,12 @@ class PerPredictedClass(_ByClass):
         groups = [
             (rows, c, view.weights.sum(), self.member(c, predictions.n_classes).prepare_labels(view))
             for rows, c, view in _by_prediction(predictions)
+            if view.weights.any()
         ]
         total = predictions.weights.sum()
 
         def evaluate(labels: Any) -> FloatArray:
-            parts = [mass * part((labels[rows] == c).astype(np.int64)) for rows, c, mass, part in groups if mass > 0]
+            parts = [mass * part((labels[rows] == c).astype(np.int64)) for rows, c, mass, part in groups]
             return np.asarray(sum(parts)) / total
 
         return evaluate
@@ -240,6 +243,13 @@ class PerPredictedClass(_ByClass):
 
 def _of_class(part: Evaluator, c: int) -> Callable[[Any], FloatArray]:
     return lambda labels: part((labels == c).astype(np.int64))
+
+
+def _weighable(view: Predictions) -> Predictions:
+    """Return the view, with weights of 1 if its rows have none: replicates may give them some."""
+    if view.weights.any():
+        return view
+    return Predictions._trusted(view.probs, view.labels, np.ones(view.n_samples), view.classes)  # noqa: SLF001 (derived)
 
 
 def _by_prediction(predictions: Predictions) -> list[tuple[Any, int, Predictions]]:

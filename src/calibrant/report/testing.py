@@ -10,7 +10,7 @@ from calibrant.results import TestResult
 
 SEES = {
     "consistency": "Any gap that the bins of the ECE show. Exact for independent rows; the verdict rests on it.",
-    "skce": "Miscalibration of whole probability vectors, of any form. Asymptotic: off with few rows.",
+    "skce": "Miscalibration of whole probability vectors, of any form. Exact: labels are redrawn.",
     "skce-block": "As the SKCE, cheaper and less sharp. Rows should be in random order.",
     "skce-distribution-free": "As the SKCE. Always valid and seldom sharp: a large p-value says little.",
     "cme": "Deviations near a few test locations only; its law is approximate.",
