@@ -25,6 +25,7 @@ from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError
 from calibrant.metrics.simplex import SimplexECE
 from calibrant.metrics.smooth import SmoothECE
 from calibrant.metrics.smoothers import IsotonicCurve, Loess
+from calibrant.metrics.squared_gap import DebiasedSquaredGap, Root
 from calibrant.metrics.sweep import SweepECE
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "CoxIntercept",
     "CoxSlope",
     "DebiasedECE",
+    "DebiasedSquaredGap",
     "DirichletECE",
     "Discrimination",
     "GapQuantile",
@@ -68,6 +70,7 @@ __all__ = [
     "Refinement",
     "Reliability",
     "Resolution",
+    "Root",
     "Score",
     "Sharpness",
     "SimplexECE",
@@ -96,6 +99,9 @@ METRICS: dict[str, Metric] = {
     "ece-simplex-median": SimplexECE(MedianVariance(10)),
     "ece-sweep": SweepECE(),
     "smooth-ece": SmoothECE(),
+    "rms-debiased": Root(DebiasedSquaredGap()),
+    "rms-debiased-one-vs-rest": Root(Classwise(DebiasedSquaredGap())),
+    "rms-debiased-per-predicted-class": Root(PerPredictedClass(DebiasedSquaredGap())),
     "ecce": ECCE(),
     "ecce-range": ECCE("range"),
     "miscalibration": Miscalibration(),
