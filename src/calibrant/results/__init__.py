@@ -14,7 +14,7 @@ from calibrant.results.comparison import (
     own_limits,
     shown_limits,
 )
-from calibrant.results.core import Assessment, ClassSummary, TestResult, Verdict, as_record, to_frame
+from calibrant.results.core import Assessment, ClassSummary, TestResult, as_record, to_frame
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
 from calibrant.results.estimate import Estimate
 from calibrant.results.experiment import (
@@ -39,6 +39,7 @@ from calibrant.results.ranking import (
     TreeDiagram,
 )
 from calibrant.results.scores import ScoreDecomposition
+from calibrant.results.verdict import Verdict, state
 
 __all__ = [
     "Assessment",
@@ -87,6 +88,7 @@ __all__ = [
     "missing_limits",
     "own_limits",
     "shown_limits",
+    "state",
     "to_frame",
 ]
 

@@ -1,0 +1,129 @@
+"""From numbers to a verdict: was anything found, in which direction, and is it large?"""
+
+import math
+from collections.abc import Sequence
+
+from calibrant._convert import InputError
+from calibrant.predictions import Predictions
+from calibrant.results import TestResult, Verdict
+from calibrant.verdict.evidence import LEVEL, Evidence, evidence_of, in_words
+from calibrant.verdict.facts import SIGNIFICANT_Z, Facts, facts_of, slope_of
+from calibrant.verdict.size import BEYOND, UNKNOWN, WITHIN, Size, compare_with, limits
+from calibrant.verdict.words import Case, explain, headline
+
+TOLERANCE = 0.02
+"""The largest calibration error that does not matter, unless another is given."""
+
+MOST_CLASSES = 100
+"""With more classes only that which gave it away is measured by itself."""
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse what is no error of probabilities."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 < tolerance < 1:
+        raise InputError(f"tolerance must be a number above 0 and below 1, such as 0.02, but is {tolerance!r}.")
+
+
+def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: float = TOLERANCE) -> Verdict:
+    """Say whether the predictions are calibrated, in which direction they err, and by how much.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    test : TestResult
+        Decides whether something is wrong: an exact test, best an `OmnibusTest`, which knows what gave it away.
+    size : Size
+        How large the error is.
+    tolerance : float, default=0.02
+        The largest error that does not matter.
+
+    Returns
+    -------
+    Verdict
+
+    Notes
+    -----
+    Whether something is found depends on the p-value alone, how bad it is on the limits of the error alone: both below
+    the tolerance, both above, or neither. For more than two classes the error is that of the confidence; if a class or
+    the runners-up gave it away, the errors of the classes against the rest must be within the tolerance as well.
+    """
+    is_found = test.pvalue <= LEVEL
+    evidence = evidence_of(test)
+    binary = predictions.n_classes == 2
+    view = predictions if binary else predictions.top_label()
+    facts = facts_of(view)
+    scale = _scale(predictions, size, tolerance, evidence if is_found else None)
+    code = _direction(facts, binary) if is_found else ("calibrated" if scale == WITHIN else "consistent")
+    case = Case(
+        code=code,
+        predictions=predictions,
+        facts=facts,
+        test=test,
+        evidence=evidence,
+        size=size,
+        scale=scale,
+        tolerance=tolerance,
+        slope=slope_of(view) if binary else None,
+    )
+    return Verdict(
+        code=code,
+        headline=headline(case),
+        explanation=explain(case),
+        error=size.error,
+        expected=size.expected,
+        detectable=size.detectable,
+        gap=facts.predicted - facts.observed,
+        pvalue=test.pvalue,
+        level=LEVEL,
+        low=size.low,
+        high=size.high,
+        reason=size.reason,
+        size=scale,
+        tolerance=tolerance,
+        gave_away=in_words(evidence) if is_found else "",
+        slope=case.slope,
+    )
+
+
+def _scale(predictions: Predictions, size: Size, tolerance: float, evidence: Evidence | None) -> str:
+    """Return where the limits lie; what was not found is never beyond the tolerance."""
+    scale = compare_with(tolerance, size.low, size.high)
+    if evidence is None:
+        return WITHIN if scale == WITHIN else UNKNOWN
+    if predictions.n_classes == 2 or not evidence.is_about_classes:
+        return scale
+    return _worst([scale, *(_class_scale(predictions, c, tolerance) for c in _suspects(predictions, evidence))])
+
+
+def _worst(scales: Sequence[str]) -> str:
+    return BEYOND if BEYOND in scales else UNKNOWN if UNKNOWN in scales else WITHIN
+
+
+def _suspects(predictions: Predictions, evidence: Evidence) -> list[int | None]:
+    """Return the classes that may be wrong: the one that was found, or all; None for too many to measure."""
+    names = [str(name) for name in predictions.classes]
+    if evidence.class_name in names:
+        return [names.index(str(evidence.class_name))]
+    return list(range(len(names))) if len(names) <= MOST_CLASSES else [None]
+
+
+def _class_scale(predictions: Predictions, c: int | None, tolerance: float) -> str:
+    if c is None:
+        return UNKNOWN
+    low, high, _ = limits(predictions.one_vs_rest(c))
+    return compare_with(tolerance, low, high)
+
+
+def _direction(facts: Facts, binary: bool) -> str:
+    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias."""
+    if binary:
+        if abs(facts.z) > SIGNIFICANT_Z and (
+            abs(facts.z) >= abs(facts.extreme) or math.isclose(abs(facts.z), abs(facts.extreme))
+        ):
+            return "biased"
+        deviation = 0.0 if facts.is_mixed else facts.extreme
+    else:
+        deviation = facts.z
+    if abs(deviation) < SIGNIFICANT_Z:
+        return "miscalibrated"
+    return "over-confident" if deviation > 0 else "under-confident"
