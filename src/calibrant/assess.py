@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -10,16 +10,19 @@ from calibrant import __version__
 from calibrant._convert import InputError, convert
 from calibrant._typing import Progress, Rng
 from calibrant.curves import reliability_curve
-from calibrant.hypotest import ConsistencyTest, holm
+from calibrant.hypotest import OmnibusTest, holm
 from calibrant.limits import further_tests, limits_of
-from calibrant.metrics import ECE, METRICS, KdeECE, Metric
+from calibrant.metrics import ECE, METRICS, Metric
 from calibrant.pictures import pictures
 from calibrant.predictions import Predictions, check_predictions
-from calibrant.results import Assessment, ClassSummary, TestResult
-from calibrant.verdict import judge
+from calibrant.results import Assessment, ClassSummary, TestResult, Verdict
+from calibrant.verdict import SIZE, TOLERANCE, Size, check_tolerance, judge, measure_size
 
 SIZE_RESAMPLES = 199
 """Redraws that say what chance would make of the error that the verdict shows."""
+
+OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
+"""What is measured of every group, unless other metrics are asked for: there may be thousands of groups."""
 
 
 def assess(  # noqa: PLR0913 (each is one decision of the user)
@@ -30,6 +33,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     n_resamples: int = 999,
     by: Any = None,
     intervals: bool = True,
+    tolerance: float = TOLERANCE,
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> Assessment:
@@ -45,10 +49,14 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         Redraws of the labels in the test behind the verdict; and bootstrap samples behind the intervals, of which there
         are 399 at most.
     by : array-like of shape (n,), optional
-        A group for each row; every group is assessed as well, without intervals and further tests.
+        A group for each row; every group is assessed as well, without intervals and further tests, and by a few
+        metrics unless `metrics` are given.
     intervals : bool, default=True
         Whether metrics get 95 % confidence limits, where a valid method is known; of numbers that are fitted to every
         bootstrap sample, such as the calibration slope, up to 10 000 rows.
+    tolerance : float, default=0.02
+        The largest calibration error that does not matter: the verdict says whether the error is shown to be within it,
+        or beyond.
     progress : callable, optional
         Called with (redraws done, redraws in all).
     rng : Generator, int or None
@@ -64,20 +72,19 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     'over-confident'
     """
     check_predictions(predictions)
+    check_tolerance(tolerance)
     groups = {} if by is None else _split(predictions, by)
     chosen = METRICS if metrics is None else metrics
+    few = {key: METRICS[key] for key in OF_GROUPS} if metrics is None else metrics
     total = n_resamples * (1 + len(groups))
     generator = np.random.default_rng(rng)
 
-    def one(part: Predictions, part_name: str, position: int) -> tuple[Assessment, TestResult]:
+    def one(part: Predictions, part_name: str, position: int) -> tuple[Assessment, Size]:
         shifted = None if progress is None else lambda done, _: progress(position * n_resamples + done, total)
-        # Both metrics see no more than whether the predicted class is right, which is quicker to draw than a label.
-        null: Literal["full", "top-label"] = "full" if part.n_classes == 2 else "top-label"
-        test = ConsistencyTest(ECE(), n_resamples, null)(part, generator, progress=shifted)
-        # The bandwidth was chosen with the labels: right for the size of the error, but not for an exact test.
-        fitted = KdeECE().fit_bandwidth(part)
-        size = ConsistencyTest(fitted, min(n_resamples, SIZE_RESAMPLES), null)(part, generator)
-        return _assemble(part, part_name, chosen, test, size), size
+        test = OmnibusTest(n_resamples)(part, generator, progress=shifted)
+        size = measure_size(part, min(n_resamples, SIZE_RESAMPLES), generator)
+        verdict = judge(part, test, size, tolerance)
+        return _assemble(part, part_name, few if position else chosen, test, verdict), size
 
     whole, size = one(predictions, name, 0)
     parts = {key: one(part, key, 1 + i)[0] for i, (key, part) in enumerate(groups.items())}
@@ -86,12 +93,11 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         "resamples": n_resamples,
         "seed": rng if isinstance(rng, int) else None,
         "weighted": predictions.is_weighted,
+        "tolerance": tolerance,
     }
     adjusted = holm({key: part.test.pvalue for key, part in parts.items()}) if parts else {}
     drawn = pictures(predictions, whole.metrics, generator)
-    null = {
-        key: test.null for test, metric in ((whole.test, ECE()), (size, KdeECE())) for key in _named(metric, chosen)
-    }
+    null = dict.fromkeys(_named(METRICS[SIZE], chosen), size.null)
     limits = limits_of(predictions, chosen, whole.metrics, null, n_resamples, generator) if intervals else {}
     tests = further_tests(predictions, n_resamples, generator)
     return replace(whole, groups=parts, adjusted=adjusted, settings=settings, intervals=limits, tests=tests, **drawn)
@@ -103,14 +109,14 @@ def _named(metric: Metric, metrics: Mapping[str, Metric]) -> list[str]:
 
 
 def _assemble(
-    predictions: Predictions, name: str, metrics: Mapping[str, Metric], test: TestResult, size: TestResult
+    predictions: Predictions, name: str, metrics: Mapping[str, Metric], test: TestResult, verdict: Verdict
 ) -> Assessment:
     n_weighted = int((predictions.weights > 0).sum())
     return Assessment(
         name=name,
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
-        verdict=judge(predictions, test, size),
+        verdict=verdict,
         metrics={
             key: metric.estimate(predictions) for key, metric in metrics.items() if metric.least_rows <= n_weighted
         },

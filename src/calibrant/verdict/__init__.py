@@ -1,6 +1,6 @@
 """The verdict: what a test found and how large it is, in words that a person reads first."""
 
 from calibrant.verdict.judge import LEVEL, TOLERANCE, check_tolerance, judge
-from calibrant.verdict.size import Size, measure_size
+from calibrant.verdict.size import SIZE, Size, measure_size
 
-__all__ = ["LEVEL", "TOLERANCE", "Size", "check_tolerance", "judge", "measure_size"]
+__all__ = ["LEVEL", "SIZE", "TOLERANCE", "Size", "check_tolerance", "judge", "measure_size"]

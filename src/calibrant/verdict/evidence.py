@@ -8,18 +8,23 @@ from calibrant.results import TestResult
 LEVEL = 0.05
 """A p-value at or below this speaks against calibration."""
 
-VECTORS = "skce"
-"""The part that looks at whole probability vectors."""
+CONFIDENCE = "top-label "
+"""How the names of parts begin that look at the confidence, where there are more than two classes."""
 
 PARTS = {
     "bias": "the mean",
     "slope": "the slope",
-    "spiegelhalter": "the spread of the predictions",
+    "spiegelhalter": "the spread",
     "ecce": "a range of predictions",
-    "ece-equal-mass": "the reliability curve",
-    "kde-ece": "the reliability curve",
+    "impossible labels": "labels of probability 0",
+    "top-label bias": "the mean confidence",
+    "top-label slope": "the slope of the confidence",
+    "top-label spiegelhalter": "the spread of the confidence",
+    "top-label ecce": "a range of confidence",
 }
-"""Parts that look at one probability per row: that of class 1, or the confidence."""
+"""Parts that are not about one class of several, in words."""
+
+TOGETHER, RUNNERS_UP = "the probabilities of all classes together", "the runners-up"
 
 
 class Evidence(NamedTuple):
@@ -28,12 +33,13 @@ class Evidence(NamedTuple):
     Attributes
     ----------
     part : str
+        Empty if the test has no parts.
     direction : str
         "too high", "too low", "too extreme", "too timid", or empty.
     class_name : str or None
         If the part is about one class of several.
     confidence_is_suspect : bool
-        Whether a part that looks at the confidence speaks against calibration by itself.
+        Whether a part that looks at the confidence, or at class 1 of two, speaks against calibration by itself.
     """
 
     part: str
@@ -43,8 +49,8 @@ class Evidence(NamedTuple):
 
     @property
     def is_about_classes(self) -> bool:
-        """Whether the part sees more than the confidence in the predicted class."""
-        return self.part == VECTORS or self.class_name is not None
+        """Whether the confidence in the predicted class is not enough to see it."""
+        return self.class_name is not None or (bool(self.part) and not self.confidence_is_suspect)
 
 
 def evidence_of(test: TestResult) -> Evidence:
@@ -53,8 +59,9 @@ def evidence_of(test: TestResult) -> Evidence:
     name = test.details.get("found_by", "")
     part = parts.get(name, {})
     found = part.get("class")
-    suspect = any(parts[key]["pvalue"] <= LEVEL for key in PARTS if key in parts)
-    return Evidence(name, part.get("direction") or "", None if found is None else str(found), suspect)
+    suspect = any(one["pvalue"] <= LEVEL for key, one in parts.items() if key.startswith(CONFIDENCE))
+    two_classes = not any(key.startswith(CONFIDENCE) for key in parts)
+    return Evidence(name, part.get("direction") or "", None if found is None else str(found), suspect or two_classes)
 
 
 def in_words(evidence: Evidence) -> str:
@@ -64,10 +71,12 @@ def in_words(evidence: Evidence) -> str:
     --------
     >>> in_words(Evidence("class bias", "too high", "Shirt", False))
     'class Shirt (too high)'
+    >>> in_words(Evidence("skce", "", None, False))
+    'the runners-up'
     """
     direction = f" ({evidence.direction})" if evidence.direction else ""
     if evidence.class_name is not None:
         return f"class {evidence.class_name}{direction}"
-    if evidence.part == VECTORS:
-        return "the probabilities of all classes together" if evidence.confidence_is_suspect else "the runners-up"
+    if evidence.part == "skce":
+        return TOGETHER if evidence.confidence_is_suspect else RUNNERS_UP
     return f"{PARTS.get(evidence.part, evidence.part)}{direction}"

@@ -4,13 +4,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import ConsistencyTest
 from calibrant.intervals import METHODS, why_not
 from calibrant.metrics import METRICS
 from calibrant.predictions import Predictions
 
-NAME = "rms-debiased"
+SIZE = "rms-debiased"
 """The metric that says how large the error is: the only one of its kind with limits that are known to cover."""
 
 CONFIDENCE = 0.95
@@ -20,7 +21,7 @@ WITHIN, BEYOND, UNKNOWN = "within tolerance", "beyond tolerance", "not known"
 
 
 class Size(NamedTuple):
-    """The error with its limits, or the reason why there are none, and its mean and 95 % quantile by chance."""
+    """The error with its limits, or the reason why there are none; its mean, 95 % quantile and draws by chance."""
 
     error: float
     low: float | None
@@ -28,22 +29,23 @@ class Size(NamedTuple):
     reason: str
     expected: float
     detectable: float
+    null: FloatArray | None = None
 
 
 def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> Size:
     """Measure the error, of P(class 1) for two classes and of the confidence for more, and redraw labels for it."""
-    metric = METRICS[NAME]
+    metric = METRICS[SIZE]
     # It sees no more than whether the predicted class is right, which is quicker to draw than a label.
     null: Literal["full", "top-label"] = "full" if predictions.n_classes == 2 else "top-label"
     redrawn = ConsistencyTest(metric, n_resamples, null)(predictions, rng)
     low, high, reason = limits(predictions)
     error = float(redrawn.statistic)
-    return Size(error, low, high, reason, redrawn.details["expected"], redrawn.details["detectable"])
+    return Size(error, low, high, reason, redrawn.details["expected"], redrawn.details["detectable"], redrawn.null)
 
 
 def limits(predictions: Predictions) -> tuple[float | None, float | None, str]:
     """Return the limits of the error, or why there are none."""
-    metric, nothing = METRICS[NAME], Bootstrap(1)  # Nothing is resampled.
+    metric, nothing = METRICS[SIZE], Bootstrap(1)  # Nothing is resampled.
     reason = why_not(metric, predictions, nothing)
     if reason:
         return None, None, reason
