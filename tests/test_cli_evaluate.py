@@ -40,7 +40,7 @@ def test_a_selection_is_shown_in_groups_and_fits_a_narrow_terminal(file, capsys,
     lines = [line.rstrip() for line in out.splitlines()]
     assert lines.index("Scores and their parts") < lines.index("Calibration error")
     assert lines.index("Calibration error") < lines.index(next(x for x in lines if x.startswith("  kde-ece ")))
-    assert "13 of 41 metrics; all of them with --metrics all" in out
+    assert "15 of 44 metrics; all of them with --metrics all" in out
     _, everything, _ = run(capsys, "evaluate", file, "--metrics", "all")
     assert set(rows_of(everything)) == set(METRICS)
     assert all(len(line) <= 80 for line in everything.splitlines())

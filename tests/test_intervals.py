@@ -165,6 +165,22 @@ def test_limits_of_a_pair_law_solve_their_equation():
         assert (0.03 - theta) ** 2 == pytest.approx(norm.ppf(0.975) ** 2 * variance, rel=1e-10)
 
 
+@given(st.floats(-9, 9), st.floats(0, 2), st.floats(-1, 9), st.floats(0, 20), st.floats(0, 1))
+def test_limits_of_a_pair_law_contain_the_estimate(estimate, seen, observed, typical, rare):
+    low, high = PairLaw(estimate, 1.0, seen, observed, typical, rare).limits(0.95)
+    assert low <= estimate <= high
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if name.startswith("rms-debiased")])
+@pytest.mark.parametrize("temperature", [1.0, 0.4])
+def test_limits_of_the_root_mean_square_error_are_about_the_value(name, temperature):
+    p = sharpened(calibrated(n=900, k=3), temperature)
+    limits = interval(p, METRICS[name], rng=0)
+    assert limits.quantity == limits.name
+    assert limits.low <= limits.value <= limits.high
+    assert (limits.low > 0) == (temperature < 1)
+
+
 def test_the_slope_of_a_pair_law_is_the_typical_one_without_error_and_the_observed_one_with_it():
     assert PairLaw(0.0, 1e-6, 1e-6, 1e-6, 0.3).slope(1e-6) == pytest.approx(0.3, rel=1e-12)
     assert PairLaw(0.1, 1e-12, 1e-12, 0.02, 0.3).slope(1e-12) == pytest.approx(0.2, rel=1e-4)

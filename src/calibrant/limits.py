@@ -12,7 +12,7 @@ from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS, AsymptoticSKCETest, CalibrationTest
 from calibrant.intervals import METHODS, Found, Limits, as_interval, family, why_not
 from calibrant.intervals.parts import bins_of
-from calibrant.metrics import Classwise, Metric, PerPredictedClass, TopLabel
+from calibrant.metrics import Classwise, Metric, PerPredictedClass, Root, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Interval, TestResult
 
@@ -94,5 +94,7 @@ def _same_limits(metric: Metric, method: str, key: str) -> Hashable:
     """Return what the limits depend on: of debiased ones, the rows and bins alone."""
     if method != "debiased":
         return key
+    if isinstance(metric, Root):
+        return metric
     lift = next((kind for kind in (Classwise, PerPredictedClass, TopLabel) if isinstance(metric, kind)), None)
     return lift, repr(bins_of(metric))

@@ -17,6 +17,8 @@ SELECTION = (
     "accuracy",
     "nll",
     "brier",
+    "rms-debiased",
+    "rms-debiased-one-vs-rest",
     "ece",
     "ece-classwise",
     "smooth-ece",

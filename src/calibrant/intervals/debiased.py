@@ -9,7 +9,7 @@ from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.base import Limits, PairLaw
 from calibrant.intervals.parts import bins_of, diagonal_sum, parts_of, square_sums
-from calibrant.metrics import Metric
+from calibrant.metrics import Metric, Root
 from calibrant.predictions import Predictions
 
 
@@ -33,7 +33,8 @@ def debiased(
     """
     if bootstrap.clusters is not None:
         raise InputError("limits of calibration errors are for independent rows: they are not available by cluster.")
-    name = f"root-mean-square calibration error over {bins_of(metric)!r}, debiased"
+    own = isinstance(metric, Root)
+    name = repr(metric) if own else f"root-mean-square calibration error over {bins_of(metric)!r}, debiased"
     parts = parts_of(metric, predictions)
     if not any(part.coefficient.any() for part in parts):
         return Limits(0.0, 1.0, name)

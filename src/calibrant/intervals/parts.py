@@ -15,7 +15,8 @@ import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning import Binning, EqualWidth
-from calibrant.metrics import Classwise, Metric, PerPredictedClass, TopLabel
+from calibrant.metrics import Classwise, Metric, PerPredictedClass, Root, TopLabel
+from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
 
 
@@ -64,6 +65,7 @@ class Part:
 def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> list[Part]:
     """Return the parts that the metric looks at, over its own bins or 15 of equal width."""
     bins = bins_of(metric)
+    metric = metric.metric if isinstance(metric, Root) else metric
     if isinstance(metric, Classwise):
         n_classes = predictions.n_classes
         views = [(predictions.one_vs_rest(c), np.full(predictions.n_samples, c)) for c in range(n_classes)]
@@ -77,7 +79,9 @@ def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> lis
 
 def bins_of(metric: Any) -> Binning:
     """Return the bins of a metric, or of the metric that it lifts; 15 of equal width if there are none."""
-    bins = getattr(getattr(metric, "metric", metric), "bins", None)
+    while isinstance(metric, Lift):
+        metric = metric.metric
+    bins = getattr(metric, "bins", None)
     return bins if isinstance(bins, Binning) else EqualWidth()
 
 

@@ -24,6 +24,7 @@ from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError
 from calibrant.metrics.simplex import SimplexECE
 from calibrant.metrics.smooth import SmoothECE
 from calibrant.metrics.smoothers import IsotonicCurve, Loess
+from calibrant.metrics.squared_gap import DebiasedSquaredGap, Root
 from calibrant.metrics.sweep import SweepECE
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "CoxIntercept",
     "CoxSlope",
     "DebiasedECE",
+    "DebiasedSquaredGap",
     "DirichletECE",
     "Discrimination",
     "GapQuantile",
@@ -67,6 +69,7 @@ __all__ = [
     "Refinement",
     "Reliability",
     "Resolution",
+    "Root",
     "Score",
     "Sharpness",
     "SimplexECE",
@@ -95,6 +98,9 @@ METRICS: dict[str, Metric] = {
     "ece-simplex-median": SimplexECE(MedianVariance(10)),
     "ece-sweep": SweepECE(),
     "smooth-ece": SmoothECE(),
+    "rms-debiased": Root(DebiasedSquaredGap()),
+    "rms-debiased-one-vs-rest": Root(Classwise(DebiasedSquaredGap())),
+    "rms-debiased-per-predicted-class": Root(PerPredictedClass(DebiasedSquaredGap())),
     "ecce": ECCE(),
     "ecce-range": ECCE("range"),
     "miscalibration": Miscalibration(),

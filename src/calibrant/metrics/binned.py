@@ -98,7 +98,7 @@ class ECE(BinnedMetric):
     norm: float = 1
 
     def __post_init__(self) -> None:
-        _check_bins(self.bins)
+        check_bins(self.bins)
         if isinstance(self.norm, bool) or not isinstance(self.norm, (int, float)) or not self.norm >= 1:
             raise InputError(f"norm must be a number of at least 1 (inf for the maximum), but is {self.norm!r}.")
 
@@ -145,7 +145,7 @@ class DebiasedECE(BinnedMetric):
     bins: Binning = EqualWidth(15)
 
     def __post_init__(self) -> None:
-        _check_bins(self.bins)
+        check_bins(self.bins)
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return the root of D, or 0 where D is negative."""
@@ -201,7 +201,7 @@ class ChanceECE(Metric):
     bins: Binning = EqualWidth(15)
 
     def __post_init__(self) -> None:
-        _check_bins(self.bins)
+        check_bins(self.bins)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; integer weights count as copies of a row."""
@@ -217,7 +217,8 @@ class ChanceECE(Metric):
         return evaluate
 
 
-def _check_bins(bins: object) -> None:
+def check_bins(bins: object) -> None:
+    """Refuse what is no binning, such as a number of bins."""
     if not isinstance(bins, Binning):
         raise TypeError(f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), but is {bins!r}.")
 

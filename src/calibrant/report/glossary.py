@@ -39,6 +39,21 @@ GLOSSARY: dict[str, Entry] = {
         "lower",
         "The root-mean-square error without the part that chance adds; 0 if chance explains all.",
     ),
+    "rms-debiased": Entry(
+        "RMS error, debiased",
+        "lower",
+        "Root-mean-square gap between prediction and frequency, without what chance adds; it has a valid interval.",
+    ),
+    "rms-debiased-one-vs-rest": Entry(
+        "RMS error, debiased, one against the rest",
+        "lower",
+        "As RMS error, debiased, for every class against the rest; squares are averaged over classes.",
+    ),
+    "rms-debiased-per-predicted-class": Entry(
+        "RMS error, debiased, per predicted class",
+        "lower",
+        "As RMS error, debiased, in bins of the rows that are predicted as each class.",
+    ),
     "ece-classwise": Entry(
         "ECE, class-wise", "lower", "The ECE of every class against the rest, averaged over classes."
     ),

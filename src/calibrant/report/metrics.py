@@ -12,7 +12,7 @@ from calibrant.results import Estimate, Interval, missing_limits
 MAIN = {
     "Proper scores": ("nll", "brier"),
     "Decisions": ("accuracy",),
-    "Calibration error": ("kde-ece", "ece", "ece-debiased", "smooth-ece", "ece-classwise"),
+    "Calibration error": ("rms-debiased", "kde-ece", "ece", "smooth-ece", "ece-classwise"),
     "Scores": ("crps", "log-score"),
     "Calibration of quantiles and intervals": ("mace", "rmsce", "interval-coverage", "ence"),
     "Sharpness": ("sharpness", "interval-width"),
@@ -20,7 +20,7 @@ MAIN = {
 """What a reader looks for first; proper scores come before errors, which a useless model can make small."""
 
 FOLDED = {
-    "Other calibration errors": ("ece-", "kde-", "ecce", "dirichlet"),
+    "Other calibration errors": ("rms-", "ece-", "kde-", "ecce", "dirichlet"),
     "Parts of a score": ("squared-error", "miscal", "discr", "refine", "reliability", "resolution"),
     "Kernel calibration errors": ("skce", "kce", "mmce", "ucme"),
     "Clinical measures": ("ici", "e50", "e90", "emax", "cox", "in-the-large", "oe-"),
