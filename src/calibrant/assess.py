@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrant import __version__
 from calibrant._convert import InputError, convert
-from calibrant._typing import Progress, Rng
+from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.curves import reliability_curve
-from calibrant.hypotest import OmnibusTest, holm
+from calibrant.hypotest import ConsistencyTest, OmnibusTest, holm
 from calibrant.limits import further_tests, limits_of
-from calibrant.metrics import ECE, METRICS, Metric
+from calibrant.metrics import ECE, METRICS, KdeECE, Metric
 from calibrant.pictures import pictures
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import Assessment, ClassSummary, TestResult, Verdict
@@ -97,15 +97,25 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     }
     adjusted = holm({key: part.test.pvalue for key, part in parts.items()}) if parts else {}
     drawn = pictures(predictions, whole.metrics, generator)
-    null = dict.fromkeys(_named(METRICS[SIZE], chosen), size.null)
+    null = _by_chance(predictions, chosen, size, generator) if intervals else {}
     limits = limits_of(predictions, chosen, whole.metrics, null, n_resamples, generator) if intervals else {}
     tests = further_tests(predictions, n_resamples, generator)
     return replace(whole, groups=parts, adjusted=adjusted, settings=settings, intervals=limits, tests=tests, **drawn)
 
 
-def _named(metric: Metric, metrics: Mapping[str, Metric]) -> list[str]:
-    """Return the names under which a metric is asked for."""
-    return [key for key, other in metrics.items() if other == metric]
+def _by_chance(
+    predictions: Predictions, metrics: Mapping[str, Metric], size: Size, rng: np.random.Generator
+) -> dict[str, FloatArray | None]:
+    """Return values on labels drawn from the predictions: of the error behind the verdict, of ECE and of KDE-ECE."""
+    null: Literal["full", "top-label"] = "full" if predictions.n_classes == 2 else "top-label"
+    found: dict[str, FloatArray | None] = {}
+    for key, metric in metrics.items():
+        if metric == METRICS[SIZE]:
+            found[key] = size.null
+        elif metric in (ECE(), KdeECE()):
+            tuned = metric.fit_bandwidth(predictions)  # With the labels: right for a range, not for an exact test.
+            found[key] = ConsistencyTest(tuned, len(size.null), null)(predictions, rng).null
+    return found
 
 
 def _assemble(

@@ -24,6 +24,17 @@ PARTS = {
 }
 """Parts that are not about one class of several, in words."""
 
+PREFERRED = {
+    "biased": ("impossible labels", "bias"),
+    "over-confident": ("impossible labels", "top-label bias", "slope"),
+    "under-confident": ("top-label bias", "slope"),
+    "miscalibrated": ("impossible labels", "top-label bias", "top-label slope", "slope", "class bias", "class slope"),
+}
+"""Of parts with the same p-value, that which a verdict can speak of most plainly, by its code."""
+
+VECTORS = ("slope", "skce")
+"""Parts that look at all classes together, where there are more than two."""
+
 TOGETHER, RUNNERS_UP = "the probabilities of all classes together", "the runners-up"
 
 
@@ -53,15 +64,21 @@ class Evidence(NamedTuple):
         return self.class_name is not None or (bool(self.part) and not self.confidence_is_suspect)
 
 
-def evidence_of(test: TestResult) -> Evidence:
+def evidence_of(test: TestResult, code: str) -> Evidence:
     """Return what gave miscalibration away, given an omnibus test; nothing of another test."""
     parts: Mapping[str, Mapping[str, Any]] = test.details.get("parts", {})
-    name = test.details.get("found_by", "")
+    name = _plainest(parts, test.details.get("found_by", ""), PREFERRED.get(code, ()))
     part = parts.get(name, {})
     found = part.get("class")
     suspect = any(one["pvalue"] <= LEVEL for key, one in parts.items() if key.startswith(CONFIDENCE))
     two_classes = not any(key.startswith(CONFIDENCE) for key in parts)
     return Evidence(name, part.get("direction") or "", None if found is None else str(found), suspect or two_classes)
+
+
+def _plainest(parts: Mapping[str, Mapping[str, Any]], found_by: str, preferred: tuple[str, ...]) -> str:
+    """Return the first part of those preferred whose p-value is as small as that of the one that stands out."""
+    ties = (key for key in preferred if key in parts and parts[key]["pvalue"] <= parts[found_by]["pvalue"])
+    return next(ties, found_by)
 
 
 def in_words(evidence: Evidence) -> str:
@@ -77,6 +94,8 @@ def in_words(evidence: Evidence) -> str:
     direction = f" ({evidence.direction})" if evidence.direction else ""
     if evidence.class_name is not None:
         return f"class {evidence.class_name}{direction}"
+    if evidence.part in VECTORS and not evidence.confidence_is_suspect:
+        return RUNNERS_UP
     if evidence.part == "skce":
-        return TOGETHER if evidence.confidence_is_suspect else RUNNERS_UP
+        return TOGETHER
     return f"{PARTS.get(evidence.part, evidence.part)}{direction}"

@@ -8,14 +8,14 @@ from calibrant.predictions import Predictions
 from calibrant.results import TestResult, Verdict
 from calibrant.verdict.evidence import LEVEL, Evidence, evidence_of, in_words
 from calibrant.verdict.facts import SIGNIFICANT_Z, Facts, facts_of, slope_of
-from calibrant.verdict.size import BEYOND, UNKNOWN, WITHIN, Size, compare_with, limits
+from calibrant.verdict.size import BEYOND, UNKNOWN, WITHIN, ClassSize, Size, class_size, compare_with
 from calibrant.verdict.words import Case, explain, headline
 
 TOLERANCE = 0.02
 """The largest calibration error that does not matter, unless another is given."""
 
 MOST_CLASSES = 100
-"""With more classes only that which gave it away is measured by itself."""
+"""With more classes none is measured by itself, except for one that gave it away."""
 
 
 def check_tolerance(tolerance: float) -> None:
@@ -43,17 +43,19 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
 
     Notes
     -----
-    Whether something is found depends on the p-value alone, how bad it is on the limits of the error alone: both below
+    Whether something is found depends on the p-value alone, how bad it is on the limits of the error alone: both within
     the tolerance, both above, or neither. For more than two classes the error is that of the confidence; if a class or
-    the runners-up gave it away, the errors of the classes against the rest must be within the tolerance as well.
+    the runners-up gave it away, the errors of these classes against the rest must be within the tolerance as well.
     """
     is_found = test.pvalue <= LEVEL
-    evidence = evidence_of(test)
     binary = predictions.n_classes == 2
     view = predictions if binary else predictions.top_label()
     facts = facts_of(view)
-    scale = _scale(predictions, size, tolerance, evidence if is_found else None)
-    code = _direction(facts, binary) if is_found else ("calibrated" if scale == WITHIN else "consistent")
+    direction = _direction(facts, binary)
+    evidence = evidence_of(test, direction)
+    classes = _class_sizes(predictions, evidence) if is_found else []
+    scale = _scale(size, tolerance, is_found=is_found, classes=classes)
+    code = direction if is_found else ("calibrated" if scale == WITHIN else "consistent")
     case = Case(
         code=code,
         predictions=predictions,
@@ -64,6 +66,7 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
         scale=scale,
         tolerance=tolerance,
         slope=slope_of(view) if binary else None,
+        worst=max(classes, key=lambda one: one.error, default=None),
     )
     return Verdict(
         code=code,
@@ -85,33 +88,24 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
     )
 
 
-def _scale(predictions: Predictions, size: Size, tolerance: float, evidence: Evidence | None) -> str:
-    """Return where the limits lie; what was not found is never beyond the tolerance."""
+def _scale(size: Size, tolerance: float, *, is_found: bool, classes: Sequence[ClassSize]) -> str:
+    """Return where the limits lie; what was not found is never beyond, and within only if the classes are as well."""
     scale = compare_with(tolerance, size.low, size.high)
-    if evidence is None:
-        return WITHIN if scale == WITHIN else UNKNOWN
+    if scale == WITHIN and any(compare_with(tolerance, one.low, one.high) != WITHIN for one in classes):
+        return UNKNOWN
+    return UNKNOWN if scale == BEYOND and not is_found else scale
+
+
+def _class_sizes(predictions: Predictions, evidence: Evidence) -> list[ClassSize]:
+    """Measure the classes that may be wrong by themselves: the one that gave it away, or all unless there are many."""
     if predictions.n_classes == 2 or not evidence.is_about_classes:
-        return scale
-    return _worst([scale, *(_class_scale(predictions, c, tolerance) for c in _suspects(predictions, evidence))])
-
-
-def _worst(scales: Sequence[str]) -> str:
-    return BEYOND if BEYOND in scales else UNKNOWN if UNKNOWN in scales else WITHIN
-
-
-def _suspects(predictions: Predictions, evidence: Evidence) -> list[int | None]:
-    """Return the classes that may be wrong: the one that was found, or all; None for too many to measure."""
+        return []
     names = [str(name) for name in predictions.classes]
     if evidence.class_name in names:
-        return [names.index(str(evidence.class_name))]
-    return list(range(len(names))) if len(names) <= MOST_CLASSES else [None]
-
-
-def _class_scale(predictions: Predictions, c: int | None, tolerance: float) -> str:
-    if c is None:
-        return UNKNOWN
-    low, high, _ = limits(predictions.one_vs_rest(c))
-    return compare_with(tolerance, low, high)
+        return [class_size(predictions, names.index(str(evidence.class_name)))]
+    if len(names) > MOST_CLASSES:
+        return [ClassSize("", 0.0, None, None)]
+    return [class_size(predictions, c) for c in range(len(names))]
 
 
 def _direction(facts: Facts, binary: bool) -> str:

@@ -29,7 +29,23 @@ class Size(NamedTuple):
     reason: str
     expected: float
     detectable: float
-    null: FloatArray | None = None
+    null: FloatArray
+
+
+class ClassSize(NamedTuple):
+    """The error of one class against the rest, with its limits if they are known to cover."""
+
+    name: str
+    error: float
+    low: float | None
+    high: float | None
+
+
+def class_size(predictions: Predictions, c: int) -> ClassSize:
+    """Measure one class against the rest."""
+    view = predictions.one_vs_rest(c)
+    low, high, _ = limits(view)
+    return ClassSize(str(predictions.classes[c]), METRICS[SIZE](view), low, high)
 
 
 def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> Size:
@@ -40,7 +56,7 @@ def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Gene
     redrawn = ConsistencyTest(metric, n_resamples, null)(predictions, rng)
     low, high, reason = limits(predictions)
     error = float(redrawn.statistic)
-    return Size(error, low, high, reason, redrawn.details["expected"], redrawn.details["detectable"], redrawn.null)
+    return Size(error, low, high, reason, redrawn.details["expected"], redrawn.details["detectable"], np.asarray(redrawn.null))
 
 
 def limits(predictions: Predictions) -> tuple[float | None, float | None, str]:

@@ -6,7 +6,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 from calibrant.verdict.evidence import LEVEL, Evidence, in_words
 from calibrant.verdict.facts import SIGNIFICANT_Z, Facts, facts_of
-from calibrant.verdict.size import BEYOND, WITHIN, Size
+from calibrant.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
 
 RARE = 0.01
 """Shares below this are written with more digits."""
@@ -25,6 +25,7 @@ class Case:
     scale: str
     tolerance: float
     slope: float | None
+    worst: ClassSize | None = None
 
     @property
     def is_found(self) -> bool:
@@ -98,23 +99,26 @@ def _about_confidence(case: Case) -> str:
 
 def explain(case: Case) -> str:
     """Give the numbers: the error, its limits and what chance makes of it, the test, and what both mean together."""
-    size = case.size
-    limits = "" if size.low is None else f" (95 % limits {size.low:.3g} to {size.high:.3g})"
-    what = "" if case.is_binary else " of the confidence"
-    sentences = [
-        f"The calibration error{what} (root mean square, debiased) is {size.error:.3g}{limits}. For a perfectly "
-        f"calibrated model it would be {size.expected:.3g} on average by chance, and above {size.detectable:.3g} in 5 "
-        "of 100 data sets of this size.",
-        _about_the_test(case),
-        _about_the_size(case),
-    ]
+    sentences = [_about_the_error(case), _about_the_test(case), _about_the_size(case)]
     if case.is_coarse:
         share = f"{min(case.facts.observed, 1 - case.facts.observed):.2g}"
         sentences.append(
             f"A tolerance of {case.tolerance:g} is coarse where the rarer class has a share of {share}: give a "
             "smaller one."
         )
-    return " ".join(filter(None, sentences))
+    return " ".join(sentences)
+
+
+def _about_the_error(case: Case) -> str:
+    size = case.size
+    what = f"calibration error{'' if case.is_binary else ' of the confidence'} (root mean square, debiased)"
+    if size.low is None and size.detectable == 0:
+        return f"{rows(case.predictions.n_samples).capitalize()} are too few to measure the {what}."
+    limits = "" if size.low is None else f" (95 % limits {size.low:.3g} to {size.high:.3g})"
+    return (
+        f"The {what} is {size.error:.3g}{limits}. For a perfectly calibrated model it would be {size.expected:.3g} on "
+        f"average by chance, and above {size.detectable:.3g} in 5 of 100 data sets of this size."
+    )
 
 
 def _about_the_test(case: Case) -> str:
@@ -133,12 +137,20 @@ def _about_the_size(case: Case) -> str:
     if case.scale == WITHIN:
         return f"The difference is real, but within {tolerance}." if case.is_found else f"It is within {tolerance}."
     if case.scale == BEYOND:
-        return f"It is beyond {tolerance}."
+        return f"It is beyond {tolerance}.{_about_the_worst(case.worst)}"
     if case.size.low is None:
         return f"No limits are known to cover ({case.size.reason}), so that it cannot be compared with {tolerance}."
-    if case.is_found and case.evidence.is_about_classes:
-        return f"Whether every class is within {tolerance} cannot be told from {rows(case.predictions.n_samples)}."
-    return f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_samples)}."
+    if case.worst is not None and compare_with(case.tolerance, case.size.low, case.size.high) == WITHIN:
+        return f"The confidence is within {tolerance}.{_about_the_worst(case.worst)}"
+    return f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_samples)}.{_about_the_worst(case.worst)}"
+
+
+def _about_the_worst(worst: ClassSize | None) -> str:
+    """Say how large the error of the worst class is, if classes were measured."""
+    if worst is None or not worst.name:
+        return ""
+    limits = "" if worst.low is None else f" (95 % limits {worst.low:.3g} to {worst.high:.3g})"
+    return f" Class {worst.name} against the rest has an error of {worst.error:.3g}{limits}."
 
 
 def rows(count: int) -> str:
