@@ -75,16 +75,20 @@ def _explanation(
     about = f" of the {worst.subject}" if worst.subject else ""
     low, high, reason = found
     limits = "" if low is None else f" (limits of at least 95 %: {low:.3g} to {high:.3g})"
-    compared = {
-        WITHIN: f"It is within the tolerance of {tolerance:g}.",
-        BEYOND: f"It is beyond the tolerance of {tolerance:g}.",
-    }.get(scale, f"Whether it is within the tolerance of {tolerance:g} cannot be told{f': {reason}' if reason else ''}.")
     return (
-        f"The mean gap between nominal and observed coverage of quantiles (MACE){about} is {test.statistic:.3g}{limits}. "
-        f"For calibrated forecasts it would be {test.details['expected']:.3g} on average by chance, and above "
-        f"{test.details['detectable']:.3g} in 5 of 100 data sets of this size. The exact test gives p {sign} "
-        f"{test.pvalue:.2g}. {compared}"
+        f"The mean gap between nominal and observed coverage of quantiles (MACE){about} is "
+        f"{test.statistic:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
+        f"by chance, and above {test.details['detectable']:.3g} in 5 of 100 data sets of this size. The exact test gives "
+        f"p {sign} {test.pvalue:.2g}. {_compared(scale, tolerance, reason)}"
     )
+
+
+def _compared(scale: str, tolerance: float, reason: str) -> str:
+    """Say whether the error is within the tolerance."""
+    if scale == UNKNOWN:
+        why = f": {reason}" if reason else ""
+        return f"Whether it is within the tolerance of {tolerance:g} cannot be told{why}."
+    return f"It is {scale.split()[0]} the tolerance of {tolerance:g}."
 
 
 def _direction(worst: Transforms) -> str:

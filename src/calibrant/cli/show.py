@@ -33,7 +33,14 @@ Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 MOMENT = 0.5
 """Seconds without a bar: one that goes at once only flickers."""
 
-SYMBOLS = {"calibrated": "✓", "consistent": "?", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
+SYMBOLS = {
+    "calibrated": "✓",
+    "consistent": "?",
+    "over-confident": "▲",
+    "under-confident": "▼",
+    "biased": "◆",
+    "miscalibrated": "✗",
+}
 ASCII = {"calibrated": "+", "consistent": "?"}
 STYLES = {"good": "bold green", "unclear": "bold yellow", "bad": "bold red"}
 

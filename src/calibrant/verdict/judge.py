@@ -1,4 +1,4 @@
-"""From numbers to a verdict: was anything found, in which direction, and is it large?"""
+"""From numbers to a verdict: whether anything was found, in which direction, and whether it is large."""
 
 import math
 from collections.abc import Sequence

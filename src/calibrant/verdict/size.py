@@ -55,8 +55,8 @@ def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Gene
     null: Literal["full", "top-label"] = "full" if predictions.n_classes == 2 else "top-label"
     redrawn = ConsistencyTest(metric, n_resamples, null)(predictions, rng)
     low, high, reason = limits(predictions)
-    error = float(redrawn.statistic)
-    return Size(error, low, high, reason, redrawn.details["expected"], redrawn.details["detectable"], np.asarray(redrawn.null))
+    expected, detectable = redrawn.details["expected"], redrawn.details["detectable"]
+    return Size(float(redrawn.statistic), low, high, reason, expected, detectable, np.asarray(redrawn.null))
 
 
 def limits(predictions: Predictions) -> tuple[float | None, float | None, str]:

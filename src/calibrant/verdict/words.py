@@ -142,7 +142,8 @@ def _about_the_size(case: Case) -> str:
         return f"No limits are known to cover ({case.size.reason}), so that it cannot be compared with {tolerance}."
     if case.worst is not None and compare_with(case.tolerance, case.size.low, case.size.high) == WITHIN:
         return f"The confidence is within {tolerance}.{_about_the_worst(case.worst)}"
-    return f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_samples)}.{_about_the_worst(case.worst)}"
+    unknown = f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_samples)}."
+    return unknown + _about_the_worst(case.worst)
 
 
 def _about_the_worst(worst: ClassSize | None) -> str:
