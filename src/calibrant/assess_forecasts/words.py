@@ -78,8 +78,8 @@ def _explanation(
     return (
         f"The mean gap between nominal and observed coverage of quantiles (MACE){about} is "
         f"{test.statistic:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
-        f"by chance, and above {test.details['detectable']:.3g} in 5 of 100 data sets of this size. The exact test gives "
-        f"p {sign} {test.pvalue:.2g}. {_compared(scale, tolerance, reason)}"
+        f"by chance, and above {test.details['detectable']:.3g} in 5 of 100 data sets of this size. The exact test "
+        f"gives p {sign} {test.pvalue:.2g}. {_compared(scale, tolerance, reason)}"
     )
 
 
@@ -88,7 +88,7 @@ def _compared(scale: str, tolerance: float, reason: str) -> str:
     if scale == UNKNOWN:
         why = f": {reason}" if reason else ""
         return f"Whether it is within the tolerance of {tolerance:g} cannot be told{why}."
-    return f"It is {scale.split()[0]} the tolerance of {tolerance:g}."
+    return f"It is {'within' if scale == WITHIN else 'beyond'} the tolerance of {tolerance:g}."
 
 
 def _direction(worst: Transforms) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.report import figures, fix, forecasts, metrics, panels, parts, ranking, tables, testing, text, views
 from calibrant.report.record import page_record
 from calibrant.report.series import AnySeries, ForecastSeries
-from calibrant.results import Comparison, Fix
+from calibrant.results import Comparison, Fix, state
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -142,6 +142,7 @@ def environment() -> "Environment":
         panels=panels,
         parts=parts,
         ranking=ranking,
+        state=state,
         tables=tables,
         testing=testing,
         views=views,

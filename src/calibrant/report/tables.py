@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant.report.series import AnySeries
 from calibrant.report.text import aligned, count, machine, name, number, pvalue
-from calibrant.results import Assessment, ClassSummary, ForecastAssessment, TestResult, Verdict, state
+from calibrant.results import Assessment, ClassSummary, ForecastAssessment, TestResult, Verdict
 
 STATUS = {
     "calibrated": "Calibrated",

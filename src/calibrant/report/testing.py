@@ -71,7 +71,11 @@ def part_rows(series: Sequence[AnySeries]) -> list[PartRow]:
     """Return a row per part of the tests behind the verdicts, in their order; none if they have no parts."""
     tests = [s.assessment.test for s in series]
     keys = dict.fromkeys(key for test in tests for key in test.details.get("parts", {}))
-    return [PartRow(*PARTS.get(key, (key, "")), tuple(_part(test, key) for test in tests)) for key in keys]
+    rows = []
+    for key in keys:
+        label, sees = PARTS.get(key, (key, ""))
+        rows.append(PartRow(label, sees, tuple(_part(test, key) for test in tests)))
+    return rows
 
 
 def _part(test: TestResult, key: str) -> tuple[str, str, bool] | None:

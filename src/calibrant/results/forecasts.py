@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._typing import FloatArray
 from calibrant.results.estimate import Estimate
-from calibrant.results.verdict import Verdict
 
 if TYPE_CHECKING:
     from calibrant.results.core import TestResult
+    from calibrant.results.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
