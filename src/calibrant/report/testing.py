@@ -47,10 +47,7 @@ PARTS = {
     "ecce": ("Range of predictions", "Net errors over any range of predictions (ECCE)."),
     "class bias": ("Mean of a class", "The class whose predictions are furthest off on the whole."),
     "class slope": ("Slope of a class", "The class whose log-odds are furthest from right by a factor."),
-    "top-label bias": ("Mean confidence", "Confidence that is too high or too low on the whole."),
-    "top-label slope": ("Slope of the confidence", "Confidence that is too extreme or too timid."),
-    "top-label spiegelhalter": ("Spread of the confidence", "A squared error that does not fit the confidence."),
-    "top-label ecce": ("Range of confidence", "Net errors over any range of confidence (ECCE)."),
+    "top-label ece": ("Curve of the confidence", "Gaps between confidence and accuracy in ten groups of rows (ECE)."),
     "skce": ("All classes together", "Whole probability vectors, runners-up included (kernel error, SKCE)."),
     "impossible labels": ("Labels of probability 0", "Labels that the model said could not happen."),
 }

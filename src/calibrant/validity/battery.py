@@ -10,6 +10,7 @@ from calibrant.hypotest import (
     CMETest,
     ConsistencyTest,
     DistributionFreeSKCETest,
+    OmnibusTest,
 )
 from calibrant.hypotest.classical import HosmerLemeshowTest, SpiegelhalterTest
 from calibrant.hypotest.cox import CoxTest
@@ -48,6 +49,7 @@ class Entry:
 
 
 BATTERY: dict[str, Entry] = {
+    "omnibus": Entry(OmnibusTest(N_RESAMPLES), "exact", 12, forecasts=False),
     "consistency-ece": Entry(ConsistencyTest(n_resamples=N_RESAMPLES), "exact", 3, forecasts=False),
     "consistency-top-label": Entry(
         ConsistencyTest(n_resamples=N_RESAMPLES, null="top-label"), "exact", 3, forecasts=False

@@ -18,9 +18,7 @@ PARTS = {
     "ecce": "a range of predictions",
     "impossible labels": "labels of probability 0",
     "top-label bias": "the mean confidence",
-    "top-label slope": "the slope of the confidence",
-    "top-label spiegelhalter": "the spread of the confidence",
-    "top-label ecce": "a range of confidence",
+    "top-label ece": "the reliability curve",
 }
 """Parts that are not about one class of several, in words."""
 
@@ -28,7 +26,7 @@ PREFERRED = {
     "biased": ("impossible labels", "bias"),
     "over-confident": ("impossible labels", "top-label bias", "slope"),
     "under-confident": ("top-label bias", "slope"),
-    "miscalibrated": ("impossible labels", "top-label bias", "top-label slope", "slope", "class bias", "class slope"),
+    "miscalibrated": ("impossible labels", "top-label ece", "slope", "class bias", "class slope"),
 }
 """Of parts with the same p-value, that which a verdict can speak of most plainly, by its code."""
 
@@ -66,7 +64,7 @@ class Evidence(NamedTuple):
 
 def evidence_of(test: TestResult, code: str) -> Evidence:
     """Return what gave miscalibration away, given an omnibus test; nothing of another test."""
-    parts: Mapping[str, Mapping[str, Any]] = test.details.get("parts", {})
+    parts: Mapping[str, Mapping[str, Any]] = {**test.details.get("parts", {}), **test.details.get("also", {})}
     name = _plainest(parts, test.details.get("found_by", ""), PREFERRED.get(code, ()))
     part = parts.get(name, {})
     found = part.get("class")

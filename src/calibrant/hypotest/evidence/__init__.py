@@ -5,5 +5,14 @@ from calibrant.hypotest.evidence.classes import ClassEvidence
 from calibrant.hypotest.evidence.impossible import ImpossibleEvidence
 from calibrant.hypotest.evidence.kernel import KernelEvidence
 from calibrant.hypotest.evidence.line import LineEvidence
+from calibrant.hypotest.evidence.ranked import RankedEvidence
 
-__all__ = ["ClassEvidence", "Evidence", "ImpossibleEvidence", "KernelEvidence", "LineEvidence", "Part"]
+__all__ = [
+    "ClassEvidence",
+    "Evidence",
+    "ImpossibleEvidence",
+    "KernelEvidence",
+    "LineEvidence",
+    "Part",
+    "RankedEvidence",
+]

@@ -28,11 +28,14 @@ class Part(NamedTuple):
         The direction that a sign of the component means; empty if signs mean nothing.
     by_class : bool
         Whether there is one component per class.
+    decides : bool
+        Whether its p-value is one of those whose smallest counts; otherwise it only helps to say what is wrong.
     """
 
     name: str
     words: Mapping[int, str]
     by_class: bool = False
+    decides: bool = True
 
 
 class Evidence(ABC):

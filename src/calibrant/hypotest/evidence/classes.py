@@ -30,7 +30,9 @@ class ClassEvidence(Evidence):
 
     - "slope": :math:`x_{ik} = \log p_{ik}`, over all rows and classes. It is the derivative of the log-likelihood by
       the inverse temperature;
-    - "class bias": :math:`x_{ik} = 1`, one per class;
+    - "class bias": :math:`x_{ik} = 1`, one per class. It is multiplied by the fourth root of the class's variance
+      relative to the largest: in full standard deviations the many rare classes would hide a frequent one, whose
+      error weighs more, and without any standardisation the frequent ones all others;
     - "class slope": :math:`x_{ik} = \log \frac{p_{ik}}{1 - p_{ik}}` minus its mean with weights
       :math:`w_i^2 p_{ik} (1 - p_{ik})`, one per class.
 
@@ -70,7 +72,7 @@ class ClassEvidence(Evidence):
             slope_means=(own * levers * probs).sum(axis=0),
             slope_scales=inverse_deviation((variances * levers**2).sum(axis=0)),
             bias_means=weights @ probs,
-            bias_scales=inverse_deviation(variances.sum(axis=0)),
+            bias_scales=_bias_scales(variances.sum(axis=0)),
         )
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
@@ -88,3 +90,7 @@ class ClassEvidence(Evidence):
         """Sum the values by class and column."""
         size = n_columns * self.slopes.shape[1]
         return np.bincount(bins, values, minlength=size).reshape(n_columns, -1).T
+
+
+def _bias_scales(variance: FloatArray) -> FloatArray:
+    return inverse_deviation(variance) * np.sqrt(np.sqrt(variance / max(float(variance.max()), np.finfo(float).tiny)))

@@ -28,4 +28,6 @@ class ImpossibleEvidence(Evidence):
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
         """Return the share for each column of labels."""
+        if not self.impossible.any():
+            return (np.zeros((1, labels.shape[1])),)
         return (self.shares[None] @ np.take_along_axis(self.impossible, labels, axis=1),)

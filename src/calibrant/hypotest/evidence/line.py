@@ -1,7 +1,7 @@
-"""Evidence from one predicted probability: of class 1, or of the top label."""
+"""Evidence about two classes: the probability of class 1."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from calibrant.hypotest.evidence.base import (
     inverse_deviation,
     log_odds,
 )
+from calibrant.predictions import Predictions
 
 PLACES = 256
 """The running sum is looked at after so many distinct predictions at most."""
@@ -24,7 +25,7 @@ PLACES = 256
 
 @dataclass(frozen=True, eq=False)
 class LineEvidence(Evidence):
-    r"""Scores and running sums of the predicted probability p of an event y.
+    r"""Scores and running sums of the predicted probability p of the event y.
 
     Notes
     -----
@@ -40,18 +41,23 @@ class LineEvidence(Evidence):
     The variance of a sum with levers x is :math:`\sum_i w_i^2 x_i^2 p_i (1 - p_i)`.
     """
 
-    event: IntArray
     levers: FloatArray
     means: FloatArray
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
     steps: FloatArray
     expected: FloatArray
-    parts: tuple[Part, ...]
+    parts: ClassVar[tuple[Part, ...]] = (
+        Part("bias", BIAS),
+        Part("slope", SLOPE),
+        Part("spiegelhalter", {1: SLOPE[-1], -1: SLOPE[1]}),
+        Part("ecce", {}),
+    )
 
     @classmethod
-    def of(cls, positive: FloatArray, event: IntArray, weights: FloatArray, prefix: str = "") -> Self:
-        """Prepare the probabilities of the event that a row has the label `event`, (n,)."""
+    def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
+        """Prepare everything that does not depend on the labels."""
+        positive = predictions.positive
         variances = weights**2 * positive * (1 - positive)
         slope = centred(log_odds(positive), variances)
         levers = np.stack([np.ones_like(positive), slope, 1 - 2 * positive])
@@ -61,24 +67,17 @@ class LineEvidence(Evidence):
         starts = group_starts(rounded[order])
         steps = (weights * inverse_deviation(variances.sum()))[order]
         return cls(
-            event=event[:, None],
             levers=levers,
             means=(levers @ positive)[:, None],
             order=order,
             starts=starts,
             steps=steps[:, None],
             expected=np.add.reduceat(steps * positive[order], starts)[:, None],
-            parts=(
-                Part(prefix + "bias", BIAS),
-                Part(prefix + "slope", SLOPE),
-                Part(prefix + "spiegelhalter", {1: SLOPE[-1], -1: SLOPE[1]}),
-                Part(prefix + "ecce", {}),
-            ),
         )
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
         """Return the three scores and the range of the running sum."""
-        events = labels == self.event
+        events = labels == 1
         bias, slope, spread = self.levers @ events.astype(float) - self.means
         return bias[None], slope[None], spread[None], self._range(events)[None]
 
