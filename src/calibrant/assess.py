@@ -10,16 +10,13 @@ from calibrant import __version__
 from calibrant._convert import InputError, convert
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.curves import reliability_curve
-from calibrant.hypotest import ConsistencyTest, OmnibusTest, holm
+from calibrant.hypotest import ConsistencyTest, holm
 from calibrant.limits import further_tests, limits_of
 from calibrant.metrics import ECE, METRICS, KdeECE, Metric
 from calibrant.pictures import pictures
 from calibrant.predictions import Predictions, check_predictions
-from calibrant.results import Assessment, ClassSummary, TestResult, Verdict
-from calibrant.verdict import SIZE, TOLERANCE, Size, check_tolerance, judge, measure_size
-
-SIZE_RESAMPLES = 199
-"""Redraws that say what chance would make of the error that the verdict shows."""
+from calibrant.results import Assessment, ClassSummary
+from calibrant.verdict import SIZE, TOLERANCE, Examined, Size, check_tolerance, examine
 
 OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
 """What is measured of every group, unless other metrics are asked for: there may be thousands of groups."""
@@ -81,10 +78,8 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
 
     def one(part: Predictions, part_name: str, position: int) -> tuple[Assessment, Size]:
         shifted = None if progress is None else lambda done, _: progress(position * n_resamples + done, total)
-        test = OmnibusTest(n_resamples)(part, generator, progress=shifted)
-        size = measure_size(part, min(n_resamples, SIZE_RESAMPLES), generator)
-        verdict = judge(part, test, size, tolerance)
-        return _assemble(part, part_name, few if position else chosen, test, verdict), size
+        found = examine(part, n_resamples, tolerance, shifted, generator)
+        return _assemble(part, part_name, few if position else chosen, found), found.size
 
     whole, size = one(predictions, name, 0)
     parts = {key: one(part, key, 1 + i)[0] for i, (key, part) in enumerate(groups.items())}
@@ -118,19 +113,17 @@ def _by_chance(
     return found
 
 
-def _assemble(
-    predictions: Predictions, name: str, metrics: Mapping[str, Metric], test: TestResult, verdict: Verdict
-) -> Assessment:
+def _assemble(predictions: Predictions, name: str, metrics: Mapping[str, Metric], found: Examined) -> Assessment:
     n_weighted = int((predictions.weights > 0).sum())
     return Assessment(
         name=name,
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
-        verdict=verdict,
+        verdict=found.verdict,
         metrics={
             key: metric.estimate(predictions) for key, metric in metrics.items() if metric.least_rows <= n_weighted
         },
-        test=test,
+        test=found.test,
         curve=reliability_curve(predictions),
         classes=tuple(_summarise(predictions, c) for c in range(predictions.n_classes)),
     )

@@ -62,6 +62,8 @@ def report(
         if len(shown) > 1:
             show.print_heading(name)
         show.print_verdict(assessment)
+    if "fix" in extras and extras["fix"].recommendation is not None and extras["fix"].recommendation.disagreement:
+        show.print_lines(["", extras["fix"].recommendation.disagreement])
     show.print_path("page", out)
 
 

@@ -19,8 +19,9 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.recommend.choice import choose
 from calibrant.recommend.cross_fit import cross_fit, draw_folds, fitted
 from calibrant.recommend.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist
-from calibrant.recommend.words import headline, reasons
+from calibrant.recommend.words import disagreement, headline, reasons
 from calibrant.results import Candidate, Recommendation
+from calibrant.verdict import examine
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """What candidates may be compared by: proper scores, which the true probabilities minimise."""
@@ -132,7 +133,11 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
         level=level,
         settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
     )
-    return replace(advice, headline=headline(advice), reasons=reasons(advice, used))
+    # The draws of assess with the same seed, so that both speak of the same verdict.
+    verdict = examine(used, rng=np.random.default_rng(rng) if isinstance(rng, int) else generator).verdict
+    differs = disagreement(advice, verdict)
+    why = tuple(filter(None, (*reasons(advice, used), differs)))
+    return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
 
 
 def _candidates(

@@ -2,17 +2,25 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from calibrant._convert import InputError
+from calibrant._typing import Progress, Rng
+from calibrant.hypotest import OmnibusTest
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult, Verdict
 from calibrant.verdict.evidence import LEVEL, Evidence, evidence_of, in_words
 from calibrant.verdict.facts import SIGNIFICANT_Z, Facts, facts_of, slope_of
-from calibrant.verdict.size import BEYOND, UNKNOWN, WITHIN, ClassSize, Size, class_size, compare_with
+from calibrant.verdict.size import BEYOND, UNKNOWN, WITHIN, ClassSize, Size, class_size, compare_with, measure_size
 from calibrant.verdict.words import Case, explain, headline
 
 TOLERANCE = 0.02
 """The largest calibration error that does not matter, unless another is given."""
+
+SIZE_RESAMPLES = 199
+"""Redraws that say what chance would make of the error."""
 
 MOST_CLASSES = 100
 """With more classes none is measured by itself, except for one that gave it away."""
@@ -22,6 +30,28 @@ def check_tolerance(tolerance: float) -> None:
     """Refuse what is no error of probabilities."""
     if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 < tolerance < 1:
         raise InputError(f"tolerance must be a number above 0 and below 1, such as 0.02, but is {tolerance!r}.")
+
+
+class Examined(NamedTuple):
+    """A verdict, and the test and the size that it rests on."""
+
+    verdict: Verdict
+    test: TestResult
+    size: Size
+
+
+def examine(
+    predictions: Predictions,
+    n_resamples: int = 999,
+    tolerance: float = TOLERANCE,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> Examined:
+    """Test predictions, measure their error, and judge them."""
+    generator = np.random.default_rng(rng)
+    test = OmnibusTest(n_resamples)(predictions, generator, progress=progress)
+    size = measure_size(predictions, min(n_resamples, SIZE_RESAMPLES), generator)
+    return Examined(judge(predictions, test, size, tolerance), test, size)
 
 
 def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: float = TOLERANCE) -> Verdict:
