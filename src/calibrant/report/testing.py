@@ -1,7 +1,8 @@
 """The tests of a page: what each found, and what it can see."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,8 @@ PARTS = {
     "class bias": ("Mean of a class", "The class whose predictions are furthest off on the whole."),
     "class slope": ("Slope of a class", "The class whose log-odds are furthest from right by a factor."),
     "top-label ece": ("Curve of the confidence", "Gaps between confidence and accuracy in ten groups of rows (ECE)."),
+    "top-label bias": ("Mean confidence", "Confidence that is too high or too low on the whole. Does not decide."),
+    "runner-up bias": ("Mean of the runners-up", "The second largest probability likewise. Does not decide."),
     "skce": ("All classes together", "Whole probability vectors, runners-up included (kernel error, SKCE)."),
     "impossible labels": ("Labels of probability 0", "Labels that the model said could not happen."),
 }
@@ -61,27 +64,31 @@ class PartRow:
     label: str
     sees: str
     results: tuple[tuple[str, str, bool] | None, ...]
-    """P-value, direction or class, and whether it is the part that stands out."""
+    """P-value, direction or class, and whether it is the part that the verdict speaks of."""
 
 
 def part_rows(series: Sequence[AnySeries]) -> list[PartRow]:
     """Return a row per part of the tests behind the verdicts, in their order; none if they have no parts."""
-    tests = [s.assessment.test for s in series]
-    keys = dict.fromkeys(key for test in tests for key in test.details.get("parts", {}))
+    keys = dict.fromkeys(key for s in series for key in _parts(s.assessment.test))
     rows = []
     for key in keys:
         label, sees = PARTS.get(key, (key, ""))
-        rows.append(PartRow(label, sees, tuple(_part(test, key) for test in tests)))
+        rows.append(PartRow(label, sees, tuple(_part(s, key) for s in series)))
     return rows
 
 
-def _part(test: TestResult, key: str) -> tuple[str, str, bool] | None:
-    part = test.details.get("parts", {}).get(key)
+def _parts(test: TestResult) -> Mapping[str, Mapping[str, Any]]:
+    return {**test.details.get("parts", {}), **test.details.get("also", {})}
+
+
+def _part(one: AnySeries, key: str) -> tuple[str, str, bool] | None:
+    test = one.assessment.test
+    part = _parts(test).get(key)
     if part is None:
         return None
     about = "" if part["class"] is None else f"class {name(part['class'])}"
     words = ", ".join(filter(None, (about, part["direction"] or "")))
-    return pvalue(part["pvalue"], smallest_pvalue(test)), words, key == test.details.get("found_by")
+    return pvalue(part["pvalue"], smallest_pvalue(test)), words, key == one.assessment.verdict.part
 
 
 def strength(test: TestResult) -> TestResult:

@@ -40,6 +40,8 @@ class Verdict:
         The largest error that does not matter.
     gave_away : str
         What the test found, in words such as "the slope" or "class Shirt"; empty if nothing was found.
+    part : str
+        The part of the test that these words are about, by its name in the details of the test.
     slope : float or None
         For two classes, the slope of recalibrated log-odds: below 1 the predictions are too extreme, above 1 too
         timid. None if no finite one fits.
@@ -60,6 +62,7 @@ class Verdict:
     size: str = "not known"
     tolerance: float = 0.02
     gave_away: str = ""
+    part: str = ""
     slope: float | None = None
 
 

@@ -24,11 +24,14 @@ PARTS = {
 
 PREFERRED = {
     "biased": ("impossible labels", "bias"),
-    "over-confident": ("impossible labels", "top-label bias", "slope"),
-    "under-confident": ("top-label bias", "slope"),
+    "over-confident": ("impossible labels", "top-label bias", "class bias", "slope"),
+    "under-confident": ("top-label bias", "class bias", "slope"),
     "miscalibrated": ("impossible labels", "top-label ece", "slope", "class bias", "class slope"),
 }
 """Of parts with the same p-value, that which a verdict can speak of most plainly, by its code."""
+
+RIVALS = {"top-label bias": ("class bias",)}
+"""Parts on the same scale, of which the larger counts."""
 
 VECTORS = ("slope", "skce")
 """Parts that look at all classes together, where there are more than two."""
@@ -75,8 +78,12 @@ def evidence_of(test: TestResult, code: str) -> Evidence:
 
 def _plainest(parts: Mapping[str, Mapping[str, Any]], found_by: str, preferred: tuple[str, ...]) -> str:
     """Return the first part of those preferred whose p-value is as small as that of the one that stands out."""
-    ties = (key for key in preferred if key in parts and parts[key]["pvalue"] <= parts[found_by]["pvalue"])
-    return next(ties, found_by)
+    ties = [key for key in preferred if key in parts and parts[key]["pvalue"] <= parts[found_by]["pvalue"]]
+    if not ties:
+        return found_by
+    # Both in standard errors: a class that stands out further than the confidence is what is wrong with it.
+    rivals = [key for key in ties if key in (ties[0], *RIVALS.get(ties[0], ()))]
+    return max(rivals, key=lambda key: parts[key]["statistic"])
 
 
 def in_words(evidence: Evidence) -> str:

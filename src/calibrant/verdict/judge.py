@@ -114,6 +114,7 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
         size=scale,
         tolerance=tolerance,
         gave_away=in_words(evidence) if is_found else "",
+        part=evidence.part if is_found else "",
         slope=case.slope,
     )
 
