@@ -1,18 +1,13 @@
 """The omnibus test: its parts and its rule against slow definitions, its level by enumeration, what it must find."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import InputError, Predictions
-from calibrant.forecasts import Forecasts, Normal
+from calibrant import Predictions
 from calibrant.hypotest import OmnibusTest
 from calibrant.hypotest.minimum_p import smallest_pvalue
-from calibrant.hypotest.omnibus import gather
-from simulate import calibrated, draw_labels, sharpened
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 

@@ -105,7 +105,7 @@ class TestWhatGaveItAway:
             ({"slope": (0.01, "too extreme", None), "top-label_ece": (0.5, None, None)}, "the runners-up"),
             ({"skce": (0.01, None, None), "top-label_ece": (0.5, None, None)}, "the runners-up"),
             ({"slope": (0.01, "too timid", None), "top-label_ece": (0.03, None, None)}, "the slope (too timid)"),
-            ({"class_bias": (0.01, "too high", "Shirt"), "top-label_ece": (0.03, None, None)}, "class Shirt (too high)"),
+            ({"class_bias": (0.01, "too high", "A"), "top-label_ece": (0.03, None, None)}, "class A (too high)"),
             (
                 {"skce": (0.01, None, None), "top-label_ece": (0.03, None, None)},
                 "the probabilities of all classes together",

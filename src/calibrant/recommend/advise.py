@@ -26,6 +26,9 @@ from calibrant.verdict import examine
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """What candidates may be compared by: proper scores, which the true probabilities minimise."""
 
+MOST_REDRAWS = 999
+"""Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
+
 LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be told from chance."""
 
@@ -134,7 +137,8 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
         settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
     )
     # The draws of assess with the same seed, so that both speak of the same verdict.
-    verdict = examine(used, rng=np.random.default_rng(rng) if isinstance(rng, int) else generator).verdict
+    again = np.random.default_rng(rng) if isinstance(rng, int) else generator
+    verdict = examine(used, min(n_resamples, MOST_REDRAWS), rng=again).verdict
     differs = disagreement(advice, verdict)
     why = tuple(filter(None, (*reasons(advice, used), differs)))
     return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
