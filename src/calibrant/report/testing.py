@@ -9,7 +9,7 @@ from calibrant.report.text import number, pvalue
 from calibrant.results import TestResult
 
 SEES = {
-    "omnibus": "Bias, slope, single classes, whole predictions: the smallest of several p-values against its own law. Exact.",
+    "omnibus": "Bias, slope, single classes and whole predictions: the smallest of several p-values. Exact.",
     "consistency": "Any gap that the bins of the ECE show. Exact for independent rows; the verdict rests on it.",
     "skce": "Miscalibration of whole probability vectors, of any form. Asymptotic: off with few rows.",
     "skce-block": "As the SKCE, cheaper and less sharp. Rows should be in random order.",
