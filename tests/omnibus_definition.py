@@ -76,9 +76,9 @@ def class_scores(labels, probs, weights):
 
 
 def skce(labels, probs, weights):
-    """Biased SKCE with the exponential kernel of total variation, the lengthscale the median positive distance."""
+    """Root of the biased SKCE with the exponential kernel of total variation, the lengthscale the median positive distance."""
     residuals = np.eye(probs.shape[1])[labels] - probs
     distances = np.array([[0.5 * np.abs(p - q).sum() for q in probs] for p in probs])
     lengthscale = np.median(distances[distances > 0])
     kernel = np.exp(-distances / lengthscale) * (residuals @ residuals.T)
-    return weights @ kernel @ weights / weights.sum() ** 2
+    return np.sqrt(max(weights @ kernel @ weights, 0.0)) / weights.sum()

@@ -22,15 +22,18 @@ FLAT = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class KernelEvidence(Evidence):
-    r"""The biased SKCE of an exponential kernel of total variation, seen through landmarks.
+    r"""The root of the biased SKCE of an exponential kernel of total variation, seen through landmarks.
 
     Notes
     -----
     With landmarks Z among the predictions (drawn with a fixed seed, never from labels), the kernel is replaced by its
     projection :math:`k(p, Z) \, k(Z, Z)^{-1} k(Z, q) = \phi(p)^\top \phi(q)` (Nystroem), which is exact if all rows are
-    landmarks, and the lengthscale is the median distance of the landmarks. The statistic is
+    landmarks, and the lengthscale is the median positive distance of the landmarks. The statistic is the root of the
+    biased SKCE,
 
-    .. math:: \Big\| \sum_i w_i \phi(p_i) (e_{y_i} - p_i)^\top \Big\|^2 \Big/ \Big(\sum_i w_i\Big)^2.
+    .. math:: \Big\| \sum_i w_i \phi(p_i) (e_{y_i} - p_i)^\top \Big\| \Big/ \sum_i w_i,
+
+    which, unlike the square, stands out from chance about as far as a sum of residuals does.
 
     References
     ----------
@@ -63,7 +66,7 @@ class KernelEvidence(Evidence):
         shape = (n, columns * n_classes)
         events = csr_array((np.ones(places.size), places, np.arange(0, places.size + 1, columns)), shape=shape)
         sums = (events.T @ self.features).reshape(columns, -1) - self.means.ravel()
-        return np.einsum("bj,bj->b", sums, sums)
+        return np.sqrt(np.einsum("bj,bj->b", sums, sums))
 
 
 def landmark_features(probs: FloatArray) -> FloatArray:
