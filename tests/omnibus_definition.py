@@ -76,7 +76,7 @@ def class_scores(labels, probs, weights):
 
 
 def skce(labels, probs, weights):
-    """Root of the biased SKCE with the exponential kernel of total variation, the lengthscale the median positive distance."""
+    """Root of the biased SKCE: exponential kernel of total variation, lengthscale the median positive distance."""
     residuals = np.eye(probs.shape[1])[labels] - probs
     distances = np.array([[0.5 * np.abs(p - q).sum() for q in probs] for p in probs])
     lengthscale = np.median(distances[distances > 0])

@@ -226,7 +226,7 @@ def test_other_settings_are_computed_anew_and_tables_alone_run_nothing(finished)
 
 
 def test_rows_of_tables_are_kept_if_their_units_are_not_in_the_cache(finished, tmp_path):
-    folder, pages = finished
+    _, pages = finished
     for page in PAGES:
         (tmp_path / page).write_bytes(pages[page])
     arguments = ["--sets", "8", "--jobs", "1", "--only", "^flat K=2 n=20 (cox|ecce)$", "--cache", tmp_path / "cache"]
@@ -339,3 +339,15 @@ def test_the_committed_table_shows_that_only_full_tests_see_a_rotation():
     }
     assert rates["consistency-skce"] > 0.5
     assert max(rates["consistency-top-label"], rates["consistency-ece"], rates["spiegelhalter"]) < 0.1
+
+
+def test_the_committed_table_shows_that_the_omnibus_test_is_never_far_behind_the_best():
+    """At most 0.15 behind the best of all others in any column, up to chance (two standard errors), 0.08 on average."""
+    columns = {}
+    for row in committed("power.csv"):
+        column = (row["harm"], row["predictions"], row["n"])
+        columns.setdefault(column, {})[row["test"]] = float(row["rate_0.05"])
+    behind = [max(rates.values()) - rates["omnibus"] for rates in columns.values() if "omnibus" in rates]
+    assert len(behind) >= 21
+    assert max(behind) <= 0.15 + 2 * np.sqrt(2 * 0.25 / 200)
+    assert np.mean(behind) <= 0.08
