@@ -13,6 +13,9 @@ from calibrant.predictions import Predictions
 LANDMARKS = 64
 """Rows that stand for all predictions; up to so many rows the kernel is exact."""
 
+FEATURE_CELLS = 20_000_000
+"""With more rows than this allows there are fewer landmarks, so that memory stays bounded."""
+
 CELLS = 65_536
 """Sums of so many numbers stay in the cache."""
 
@@ -72,7 +75,8 @@ class KernelEvidence(Evidence):
 def landmark_features(probs: FloatArray) -> FloatArray:
     """Return features, (n, D), whose products are the kernel of the predictions projected onto landmarks."""
     distance = TotalVariation()
-    chosen = probs[np.sort(np.random.default_rng(0).permutation(len(probs))[:LANDMARKS])]
+    n_landmarks = max(1, min(LANDMARKS, FEATURE_CELLS // len(probs)))
+    chosen = probs[np.sort(np.random.default_rng(0).permutation(len(probs))[:n_landmarks])]
     between = distance.pairwise(chosen, chosen)
     positive = between[between > 0]
     lengthscale = float(np.median(positive)) if len(positive) else 1.0
