@@ -328,7 +328,9 @@ def poisoned(text):
             text: Estimate(name=text, value=0.5, details={text: text}),
             "nll": Estimate(name=text, value=np.inf, details={"infinite_rows": 3}),
         },
-        verdict=verdict(code=text, headline=text, explanation=text, gave_away=f"the {text}", part=text, size=text, reason=text),
+        verdict=verdict(
+            code=text, headline=text, explanation=text, gave_away=f"the {text}", part=text, size=text, reason=text
+        ),
         test=replace(omnibus(text), name=text),
         curve=replace(curve(), kind=text),
         settings={text: text, "seed": 1},

@@ -66,7 +66,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     --------
     >>> p = Predictions([0.9, 0.95] * 20, labels=[0, 1] * 20)
     >>> assess(p, n_resamples=99, rng=0).verdict.headline
-    'Biased: it predicts class 1 too often, with 92.5% on average where 50.0% are observed; slope 1.'
+    'Biased: it predicts class 1 too often, with 92.5% on average where 50.0% are observed.'
     """
     check_predictions(predictions)
     check_tolerance(tolerance)

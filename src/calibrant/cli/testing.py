@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from calibrant.hypotest import CalibrationTest
 
 LIMITS = {
-    "omnibus": "exact as consistency; sees bias, slope and every class, other shapes less sharply",
+    "omnibus": "exact likewise; sees bias, slope, every class, and other shapes less sharply",
     "consistency": "exact for independent rows whose predictions were not fitted on these labels",
     "skce": "asymptotic: off with few rows or very peaked predictions",
     "skce-block": "asymptotic in the number of blocks; rows should be in random order",

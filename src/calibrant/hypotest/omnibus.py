@@ -1,4 +1,4 @@
-"""One exact test that sees many kinds of errors: several statistics of the same redraws, the smallest p-value counts."""
+"""One exact test that sees many kinds of errors: several statistics of the same redraws, the smallest p-value."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,11 +51,11 @@ class OmnibusTest(CalibrationTest):
     and "top-label ece" (`RankedEvidence`). In any case "impossible labels", of a predicted probability of 0. The set
     was chosen by simulation: more statistics see more kinds of errors, and each of them less sharply.
 
-    The ``statistic`` is the smallest rank p-value of the observed labels, ``null`` those of the redraws: **small** values
-    are extreme. The details hold ``parts``, a mapping from the name of each part to its ``statistic``, rank ``pvalue``
-    (not adjusted for the number of parts), ``direction`` and ``class``, where there are such; ``found_by``, the part
-    with the smallest p-value, of several the one that stands out most; ``also``, the same of statistics that do not
-    decide but help to say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
+    The ``statistic`` is the smallest rank p-value of the observed labels, ``null`` those of the redraws: **small**
+    values are extreme. The details hold ``parts``, a mapping from the name of each part to its ``statistic``, rank
+    ``pvalue`` (not adjusted for the number of parts), ``direction`` and ``class``, where there are such; ``found_by``,
+    the part with the smallest p-value, of several the one that stands out most; ``also``, the same of statistics that
+    do not decide but help to say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
 
     References
     ----------

@@ -113,7 +113,8 @@ def _power_page(records: Records, missing: Sequence[Unit]) -> str:
             if (unit.cell.harm, unit.cell.shape, unit.cell.n_classes) == world
         }
         sizes = sorted({n for _, n in chosen})
-        lines = [(name, *(_power_cell(chosen.get((name, n))) for n in sizes)) for name in BATTERY]
+        tests = [name for name, entry in BATTERY.items() if entry.special or shape == "flat"]
+        lines = [(name, *(_power_cell(chosen.get((name, n))) for n in sizes)) for name in tests]
         head = harm if shape == "flat" else f"{harm} of {shape}"
         parts.append(
             f"## {head}, {n_classes} classes\n\n" + text.as_markdown(("test", *(f"n={n}" for n in sizes)), lines)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 class Evidence(ABC):
     """Statistics that share work; the value of each is its largest component, in absolute value."""
 
-    parts: tuple[Part, ...]
+    parts: ClassVar[tuple[Part, ...]]
 
     @abstractmethod
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:

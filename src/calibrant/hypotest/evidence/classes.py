@@ -89,7 +89,8 @@ class ClassEvidence(Evidence):
     def _totals(self, bins: IntArray, values: FloatArray, n_columns: int) -> FloatArray:
         """Sum the values by class and column."""
         size = n_columns * self.slopes.shape[1]
-        return np.bincount(bins, values, minlength=size).reshape(n_columns, -1).T
+        totals: FloatArray = np.bincount(bins, values, minlength=size).astype(float)
+        return totals.reshape(n_columns, -1).T
 
 
 def _bias_scales(variance: FloatArray) -> FloatArray:

@@ -13,6 +13,9 @@ from calibrant.predictions import Predictions
 LANDMARKS = 64
 """Rows that stand for all predictions; up to so many rows the kernel is exact."""
 
+FEATURE_CELLS = 20_000_000
+"""With more rows than this allows there are fewer landmarks, so that memory stays bounded."""
+
 CELLS = 65_536
 """Sums of so many numbers stay in the cache."""
 
@@ -22,15 +25,18 @@ FLAT = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class KernelEvidence(Evidence):
-    r"""The biased SKCE of an exponential kernel of total variation, seen through landmarks.
+    r"""The root of the biased SKCE of an exponential kernel of total variation, seen through landmarks.
 
     Notes
     -----
     With landmarks Z among the predictions (drawn with a fixed seed, never from labels), the kernel is replaced by its
     projection :math:`k(p, Z) \, k(Z, Z)^{-1} k(Z, q) = \phi(p)^\top \phi(q)` (Nystroem), which is exact if all rows are
-    landmarks, and the lengthscale is the median distance of the landmarks. The statistic is
+    landmarks, and the lengthscale is the median positive distance of the landmarks. The statistic is the root of the
+    biased SKCE,
 
-    .. math:: \Big\| \sum_i w_i \phi(p_i) (e_{y_i} - p_i)^\top \Big\|^2 \Big/ \Big(\sum_i w_i\Big)^2.
+    .. math:: \Big\| \sum_i w_i \phi(p_i) (e_{y_i} - p_i)^\top \Big\| \Big/ \sum_i w_i,
+
+    which, unlike the square, stands out from chance about as far as a sum of residuals does.
 
     References
     ----------
@@ -63,13 +69,14 @@ class KernelEvidence(Evidence):
         shape = (n, columns * n_classes)
         events = csr_array((np.ones(places.size), places, np.arange(0, places.size + 1, columns)), shape=shape)
         sums = (events.T @ self.features).reshape(columns, -1) - self.means.ravel()
-        return np.einsum("bj,bj->b", sums, sums)
+        return np.sqrt(np.einsum("bj,bj->b", sums, sums))
 
 
 def landmark_features(probs: FloatArray) -> FloatArray:
     """Return features, (n, D), whose products are the kernel of the predictions projected onto landmarks."""
     distance = TotalVariation()
-    chosen = probs[np.sort(np.random.default_rng(0).permutation(len(probs))[:LANDMARKS])]
+    n_landmarks = max(1, min(LANDMARKS, FEATURE_CELLS // len(probs)))
+    chosen = probs[np.sort(np.random.default_rng(0).permutation(len(probs))[:n_landmarks])]
     between = distance.pairwise(chosen, chosen)
     positive = between[between > 0]
     lengthscale = float(np.median(positive)) if len(positive) else 1.0
