@@ -31,7 +31,9 @@ from report_cases import (
     curve,
     dense_curve,
     forecast,
+    omnibus,
     pictured,
+    verdict,
 )
 
 
@@ -290,10 +292,67 @@ class TestTests:
     def test_rows_hold_pvalues_of_all_series(self):
         more = assessment(tests={"cox": replace(consistency(pvalue=0.5), null=None), "new": consistency()})
         rows = testing.test_rows(as_series({"a": more, "b": assessment()}))
-        assert [row.label for row in rows] == ["Consistency (ECE)", "Cox", "new"]
+        assert [row.label for row in rows] == ["Omnibus", "Cox", "new"]
         assert rows[1].results == (("0.0537", "p = 0.5"), None)
         assert "What it sees" in render_html(more)
         assert "What it sees" not in render_html(assessment())
+
+    def test_parts_of_the_test_are_shown_with_what_gave_it_away(self):
+        whole = assessment(test=omnibus())
+        rows = testing.part_rows(as_series({"a": whole, "b": assessment()}))
+        assert [row.label for row in rows] == ["Slope", "Mean of a class", "Shirt"]
+        assert rows[0].results == (("p ≤ 0.01", "too extreme", True), None)
+        assert rows[1].results == (("p = 0.25", "class Shirt, too high", False), None)
+        section = Tree(render_html(whole)).find("section", aria_labelledby="test-title")[0][1]
+        assert "The parts of the test behind the verdict" in section
+        assert "log₁₀ p" in section
+        assert "observed 2.00" in section  # minus the logarithm of the smallest p-value, 0.01
+        assert "The parts of the test" not in render_html(assessment())
+
+    def test_every_part_says_what_it_sees(self):
+        from calibrant.hypotest import OmnibusTest
+        from simulate import calibrated
+
+        for k in (2, 3):
+            details = OmnibusTest(9)(calibrated(n=30, k=k), rng=0).details
+            assert {*details["parts"], *details["also"]} <= set(testing.PARTS)
+
+
+class TestSizes:
+    @pytest.mark.parametrize(
+        "code, size, how, words",
+        [
+            ("calibrated", "within tolerance", "good", "Calibrated"),
+            ("consistent", "not known", "unclear", "Consistent with calibration"),
+            ("biased", "within tolerance", "unclear", "Slightly biased"),
+            ("biased", "not known", "unclear", "Biased"),
+            ("biased", "beyond tolerance", "bad", "Biased"),
+        ],
+    )
+    def test_colour_and_words_follow_the_size(self, code, size, how, words):
+        tree = Tree(render_html(assessment(verdict=verdict(code=code, size=size))))
+        assert tree.find("article")[0][0]["class"] == f"card {how}"
+        assert tree.find("svg", class_=f"icon {how}")[0][0]["aria-label"] == words
+
+    def test_card_shows_limits_tolerance_and_what_gave_it_away(self):
+        card = Tree(render_html(assessment())).find("article")[0][1]
+        assert "0.0450 to 0.0610" in card
+        assert "the slope (too extreme)" in card
+        without = Tree(render_html(assessment(verdict=verdict(low=None, high=None, gave_away=""))))
+        assert "not known" in without.find("article")[0][1]
+        assert "Given away by" not in without.find("article")[0][1]
+        assert not without.find("line", class_="reach")
+
+    def test_the_gap_is_that_of_the_event_for_two_classes(self):
+        assert "Mean gap" in render_html(assessment(classes=("no", "yes")))
+        assert "Confidence gap" not in render_html(assessment(classes=("no", "yes")))
+
+    def test_card_says_why_advice_and_verdict_differ(self):
+        how = advised()
+        why = replace(how, recommendation=replace(how.recommendation, disagreement="Both are right."))
+        page = render_html({"a": assessment(), "b": assessment()}, fix=why)
+        assert page.count('<p class="note">Both are right.</p>') == 1
+        assert "Both are right." in Tree(page).find("p", class_="lead-in")[0][1]
 
 
 class TestForecasts:

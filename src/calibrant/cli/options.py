@@ -130,6 +130,16 @@ class Options(Source):
             note_compiling(predictions.n_samples, predictions.n_classes)
         return predictions
 
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
+class Judging(Options):
+    """Which columns to read, how to judge them, and what does not matter."""
+
+    tolerance: Annotated[
+        float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
+    ] = 0.02
+
     def assess(self, file: Path) -> "Assessment":
         """Read the file and assess what it holds."""
         from calibrant.assess import assess
@@ -140,7 +150,13 @@ class Options(Source):
         groups = None if self.by is None else read_column(file, self.by)
         with progress_bar("redrawing labels", quiet=self.silent, then="computing intervals") as progress:
             return assess(
-                predictions, name=file.name, n_resamples=self.resamples, by=groups, progress=progress, rng=self.seed
+                predictions,
+                name=file.name,
+                n_resamples=self.resamples,
+                by=groups,
+                tolerance=self.tolerance,
+                progress=progress,
+                rng=self.seed,
             )
 
     def assess_forecasts(self, file: Path) -> "ForecastAssessment":
@@ -151,5 +167,10 @@ class Options(Source):
         forecasts = self.forecasts(file)
         with progress_bar("judging forecasts", quiet=self.silent) as progress:
             return assess_forecasts(
-                forecasts, name=file.name, n_resamples=self.resamples, progress=progress, rng=self.seed
+                forecasts,
+                name=file.name,
+                n_resamples=self.resamples,
+                tolerance=self.tolerance,
+                progress=progress,
+                rng=self.seed,
             )

@@ -22,7 +22,9 @@ from calibrant.results import (
     Estimate,
     ForecastAssessment,
     TestResult,
+    Verdict,
     as_record,
+    state,
 )
 from calibrant.verdict import LEVEL
 
@@ -31,7 +33,16 @@ Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 MOMENT = 0.5
 """Seconds without a bar: one that goes at once only flickers."""
 
-SYMBOLS = {"consistent": "✓", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
+SYMBOLS = {
+    "calibrated": "✓",
+    "consistent": "?",
+    "over-confident": "▲",
+    "under-confident": "▼",
+    "biased": "◆",
+    "miscalibrated": "✗",
+}
+ASCII = {"calibrated": "+", "consistent": "?"}
+STYLES = {"good": "bold green", "unclear": "bold yellow", "bad": "bold red"}
 
 
 @contextmanager
@@ -95,7 +106,7 @@ def print_verdict(assessment: Assessment | ForecastAssessment) -> None:
     """Print the verdict in words."""
     out = console()
     verdict = assessment.verdict
-    style = "bold green" if verdict.code == "consistent" else "bold yellow"
+    style = STYLES[state(verdict)]
     out.print(Text(printable(f"{_symbol(out, verdict.code)} {verdict.headline}"), style=style))
     out.print(Text(printable(verdict.explanation)))
 
@@ -168,15 +179,24 @@ def print_groups(assessment: Assessment) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("group", overflow="fold")
-    for heading in ("rows", "accuracy", "KDE-ECE", "by chance", "p"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("rows", "accuracy", "error", "95% limits", "by chance", "p"):
+        table.add_column(heading, justify="right", no_wrap=heading != "95% limits")
     table.add_column("verdict", overflow="fold")
     for name, group in sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict
         accuracy = group.metrics["accuracy"].value if "accuracy" in group.metrics else float("nan")
-        numbers = (number(v) for v in (accuracy, verdict.error, verdict.expected, verdict.pvalue))
-        table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, verdict.code)
-    console().print(table)
+        limits = "" if verdict.low is None or verdict.high is None else f"{verdict.low:.3g} to {verdict.high:.3g}"
+        numbers = (number(accuracy), number(verdict.error), limits, number(verdict.detectable), number(verdict.pvalue))
+        table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
+    out = console()
+    out.print(table)
+    out.print(Text("error: root mean square, debiased; by chance: up to this in 95 of 100 data sets", style="dim"))
+
+
+def _kind(verdict: Verdict) -> str:
+    """Return the kind of a verdict, and whether it is small."""
+    small = "slightly " if verdict.code != "calibrated" and verdict.size == "within tolerance" else ""
+    return f"{small}{verdict.code}"
 
 
 def print_heading(text: str) -> None:
@@ -213,4 +233,4 @@ def number(value: float) -> str:
 
 def _symbol(out: Console, code: str) -> str:
     """Return the verdict's sign, or an ASCII one where the terminal cannot show it."""
-    return SYMBOLS[code] if (out.encoding or "").lower().startswith("utf") else ("+" if code == "consistent" else "!")
+    return SYMBOLS[code] if (out.encoding or "").lower().startswith("utf") else ASCII.get(code, "!")

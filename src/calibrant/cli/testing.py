@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from calibrant.hypotest import CalibrationTest
 
 LIMITS = {
+    "omnibus": "exact likewise; sees bias, slope, every class, and other shapes less sharply",
     "consistency": "exact for independent rows whose predictions were not fitted on these labels",
     "skce": "asymptotic: refused where too few events make it, or weights differ too much",
     "skce-block": "asymptotic in the number of blocks; rows should be in random order",

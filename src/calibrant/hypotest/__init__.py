@@ -10,6 +10,7 @@ from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest
 from calibrant.hypotest.holm import holm
 from calibrant.hypotest.mean_embedding import CMETest
+from calibrant.hypotest.omnibus import OmnibusTest
 from calibrant.hypotest.skce import AsymptoticSKCETest
 
 __all__ = [
@@ -24,11 +25,13 @@ __all__ = [
     "DistributionFreeSKCETest",
     "ECCETest",
     "HosmerLemeshowTest",
+    "OmnibusTest",
     "SpiegelhalterTest",
     "holm",
 ]
 
 TESTS: dict[str, CalibrationTest] = {
+    "omnibus": OmnibusTest(),
     "consistency": ConsistencyTest(),
     "skce": AsymptoticSKCETest(),
     "skce-block": BlockSKCETest(blocksize=20),

@@ -9,7 +9,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Forecasts, default_lengthscale
 from calibrant.kernels.base import Kernel
-from calibrant.kernels.distances import median_distance
+from calibrant.kernels.distances import Distance, median_distance
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.targets import GramKernel
 from calibrant.predictions import Predictions
@@ -74,10 +74,18 @@ class TensorProduct(JointKernel):
 
     def tuned_term(self, data: Predictions | Forecasts) -> "TensorProduct":
         """Return the product with every lengthscale a number."""
+        # Kept with the data: a median over pairs takes long, and an assessment needs it ten times.
+        medians: dict[Distance, float] = data.__dict__.setdefault("_medians", {})
         if not data.weights.all():  # Rows of weight 0 count as absent.
             data = data.take(np.flatnonzero(data.weights))
         points = data.probs if isinstance(data, Predictions) else data.distribution
-        predictions = self.predictions.tuned(lambda distance: median_distance(distance, points))
+
+        def median(distance: Distance) -> float:
+            if distance not in medians:
+                medians[distance] = median_distance(distance, points)
+            return medians[distance]
+
+        predictions = self.predictions.tuned(median)
         if isinstance(data, Predictions):
             return TensorProduct(predictions, self.targets)
         return TensorProduct(predictions, self.targets.tuned(lambda _: default_lengthscale(data.distribution)))

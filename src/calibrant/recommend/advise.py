@@ -19,11 +19,15 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.recommend.choice import choose
 from calibrant.recommend.cross_fit import cross_fit, draw_folds, fitted
 from calibrant.recommend.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist
-from calibrant.recommend.words import headline, reasons
+from calibrant.recommend.words import disagreement, headline, reasons
 from calibrant.results import Candidate, Recommendation
+from calibrant.verdict import examine
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """What candidates may be compared by: proper scores, which the true probabilities minimise."""
+
+MOST_REDRAWS = 999
+"""Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
 
 LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be told from chance."""
@@ -132,7 +136,12 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
         level=level,
         settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
     )
-    return replace(advice, headline=headline(advice), reasons=reasons(advice, used))
+    # The draws of assess with the same seed, so that both speak of the same verdict.
+    again = np.random.default_rng(rng) if isinstance(rng, int) else generator
+    verdict = examine(used, min(n_resamples, MOST_REDRAWS), rng=again).verdict
+    differs = disagreement(advice, verdict)
+    why = tuple(filter(None, (*reasons(advice, used), differs)))
+    return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
 
 
 def _candidates(

@@ -13,7 +13,7 @@ from calibrant.results.comparison import (
     missing_limits,
     rule_in_words,
 )
-from calibrant.results.core import Assessment, ClassSummary, TestResult, Verdict, as_record, to_frame
+from calibrant.results.core import Assessment, ClassSummary, TestResult, as_record, to_frame
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
 from calibrant.results.estimate import Estimate
 from calibrant.results.experiment import (
@@ -38,6 +38,7 @@ from calibrant.results.ranking import (
     TreeDiagram,
 )
 from calibrant.results.scores import ScoreDecomposition
+from calibrant.results.verdict import Verdict, state
 
 __all__ = [
     "Assessment",
@@ -85,6 +86,7 @@ __all__ = [
     "missing_differences",
     "missing_limits",
     "rule_in_words",
+    "state",
     "to_frame",
 ]
 
