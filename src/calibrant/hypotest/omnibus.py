@@ -9,7 +9,6 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.hypotest.base import CalibrationTest
-from calibrant.hypotest.classical import NEGLIGIBLE
 from calibrant.hypotest.evidence import (
     ClassEvidence,
     Evidence,
@@ -74,19 +73,17 @@ class OmnibusTest(CalibrationTest):
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")
 
-    def __call__(self, predictions: Predictions, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:
+    def run(self, data: Predictions, rng: Rng, progress: Progress | None) -> TestResult:
         """Run the test."""
-        if not isinstance(predictions, Predictions):
-            raise TypeError(f"OmnibusTest tests Predictions, but got {type(predictions).__name__}.")
-        present = predictions.weights > NEGLIGIBLE * predictions.weights.max()
-        view = predictions if present.all() else predictions.take(present)
-        evidence = gather(view)
-        observed = [found[:, 0] for one in evidence for found in one.components(view.labels[:, None])]
+        if not isinstance(data, Predictions):
+            raise TypeError(f"OmnibusTest tests Predictions, but got {type(data).__name__}.")
+        evidence = gather(data)
+        observed = [found[:, 0] for one in evidence for found in one.components(data.labels[:, None])]
         pool = [np.array([[np.abs(found).max()] for found in observed])]
-        for labels in redraw_labels(view, self.n_resamples, np.random.default_rng(rng), progress=progress):
-            pool += [_statistics(evidence, block) for block in _blocks(labels, view.n_classes)]
+        for labels in redraw_labels(data, self.n_resamples, np.random.default_rng(rng), progress=progress):
+            pool += [_statistics(evidence, block) for block in _blocks(labels, data.n_classes)]
         parts = [part for one in evidence for part in one.parts]
-        return self._judge(parts, observed, np.concatenate(pool, axis=1), view.classes)
+        return self._judge(parts, observed, np.concatenate(pool, axis=1), data.classes)
 
     def _judge(
         self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, classes: Sequence[Any]
