@@ -164,7 +164,7 @@ REDUCED = [
     Unit(cell, name)
     for cell in (*(Cell(shape, 20, 3, 120) for shape in SHAPES), Cell("normal", 20, 0, 10))
     for name, entry in BATTERY.items()
-    if entry.promise != "asymptotic" and entry.takes(cell)
+    if entry.promise != "asymptotic" and entry.takes(cell) and (name == "omnibus" or not cell.is_special)
 ]
 
 
@@ -328,7 +328,9 @@ def test_the_committed_table_shows_every_test_and_no_guarantee_broken():
     assert {row["test"] for row in rows} == set(BATTERY)
     broken = [row for row in rows if row["promise"] != "asymptotic" and "too often" in (row["levels"] + row["whole"])]
     assert broken == []
-    assert len({(row["predictions"], row["classes"], row["n"]) for row in rows}) == len(cells.null_cells())
+    assert len({(row["predictions"], row["classes"], row["n"], row["weights"]) for row in rows}) == len(
+        cells.null_cells()
+    )
 
 
 def test_the_committed_table_shows_that_only_full_tests_see_a_rotation():
@@ -342,12 +344,18 @@ def test_the_committed_table_shows_that_only_full_tests_see_a_rotation():
 
 
 def test_the_committed_table_shows_that_the_omnibus_test_is_never_far_behind_the_best():
-    """At most 0.15 behind the best of all others in any column, up to chance (two standard errors), 0.08 on average."""
+    """At most 0.15 behind the best of all others in any column, up to chance (two standard errors), 0.08 on average.
+
+    Tests that reject calibrated rare events too often are no measure where events are rare.
+    """
+    rare = [row for row in committed("null.csv") if row["predictions"] == "rare" and row["weights"] == "none"]
+    liberal = {row["test"] for row in rare if "too often" in row["levels"]}
     columns = {}
     for row in committed("power.csv"):
-        column = (row["harm"], row["predictions"], row["n"])
-        columns.setdefault(column, {})[row["test"]] = float(row["rate_0.05"])
-    behind = [max(rates.values()) - rates["omnibus"] for rates in columns.values() if "omnibus" in rates]
-    assert len(behind) >= 21
+        if not (row["predictions"].startswith("rare") and row["test"] in liberal):
+            column = (row["harm"], row["predictions"], row["n"])
+            columns.setdefault(column, {})[row["test"]] = float(row["rate_0.05"])
+    behind = [max(rates.values()) - rates["omnibus"] for rates in columns.values()]
+    assert len(behind) == len(cells.power_cells())
     assert max(behind) <= 0.15 + 2 * np.sqrt(2 * 0.25 / 200)
     assert np.mean(behind) <= 0.08
