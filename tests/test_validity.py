@@ -155,7 +155,7 @@ def test_harms_by_hand():
 
 
 def test_more_sets_only_add_to_the_first():
-    few, many = (Unit(Cell("flat", 20, 3, sets), "skce-bootstrap").compute() for sets in (3, 6))
+    few, many = (Unit(Cell("flat", 100, 3, sets), "skce-bootstrap").compute() for sets in (3, 6))
     assert many[:3] == few
     assert len(set(many)) > 1
 

@@ -105,7 +105,8 @@ def _measured(metric: Any, data: Callable[[], Any]) -> Callable[[], float]:
 
 
 def _tested(test: Any, field: str) -> Callable[[], float]:
-    return lambda: float(getattr(test(event()), field))
+    """Return the statistic or the p-value in closed form, also where few events would make the test redraw labels."""
+    return lambda: float(getattr(test.examine(event(), event().weights), field))
 
 
 def _fitted(make: Callable[[], Any], field: str, data: Callable[[], Predictions]) -> Callable[[], float]:
