@@ -55,8 +55,8 @@ def test_limits_of_score_differences_are_those_of_the_studentised_bootstrap():
 
 
 def test_limits_of_calibration_differences_are_those_of_debiased_squares():
-    result = compare({"good": GOOD, "bad": BAD}, ["ece", "kde-ece-classwise"], n_resamples=20, rng=0)
-    for key in ("ece", "kde-ece-classwise"):
+    result = compare({"good": GOOD, "bad": BAD}, ["ece", "kde-ece-per-predicted-class"], n_resamples=20, rng=0)
+    for key in ("ece", "kde-ece-per-predicted-class"):
         found = result.entry("bad", key).difference
         expected = debiased_difference(GOOD, BAD, METRICS[key], 0.95)
         assert (found.low, found.high, found.pvalue) == (*expected.limits[:2], expected.pvalue)
@@ -260,8 +260,8 @@ def test_few_clusters_leave_differences_without_limits():
 def test_differences_without_limits_do_not_count_in_the_adjustment():
     p = calibrated(n=120, k=4)
     models = {"good": p, "bad": sharpened(p, 0.5)}
-    both = compare(models, ["nll", "kde-ece-classwise"], n_resamples=99, rng=0)
+    both = compare(models, ["nll", "kde-ece-per-predicted-class"], n_resamples=99, rng=0)
     alone = compare(models, ["nll"], n_resamples=99, rng=0)
-    assert both.entry("bad", "kde-ece-classwise").difference.method == "none"
-    assert both.entry("bad", "kde-ece-classwise").difference.reason.startswith("its bins hold too few rows")
+    assert both.entry("bad", "kde-ece-per-predicted-class").difference.method == "none"
+    assert both.entry("bad", "kde-ece-per-predicted-class").difference.reason.startswith("its bins hold too few rows")
     assert both.entry("bad", "nll").difference.adjusted == alone.entry("bad", "nll").difference.adjusted

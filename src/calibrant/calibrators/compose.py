@@ -1,7 +1,6 @@
 """Compositions: one calibrator after another, also by name."""
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -9,9 +8,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import WithMembers, all_converged
-
-THEN = ">"
-"""What stands between the names of the stages of a composition, in order of application."""
+from calibrant.calibrators.names import calibrator_name, stage_names
 
 
 class Compose(WithMembers):
@@ -91,10 +88,10 @@ class CalibratorTable(dict[str, Callable[..., Calibrator]]):
     """
 
     def __missing__(self, name: str) -> Callable[..., Calibrator]:
-        names = [part.strip() for part in str(name).split(THEN)]
-        for part in names:
-            if part not in self:
-                raise KeyError(_unknown(part, name, self))
+        try:
+            names = stage_names(str(name), self)
+        except InputError as error:
+            raise KeyError(*error.args) from None
         return partial(_composed, [self[part] for part in names])
 
 
@@ -104,7 +101,7 @@ def parse(name: str, scores: Literal["probs", "logits"] = "probs") -> Calibrator
     Parameters
     ----------
     name : str
-        Such as "ts" or "ts>irova"; `CALIBRATORS` has all names.
+        Such as "ts" or "ts>irova"; `CALIBRATORS` has all names, `calibrator_name` says how else they may be written.
     scores : {"probs", "logits"}, default="probs"
 
     Examples
@@ -114,22 +111,9 @@ def parse(name: str, scores: Literal["probs", "logits"] = "probs") -> Calibrator
     """
     from calibrant.calibrators import CALIBRATORS
 
-    if not isinstance(name, str):
-        raise TypeError(f'name must be a string such as "ts" or "ts>irova", but is {name!r:.80}.')
-    try:
-        build = CALIBRATORS[name]
-    except KeyError as error:
-        raise InputError(error.args[0]) from None
-    return build(scores=scores)
+    return CALIBRATORS[calibrator_name(name)](scores=scores)
 
 
 def _composed(builders: list[Callable[..., Calibrator]], scores: Literal["probs", "logits"] = "probs") -> Calibrator:
     stages = [build() for build in builders]
     return Compose(stages, scores) if len(stages) > 1 else builders[0](scores=scores)
-
-
-def _unknown(part: str, name: str, table: dict[str, Callable[..., Calibrator]]) -> str:
-    found = f"{part!r} is not one" if part == name else f"{part!r} in {name!r} is not one"
-    close = get_close_matches(part.lower(), table, n=3, cutoff=0.4)
-    advice = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"There are {', '.join(table)}."
-    return f'a calibrator must have a known name, or several joined by "{THEN}", but {found}. {advice}'

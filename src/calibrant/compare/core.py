@@ -19,7 +19,7 @@ from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Compared, Comparison, Difference, Interval
 
-DEFAULT_METRICS = ("accuracy", "nll", "brier", "ece", "kde-ece", "kde-ece-classwise", "kde-ece-multiclass")
+DEFAULT_METRICS = ("accuracy", "nll", "brier", "ece", "kde-ece", "kde-ece-per-predicted-class", "kde-ece-one-vs-rest")
 """What `compare` computes unless told otherwise, by their names in METRICS."""
 
 Cell = tuple[str, str]

@@ -19,8 +19,8 @@ CHOICES: dict[str, Metric] = METRICS | {"ece-20": ECE(bins=EqualWidth(20))}
 
 DEFAULT_METRICS = (
     "kde-ece",
-    "kde-ece-classwise",
-    "kde-ece-multiclass",
+    "kde-ece-per-predicted-class",
+    "kde-ece-one-vs-rest",
     "ece",
     "ece-20",
     "nll",
