@@ -147,7 +147,7 @@ class TestCalibrators:
     def test_a_table_complains_as_tables_do(self):
         with pytest.raises(KeyError, match="does not say which is applied first"):
             CALIBRATORS["IROvA-TS"]
-        with pytest.raises(KeyError, match="Did you mean .*irova"):
+        with pytest.raises(KeyError, match=r"Did you mean .*irova"):
             CALIBRATORS["irov"]
 
     def test_results_have_the_name_of_the_table(self):

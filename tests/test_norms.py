@@ -51,7 +51,7 @@ def test_of_forecasts_likewise():
 @pytest.mark.parametrize("norm", [0.5, 0, np.nan, True, "2", None])
 @pytest.mark.parametrize("metric", [*BINARY.values(), lambda norm: DirichletECE(0.1, norm)])
 def test_what_is_no_norm_is_refused_alike(metric, norm):
-    with pytest.raises(InputError, match="norm must be a (finite )?number of at least 1"):
+    with pytest.raises(InputError, match=r"norm must be a (finite )?number of at least 1"):
         metric(norm)
 
 

@@ -90,6 +90,6 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
 )
 """Every calibrator by its name on the command line; calling the value builds a fresh estimator.
 
-Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application. So are names as
-papers write them, such as "TS" and "IROvA"; see `calibrator_name`.
+Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application. So are
+names as papers write them, such as "TS" and "IROvA"; see `calibrator_name`.
 """

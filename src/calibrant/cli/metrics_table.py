@@ -64,7 +64,9 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
         for name in members:
             limits = assessment.intervals.get(name)
             value = number(assessment.metrics[name].value)
-            table.add_row(folded(f"  {name}", out.width), value, interval_text(limits), _range(limits.null if limits else None))
+            table.add_row(
+                folded(f"  {name}", out.width), value, interval_text(limits), _range(limits.null if limits else None)
+            )
     out.print(table)
     elsewhere = [name for name in shown if _is_about_another(assessment.intervals.get(name))]
     if elsewhere:

@@ -50,7 +50,8 @@ class KdeECE(Metric):
         :math:`0.9 \min(\hat\sigma, \text{IQR} / 1.34) n^{-1/5}`, "mix-n-match" :math:`\hat\sigma_1 (2n)^{-1/5}` with
         the deviation of the predictions where the event happened, all as standard deviations of the kernel.
     boundary : {"reflect", "none"}, default="reflect"
-        Whether the mirror images of the rows at 0 and at 1 count as neighbours. The Beta kernel needs none.
+        Whether the mirror images of the rows at 0 and at 1 count as neighbours; "mirror" is another name for "reflect".
+        The Beta kernel needs none.
     norm : float, default=1
         The exponent d below: 2 gives the root mean square, as for `ECE`.
     isolated : {"drop", "zero"}, default="drop"
@@ -100,14 +101,13 @@ class KdeECE(Metric):
     form: Form = "loo"
 
     def __post_init__(self) -> None:
-        check_choice(self.kernel, "kernel", KernelName)
-        check_choice(self.boundary, "boundary", Boundary)
-        check_choice(self.isolated, "isolated", Isolated)
-        check_choice(self.form, "form", Form)
+        choices = {"kernel": KernelName, "boundary": Boundary, "isolated": Isolated, "form": Form}
         if isinstance(self.bandwidth, str):
-            check_choice(self.bandwidth, "bandwidth", Rule)
+            choices["bandwidth"] = Rule
         else:
             check_bandwidth(self.bandwidth)
+        for name, known in choices.items():  # "Silverman" and "silverman" are one metric.
+            object.__setattr__(self, name, check_choice(getattr(self, name), name, known))
         check_norm(self.norm, largest=False)
 
     @property

@@ -60,7 +60,9 @@ GLOSSARY: dict[str, Entry] = {
         "KDE-ECE", "lower", "As ECE, with the frequency among rows of similar prediction in place of bins."
     ),
     "kde-ece-per-predicted-class": Entry(
-        "KDE-ECE, per predicted class", "lower", "The KDE-ECE within the rows predicted as each class, weighted by their share."
+        "KDE-ECE, per predicted class",
+        "lower",
+        "The KDE-ECE within the rows predicted as each class, weighted by their share.",
     ),
     "kde-ece-one-vs-rest": Entry(
         "KDE-ECE, one vs rest", "lower", "The KDE-ECE of every class against the rest, averaged over classes."
