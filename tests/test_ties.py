@@ -8,7 +8,6 @@ from calibrant.curves import cumulative_curve, isotonic_curve
 from calibrant.hypotest import ECCETest
 from calibrant.metrics import Miscalibration, decompose
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:every row is predicted correctly")
 
 
@@ -30,7 +29,7 @@ def test_isotonic_parts_agree_on_what_is_tied(order, weights):
 
 def test_running_sums_agree():
     assert ECCETest()(nearly_tied()).estimate == pytest.approx(0, abs=1e-12)
-    assert cumulative_curve(nearly_tied()).ecce == pytest.approx(0, abs=1e-12)
+    assert cumulative_curve(nearly_tied()).ecce.value == pytest.approx(0, abs=1e-12)
 
 
 def test_predictions_that_differ_by_more_are_not_tied():
