@@ -7,8 +7,9 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Progress, Rng
-from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, tune
+from calibrant.discrepancy import Data, check_kernel, pair_matrix, tune
 from calibrant.hypotest.base import CalibrationTest
+from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.joint import JointKernel
 from calibrant.results import TestResult
 

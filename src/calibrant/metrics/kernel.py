@@ -9,9 +9,9 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, prediction_pairs, tune
+from calibrant.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, tune
 from calibrant.forecasts import Forecasts
-from calibrant.kernels.general import as_sampled
+from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.joint import JointKernel, class_gram, gram_factor
 from calibrant.kernels.radial import RadialKernel
 from calibrant.metrics.base import Metric
