@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from calibrant._blas import one_blas_thread
 from calibrant._checks import as_log_probabilities, as_probabilities
 from calibrant._convert import InputError
 from calibrant._labels import column_order
@@ -84,6 +85,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         self.classes_ = np.array(predictions.classes)
         return self.learn(predictions.log_probs, predictions.labels, predictions.weights)
 
+    @one_blas_thread()
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def learn(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
         """Learn the map from checked log-probabilities, (n, K), and class indices."""
@@ -93,6 +95,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         self._fit(log_probs, labels, weights)
         return self
 
+    @one_blas_thread()
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def predict_proba(self, scores: Any) -> FloatArray:
         """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
@@ -107,6 +110,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         best = self.predict_proba(scores).argmax(axis=1)
         return self.classes_[best]
 
+    @one_blas_thread()
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def transform(self, log_probs: FloatArray) -> FloatArray:
         """Return calibrated log-probabilities, normalised, for log-probabilities."""
