@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant import __version__
-from calibrant._blas import one_blas_thread
 from calibrant._convert import InputError, convert
 from calibrant._typing import Progress, Rng
 from calibrant.compare.inputs import chosen_metrics
@@ -24,7 +23,6 @@ SIZE_RESAMPLES = 199
 """Redraws that say what chance would make of the error that the verdict shows."""
 
 
-@one_blas_thread()
 def assess(  # noqa: PLR0913 (each is one decision of the user)
     predictions: Predictions,
     *,

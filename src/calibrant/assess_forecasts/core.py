@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from calibrant import __version__
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count
 from calibrant._typing import Progress, Rng
 from calibrant.assess_forecasts.redraws import redraw_test
@@ -20,7 +19,6 @@ PAIRED_ROWS, PAIRED_ROWS_OF_OTHERS = 2000, 300
 """Rows that kernel errors compare in pairs, at most: of normals, and of laws that take far longer."""
 
 
-@one_blas_thread()
 def assess_forecasts(
     forecasts: Forecasts,
     *,

@@ -1,14 +1,12 @@
 """What every calibrator is: an estimator that maps scores to calibrated probabilities."""
 
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._blas import one_blas_thread_for
 from calibrant._checks import as_log_probabilities, as_probabilities
 from calibrant._convert import InputError
 from calibrant._labels import column_order
@@ -92,8 +90,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         used = weights > 0
         if not used.all():
             log_probs, labels, weights = log_probs[used], labels[used], weights[used]
-        with _steady(log_probs):
-            self._fit(log_probs, labels, weights)
+        self._fit(log_probs, labels, weights)
         return self
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
@@ -102,8 +99,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         check_is_fitted(self)
         given, log_probs = self._read(scores)
         self._check_classes(log_probs)
-        with _steady(log_probs):
-            scores = self._apply(log_probs)
+        scores = self._apply(log_probs)
         return self._kept(given, softmax(scores, out=_room(scores, log_probs)))
 
     def predict(self, scores: Any) -> Any:
@@ -114,8 +110,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def transform(self, log_probs: FloatArray) -> FloatArray:
         """Return calibrated log-probabilities, normalised, for log-probabilities."""
-        with _steady(log_probs):
-            scores = self._apply(log_probs)
+        scores = self._apply(log_probs)
         return self._kept(log_probs, log_softmax(scores, out=_room(scores, log_probs)))
 
     def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
@@ -171,11 +166,6 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         if self.scores not in ("probs", "logits"):
             raise InputError(f'scores must be "probs" or "logits", but is {self.scores!r}.')
         return self.scores
-
-
-def _steady(log_probs: FloatArray) -> AbstractContextManager[None]:
-    """Return the context in which products of the scores with K x K parameters do not depend on threads."""
-    return one_blas_thread_for(log_probs.size * log_probs.shape[1])
 
 
 def _room(scores: FloatArray, log_probs: FloatArray) -> FloatArray | None:

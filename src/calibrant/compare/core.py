@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from calibrant import __version__
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count, check_level
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap, group_rows
@@ -27,7 +26,6 @@ Cell = tuple[str, str]
 """The names of a model and of a metric."""
 
 
-@one_blas_thread()
 def compare(  # noqa: PLR0913 (each is one decision of the user)
     models: Mapping[str, Predictions],
     metrics: Mapping[str, Metric] | Sequence[str] = DEFAULT_METRICS,

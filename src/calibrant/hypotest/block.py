@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Progress, Rng
@@ -59,7 +58,6 @@ class BlockSKCETest(CalibrationTest):
         if not 0 < self.level < 1:
             raise InputError(f"level must be a number between 0 and 1, but is {self.level!r}.")
 
-    @one_blas_thread()
     def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
         from scipy.special import stdtr, stdtrit

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread_for
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
@@ -61,8 +60,7 @@ class BinaryTest(CalibrationTest):
         present = view.weights > NEGLIGIBLE * view.weights.max()
         if not present.all():
             view = view.take(present)
-        with one_blas_thread_for(view.n_samples):
-            found = self.examine(view, view.weights / view.weights.max())
+        found = self.examine(view, view.weights / view.weights.max())
         shared = {"view": "top-label" if reduced else "binary", "smallest_pvalue": SMALLEST_PVALUE}
         return TestResult(
             name=repr(self),

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Progress, Rng
@@ -60,7 +59,6 @@ class ConsistencyTest(CalibrationTest):
         if self.null not in ("full", "top-label"):
             raise InputError(f'null must be "full" or "top-label", but is {self.null!r}.')
 
-    @one_blas_thread()
     def __call__(
         self, data: Predictions | Forecasts, rng: Rng = None, *, progress: Progress | None = None
     ) -> TestResult:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
 from calibrant._convert import InputError
 from calibrant._typing import Progress, Rng
 from calibrant.discrepancy import Data, tune
@@ -55,7 +54,6 @@ class DistributionFreeSKCETest(CalibrationTest):
         if self.bound is not None and not 0 < self.bound < np.inf:
             raise InputError(f"bound must be positive and finite, but is {self.bound!r}.")
 
-    @one_blas_thread()
     def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
         check_rows(data, self.estimator.least_rows)

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.discrepancy import Data
@@ -78,7 +77,6 @@ class CMETest(CalibrationTest):
         if self.covariance not in ("predictions", "sample"):
             raise InputError(f'covariance must be "predictions" or "sample", but is {self.covariance!r}.')
 
-    @one_blas_thread()
     def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
         check_rows(data, 2)

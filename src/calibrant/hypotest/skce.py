@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
@@ -77,7 +76,6 @@ class AsymptoticSKCETest(CalibrationTest):
         if self.method not in ("bootstrap", "spectral"):
             raise InputError(f'method must be "bootstrap" or "spectral", but is {self.method!r}.')
 
-    @one_blas_thread()
     def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:
         """Run the test."""
         check_rows(data, 2)

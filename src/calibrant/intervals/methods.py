@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Rng
@@ -34,7 +33,6 @@ MOST_REDRAWS = 399
 """Redraws of the labels for the range of a calibration error under calibration, which is there to look at."""
 
 
-@one_blas_thread()
 def interval(
     predictions: Any,
     metric: Metric,

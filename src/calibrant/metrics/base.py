@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread_for
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
@@ -82,8 +81,7 @@ class Metric(ABC):
     def __call__(self, data: Predictions | Forecasts) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
-        with one_blas_thread_for(data.n_samples):
-            return float(self.prepare(data)(data.weights[:, None])[0])
+        return float(self.prepare(data)(data.weights[:, None])[0])
 
     def estimate(self, data: Predictions | Forecasts) -> Estimate:
         """Return the value with its details."""

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count
 from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.bandwidth import minimise
@@ -114,11 +113,6 @@ class DirichletECE(Metric):
         near = self._neighbours(predictions, rows)
         own = predictions.weights[rows, None]
         return in_blocks(lambda labels: self._mean(near.of_labels(labels[rows]), own), near.block)
-
-    @one_blas_thread()  # Pairs of rows are many even if the rows are few.
-    def __call__(self, data: Any) -> float:
-        """Return the value at the data's own weights."""
-        return super().__call__(data)
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the bandwidth, the rows used, and how many of them have no neighbours."""

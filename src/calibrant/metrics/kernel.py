@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
@@ -36,11 +35,6 @@ class KernelMetric(Metric):
     measures = "calibration"
     forecasts: ClassVar[bool] = True
     kernel: JointKernel | GeneralKernel | None
-
-    @one_blas_thread()  # Pairs of rows are many even if the rows are few.
-    def __call__(self, data: Data) -> float:
-        """Return the value at the data's own weights."""
-        return super().__call__(data)
 
     def batch_values(self, data: Data) -> FloatArray | None:
         """Return the values at independent shares of the draws, if expectations are means over draws."""

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from calibrant import __version__
-from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count, check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
@@ -31,7 +30,6 @@ LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be told from chance."""
 
 
-@one_blas_thread()
 def recommend(  # noqa: PLR0913 (each is one decision of the user)
     predictions: Predictions,
     keep_argmax: bool = False,
