@@ -95,5 +95,5 @@ def test_every_metric_has_a_group():
     groups = {name: group_of(metric) for name, metric in METRICS.items()}
     assert groups["brier"] == "Scores and their parts"
     assert groups["skce"] == groups["mmce"] == "Kernel calibration error"
-    assert groups["kde-ece"] == groups["ece-classwise"] == "Calibration error"
+    assert groups["kde-ece"] == groups["ece-one-vs-rest"] == "Calibration error"
     assert groups["cox-slope"] == groups["oe-ratio"] == "Direction and size by chance"

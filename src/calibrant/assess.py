@@ -1,6 +1,6 @@
 """Everything a report needs to know about one set of predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from calibrant._convert import InputError, convert
 from calibrant._typing import Progress, Rng
 from calibrant.bootstrap import group_rows
 from calibrant.class_summaries import class_summaries
+from calibrant.compare.inputs import chosen_metrics
 from calibrant.curves import reliability_curve
 from calibrant.hypotest import holm
 from calibrant.limits import further_tests, limits_of
@@ -28,7 +29,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     predictions: Predictions,
     *,
     name: str = "predictions",
-    metrics: Mapping[str, Metric] | None = None,
+    metrics: Mapping[str, Metric] | Sequence[str] | None = None,
     n_resamples: int = 999,
     by: Any = None,
     intervals: bool = True,
@@ -43,7 +44,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     predictions : Predictions
     name : str, default="predictions"
         What to call them in tables.
-    metrics : mapping of str to Metric, default=METRICS
+    metrics : mapping of str to Metric, or sequence of names in METRICS, default=METRICS
     n_resamples : int, default=999
         Redraws of the labels in the test behind the verdict; and bootstrap samples behind the intervals, of which there
         are 399 at most.
@@ -73,8 +74,8 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     check_predictions(predictions)
     check_tolerance(tolerance)
     groups = {} if by is None else _split(predictions, by)
-    chosen = METRICS if metrics is None else metrics
-    few = {key: METRICS[key] for key in OF_GROUPS} if metrics is None else metrics
+    chosen = METRICS if metrics is None else chosen_metrics(metrics)
+    few = {key: METRICS[key] for key in OF_GROUPS} if metrics is None else chosen
     total = n_resamples * (1 + len(groups))
     generator = np.random.default_rng(rng)
 

@@ -1,7 +1,6 @@
 """From data and a kernel to the matrix H of `calibrant.pairs`."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from calibrant._typing import FloatArray
 from calibrant.forecasts import Forecasts, Mixture, target_discrepancy
 from calibrant.kernels.base import Kernel, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
+from calibrant.kernels.general import GeneralKernel, general_tile
 from calibrant.kernels.gram import ClassGram, gram_of
 from calibrant.kernels.joint import JointKernel, TensorProduct
 from calibrant.kernels.radial import ExponentialKernel, GammaExponentialKernel, GaussianKernel, RadialKernel
@@ -21,11 +21,6 @@ from calibrant.pairs import PairMatrix, RadialPairs, SummedPairs, TiledPairs, li
 from calibrant.predictions import Predictions
 
 Data = Predictions | Forecasts
-GeneralKernel = Callable[[tuple[Any, Any], tuple[Any, Any]], float]
-"""Any function of two pairs of a prediction and a target."""
-
-N_DRAWS = 64
-"""Draws from each predictive distribution where a general kernel leaves no closed form."""
 
 
 def check_kernel(kernel: object) -> None:
@@ -58,7 +53,7 @@ def tune(kernel: JointKernel | GeneralKernel | None, data: Data) -> JointKernel 
 def pair_matrix(data: Data, kernel: JointKernel | GeneralKernel) -> PairMatrix:
     """Return the matrix H of the data under a tuned kernel, by the fastest way that is exact."""
     if not isinstance(kernel, JointKernel):
-        return TiledPairs(data.n_samples, _general_tile(data, kernel))
+        return TiledPairs(data.n_samples, general_tile(data, kernel))
     if isinstance(data, Predictions):
         parts = tuple(_class_pairs(data, term) for term in kernel.terms)
     else:
@@ -139,40 +134,3 @@ def target_profile(kernel: Kernel) -> tuple[Any, float]:
         "the target kernel of forecasts must be GaussianKernel(Euclidean()) or ExponentialKernel(Euclidean()), "
         f"but is {kernel!r}."
     )
-
-
-def _general_tile(data: Data, kernel: GeneralKernel) -> Callable[[slice, slice], FloatArray]:
-    value = _class_value(data, kernel) if isinstance(data, Predictions) else _forecast_value(data, kernel)
-
-    def tile(i: slice, j: slice) -> FloatArray:
-        rows, columns = range(*i.indices(data.n_samples)), range(*j.indices(data.n_samples))
-        return np.array([[value(a, b) for b in columns] for a in rows])
-
-    return tile
-
-
-def _class_value(data: Predictions, kernel: GeneralKernel) -> Callable[[int, int], float]:
-    """Return h by the four expectations, each a sum over classes: the double sum of residuals times kernel values."""
-    probs, residuals, classes = data.probs, data.residuals, data.classes
-
-    def value(i: int, j: int) -> float:
-        values = [[kernel((probs[i], a), (probs[j], b)) for b in classes] for a in classes]
-        return float(residuals[i] @ np.array(values, dtype=float) @ residuals[j])
-
-    return value
-
-
-def _forecast_value(data: Forecasts, kernel: GeneralKernel) -> Callable[[int, int], float]:
-    """Return h by the four expectations, each a mean over draws made once with a fixed seed."""
-    laws = [data.distribution.take([i]) for i in range(data.n_samples)]
-    draws = data.distribution.sample(np.random.default_rng(0), 2 * N_DRAWS)
-    first, second = draws[:, :N_DRAWS], draws[:, N_DRAWS:]  # Independent even where i = j.
-    targets = data.targets
-
-    def value(i: int, j: int) -> float:
-        p, q, y, z = laws[i], laws[j], targets[i], targets[j]
-        drawn = zip(first[i], second[j], strict=True)
-        terms = [kernel((p, a), (q, b)) - kernel((p, a), (q, z)) - kernel((p, y), (q, b)) for a, b in drawn]
-        return float(kernel((p, y), (q, z)) + np.mean(terms))
-
-    return value

@@ -9,12 +9,16 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 
 from calibrant._convert import InputError
+from calibrant._names import Spellings
 from calibrant._native.line.boxes import Line
 from calibrant._native.line.twin import PlainSums
 from calibrant._typing import BoolArray, FloatArray, IntArray
 
 KernelName: TypeAlias = Literal["gaussian", "triweight", "epanechnikov", "beta"]
 Boundary: TypeAlias = Literal["reflect", "none"]
+
+# What texts on density estimation say for the mirror images of rows.
+_SPELLINGS = Spellings(aliases={"mirror": "reflect"})
 
 NO_NEIGHBOUR = 1e-9
 """Neighbours that weigh no more than this, in rows of mean weight at distance 0, are none: only rounding is left."""
@@ -89,12 +93,20 @@ def check_bandwidth(bandwidth: object) -> float:
     return float(bandwidth)
 
 
-def check_choice(value: object, name: str, choices: Any) -> None:
-    """Refuse a setting that is not among the names of a `Literal`."""
+def check_choice(value: Any, name: str, choices: Any) -> Any:
+    """Return a setting as the names of a `Literal` have it, given in any case; refuse one that is not among them.
+
+    Examples
+    --------
+    >>> check_choice("Gaussian", "kernel", KernelName), check_choice("mirror", "boundary", Boundary)
+    ('gaussian', 'reflect')
+    """
     names = get_args(choices)
-    if value not in names:
+    found = _SPELLINGS.find(value, names) if isinstance(value, str) else value
+    if found not in names:
         listed = ", ".join(f'"{choice}"' for choice in names)
         raise InputError(f"{name} must be one of {listed}, but is {value!r}.")
+    return found
 
 
 def nadaraya_watson(
@@ -140,8 +152,8 @@ def nadaraya_watson(
     ([0.5], [0.84375])
     """
     check_bandwidth(bandwidth)
-    check_choice(kernel, "kernel", KernelName)
-    check_choice(boundary, "boundary", Boundary)
+    kernel = check_choice(kernel, "kernel", KernelName)
+    boundary = check_choice(boundary, "boundary", Boundary)
     flat = outcomes.ndim == weights.ndim == 1
     Y, W = (a.reshape(len(a), -1).astype(float) for a in (outcomes, weights))
     sums = kernel_sums(Line.of(positions), bandwidth, kernel, boundary, n_targets=len(points))

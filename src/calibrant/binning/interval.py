@@ -10,9 +10,7 @@ from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
-
-DECIMALS = 12
-"""Probabilities that agree to this many decimals are ties: they always share a bin."""
+from calibrant.binning.ties import comparable
 
 ROUNDING = 1e-12
 """Shares of the weight that differ by less than the rounding of running sums are equal."""
@@ -61,8 +59,8 @@ class EqualWidth(Binning, SimplexBinning):
     def cut(self, values: FloatArray, weights: FloatArray) -> Bins:  # noqa: ARG002 (fixed bins ignore weights)
         """Assign every value to a bin."""
         if self.convention == "calibrant":
-            edges = np.round(np.arange(self.n_bins + 1) / self.n_bins, DECIMALS)
-            return _right_closed(np.round(values, DECIMALS), edges)
+            edges = comparable(np.arange(self.n_bins + 1) / self.n_bins)
+            return _right_closed(comparable(values), edges)
         edges = np.linspace(0.0, 1.0, self.n_bins + 1)
         if self.convention == "torchmetrics":
             index = np.searchsorted(_torch_edges(self.n_bins), values, side="right") - 1
@@ -123,7 +121,7 @@ class EqualMass(Binning):
         """Assign every value to a bin."""
         if self.convention == "scikit-learn":
             return _right_closed(values, np.quantile(values, np.linspace(0.0, 1.0, self.n_bins + 1)))
-        values = np.round(values, DECIMALS)
+        values = comparable(values)
         order = np.argsort(values, kind="stable")
         ascending, present = values[order], weights[order] / weights.max()
         mass = np.cumsum(present)

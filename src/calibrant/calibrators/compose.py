@@ -1,7 +1,6 @@
 """Compositions: one calibrator after another, also by name."""
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -11,10 +10,8 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import WithMembers, all_converged
+from calibrant.calibrators.names import calibrator_name, stage_names
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
-
-THEN = ">"
-"""What stands between the names of the stages of a composition, in order of application."""
 
 
 class Compose(WithMembers):
@@ -119,10 +116,10 @@ class CalibratorTable(dict[str, Callable[..., Calibrator]]):
     """
 
     def __missing__(self, name: str) -> Callable[..., Calibrator]:
-        names = [part.strip() for part in str(name).split(THEN)]
-        for part in names:
-            if part not in self:
-                raise KeyError(_unknown(part, name, self))
+        try:
+            names = stage_names(str(name), self)
+        except InputError as error:
+            raise KeyError(*error.args) from None
         return partial(_composed, [self[part] for part in names])
 
 
@@ -132,7 +129,7 @@ def parse(name: str, scores: Literal["probs", "logits", "raw-logits"] = "probs")
     Parameters
     ----------
     name : str
-        Such as "ts" or "ts>irova"; `CALIBRATORS` has all names.
+        Such as "ts" or "ts>irova"; `CALIBRATORS` has all names, `calibrator_name` says how else they may be written.
     scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Examples
@@ -142,13 +139,7 @@ def parse(name: str, scores: Literal["probs", "logits", "raw-logits"] = "probs")
     """
     from calibrant.calibrators import CALIBRATORS
 
-    if not isinstance(name, str):
-        raise TypeError(f'name must be a string such as "ts" or "ts>irova", but is {name!r:.80}.')
-    try:
-        build = CALIBRATORS[name]
-    except KeyError as error:
-        raise InputError(error.args[0]) from None
-    return build(scores=scores)
+    return CALIBRATORS[calibrator_name(name)](scores=scores)
 
 
 def _composed(
@@ -158,10 +149,3 @@ def _composed(
     if scores == RAW_LOGITS:  # The default of what a class's map is a function of may depend on it.
         stages[0] = builders[0](scores=scores)
     return Compose(stages, scores) if len(stages) > 1 else builders[0](scores=scores)
-
-
-def _unknown(part: str, name: str, table: dict[str, Callable[..., Calibrator]]) -> str:
-    found = f"{part!r} is not one" if part == name else f"{part!r} in {name!r} is not one"
-    close = get_close_matches(part.lower(), table, n=3, cutoff=0.4)
-    advice = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"There are {', '.join(table)}."
-    return f'a calibrator must have a known name, or several joined by "{THEN}", but {found}. {advice}'

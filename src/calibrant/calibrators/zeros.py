@@ -43,7 +43,7 @@ def known_name(calibrator: "Calibrator") -> str:
     ('iop-oi', 'ts>beta')
     """
     from calibrant.calibrators import CALIBRATORS
-    from calibrant.calibrators.compose import THEN, Compose
+    from calibrant.calibrators.names import THEN, Compose
 
     if isinstance(calibrator, Compose):
         names = [known_name(stage) for stage in calibrator.stages]

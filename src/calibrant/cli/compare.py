@@ -61,8 +61,9 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant.cli.comparison_table import print_comparison
     from calibrant.compare import DEFAULT_METRICS, compare
     from calibrant.metrics import METRICS
+    from calibrant.metrics.names import metric_name
 
-    chosen = metrics or DEFAULT_METRICS
+    chosen = [metric_name(name) for name in metrics] or DEFAULT_METRICS
     gates.check_gates(fail_if, chosen, METRICS)
     models = _read(files, options, row_id)
     groups = {name: _column(files[0], column) for name, column in (("clusters", cluster), ("by", options.by))}

@@ -4,7 +4,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant.cli.console import console
-from calibrant.cli.show import number
+from calibrant.cli.show import folded, number
 from calibrant.io import printable
 from calibrant.results import (
     Compared,
@@ -18,7 +18,7 @@ from calibrant.results import (
 
 def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
     """Print every metric and model with its interval and its difference to the baseline, by samples of `drawn`."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    out, table = console(), Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("model", overflow="fold")
     share = f"{comparison.level:.0%}"
@@ -27,9 +27,8 @@ def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
     for metric in comparison.metrics:
         for model in comparison.models:
             entry = comparison.entry(model, metric)
-            name = metric if model == comparison.models[0] else ""
+            name = folded(metric, out.width, 100) if model == comparison.models[0] else ""
             table.add_row(name, Text(printable(model)), number(entry.value), _limits(entry.interval), *_change(entry))
-    out = console()
     out.print(table)
     note = (
         f"* the interval of the difference excludes 0; {comparison.n_resamples:,} bootstrap samples of {drawn}; p is "

@@ -62,9 +62,11 @@ def fit(
         Where to write the calibrator; it must end in .json.
     """
     from calibrant.calibrators.compose import parse
+    from calibrant.calibrators.names import calibrator_name
     from calibrant.calibrators.store import save
     from calibrant.cli import outputs, show
 
+    method = calibrator_name(method)
     calibrator = _raw(method) if raw_logits else parse(method, scores="logits" if source.logits else "probs")
     _refuse_redirection(method)
     outputs.check_out(out, [file], outputs.CALIBRATOR)

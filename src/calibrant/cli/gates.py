@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from calibrant._convert import InputError
 from calibrant.io.text import quoted, suggestion
+from calibrant.metrics.names import metric_name
 from calibrant.results import Compared, Comparison, Verdict, favours
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
@@ -53,7 +54,7 @@ def _read(gate: str) -> Gate:
         limit = math.nan
     if math.isnan(limit):
         raise InputError(f"--fail-if must end in a number, but {gate!r} ends in {parts[3]!r}.")
-    return Gate(parts[1], _SIGNS[parts[2]], limit)
+    return Gate(metric_name(parts[1]), _SIGNS[parts[2]], limit)
 
 
 def _remedy(name: str, known: Sequence[str], more: Collection[str]) -> str:

@@ -8,9 +8,10 @@ from rich.text import Text
 
 from calibrant._convert import InputError
 from calibrant.cli.console import console
-from calibrant.cli.show import number
+from calibrant.cli.show import NAME_ROOM, folded, number
 from calibrant.io.text import suggestion
 from calibrant.metrics import METRICS, Metric
+from calibrant.metrics.names import metric_name
 from calibrant.results import Assessment, Interval, known_limits, missing_limits
 
 SELECTION = (
@@ -20,11 +21,11 @@ SELECTION = (
     "rms-debiased",
     "rms-debiased-one-vs-rest",
     "ece",
-    "ece-classwise",
+    "ece-one-vs-rest",
     "smooth-ece",
     "kde-ece",
-    "kde-ece-classwise",
-    "kde-ece-multiclass",
+    "kde-ece-per-predicted-class",
+    "kde-ece-one-vs-rest",
     "skce",
     "cox-slope",
     "cox-intercept",
@@ -40,6 +41,7 @@ ROOM = 80
 
 def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[str]) -> list[str]:
     """Return the names of the metrics to show, in the order of the table."""
+    names = [metric_name(name, known) for name in names]
     unknown = [name for name in names if name not in known and name != ALL]
     if unknown:
         meant = suggestion(unknown[0].lower(), known) or f" {_listed(known)}"
@@ -56,7 +58,7 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     for heading in ("95% interval", "if calibrated"):  # They fold where there is little room.
         table.add_column(heading, justify="right", overflow="fold")
     shown = [name for name in names if name in assessment.metrics]
-    out, longest = console(), 2 + max(map(len, shown), default=0)
+    out, longest = console(), 2 + max((min(len(name), NAME_ROOM) for name in shown), default=0)
     for group in dict.fromkeys(group_of(METRICS[name]) for name in METRICS):
         members = [name for name in shown if group_of(METRICS[name]) == group]
         if members:
@@ -64,7 +66,9 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
         for name in members:
             limits = assessment.intervals.get(name)
             value = number(assessment.metrics[name].value)
-            table.add_row(f"  {name}", value, interval_text(limits), _range(limits.null if limits else None))
+            table.add_row(
+                folded(f"  {name}", out.width), value, interval_text(limits), _range(limits.null if limits else None)
+            )
     out.print(table)
     for reason, without in missing_limits((name, assessment.intervals.get(name)) for name in shown).items():
         out.print(Text(f"no interval of {', '.join(without)}, as none is known to cover: {reason}", style="dim"))

@@ -114,9 +114,15 @@ class Options(Source):
 
     def forecasts(self, file: Path) -> "Forecasts":
         """Read predictive distributions."""
+        from calibrant._convert import InputError
         from calibrant.cli.show import progress_bar
         from calibrant.io import read_forecasts
 
+        if self.by is not None:
+            raise InputError(
+                "--by is for class predictions, but the options name forecasts. Drop it, or write each group to a file "
+                "of its own."
+            )
         draws = self.draws.split(",") if self.draws else None
         with progress_bar("reading", quiet=self.silent):
             return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from threading import Timer
 from typing import Any, TypeVar
 
@@ -29,6 +30,9 @@ from calibrant.results import (
 from calibrant.verdict import LEVEL
 
 Judged = TypeVar("Judged", Assessment, ForecastAssessment)
+
+NAME_ROOM = 20
+"""Columns for the name of a metric where a terminal has few."""
 
 MOMENT = 0.5
 """Seconds without a bar: one that goes at once only flickers."""
@@ -224,6 +228,18 @@ def print_command(words: str, command: str) -> None:
 def rows(count: int) -> str:
     """Write a number of rows."""
     return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+def folded(name: str, width: int, room: int = 80) -> str:
+    """Return a name in lines that break at its hyphens if the terminal has less room.
+
+    Examples
+    --------
+    >>> folded("kde-ece-per-predicted-class", 60).split()
+    ['kde-ece-per-', 'predicted-class']
+    """
+    margin = name[: len(name) - len(name.lstrip())]
+    return name if width >= room else fill(name, len(margin) + NAME_ROOM, subsequent_indent=margin)
 
 
 def number(value: float) -> str:

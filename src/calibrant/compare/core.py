@@ -27,8 +27,8 @@ DEFAULT_METRICS = (
     "rms-debiased-one-vs-rest",
     "ece",
     "kde-ece",
-    "kde-ece-classwise",
-    "kde-ece-multiclass",
+    "kde-ece-per-predicted-class",
+    "kde-ece-one-vs-rest",
 )
 """What `compare` computes unless told otherwise, by their names in METRICS."""
 

@@ -7,10 +7,11 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
-from calibrant.discrepancy import Data, GeneralKernel, check_kernel, tune
+from calibrant.discrepancy import Data, check_kernel, tune
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
+from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.joint import JointKernel
 from calibrant.results import TestResult
 

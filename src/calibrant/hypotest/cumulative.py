@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning.interval import DECIMALS
+from calibrant.binning.ties import comparable
 from calibrant.hypotest.binary import (
     LEAST_EVENTS,
     BinaryTest,
@@ -90,7 +90,7 @@ class ECCETest(BinaryTest):
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Follow the running sum and compare how far it goes with Brownian motion."""
         refuse_certainty(view)
-        score, group = np.unique(np.round(view.positive, DECIMALS), return_inverse=True)
+        score, group = np.unique(comparable(view.positive), return_inverse=True)
         steps = np.bincount(group, weights * (view.labels - view.positive)) / weights.sum()
         path = np.concatenate([[0.0], np.cumsum(steps)])
         sigma = root_sum_of_squares(weights * np.sqrt(view.probs.prod(axis=1))) / float(weights.sum())

@@ -8,9 +8,10 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
-from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, tune
+from calibrant.discrepancy import Data, check_kernel, pair_matrix, tune
 from calibrant.hypotest.base import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights
+from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.joint import JointKernel
 from calibrant.pairs import PairMatrix
 from calibrant.resampling import draw_counts

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.curves.columns import Columns, class_blocks
 from calibrant.metrics.base import Metric
+from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
 
 ONE_ROW = 1e-9
@@ -119,8 +119,7 @@ class ECE(BinnedMetric):
 
     def __post_init__(self) -> None:
         check_bins(self.bins)
-        if isinstance(self.norm, bool) or not isinstance(self.norm, (int, float)) or not self.norm >= 1:
-            raise InputError(f"norm must be a number of at least 1 (inf for the maximum), but is {self.norm!r}.")
+        check_norm(self.norm, largest=True)
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return the norm of the gaps."""
@@ -130,7 +129,7 @@ class ECE(BinnedMetric):
         gaps = _ratio(gap_sums, mass)
         if self.norm == np.inf:
             return gaps.max(axis=0)
-        return ((mass * gaps**self.norm).sum(axis=0) / total) ** (1 / self.norm)
+        return root((mass * gaps**self.norm).sum(axis=0) / total, self.norm)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray, IntArray
-from calibrant.discrepancy import Data, GeneralKernel, target_profile, tune
+from calibrant.discrepancy import Data, target_profile, tune
 from calibrant.forecasts import Distribution, Forecasts, target_deviation
 from calibrant.kernels.base import unscaled
+from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.gram import gram_of
 from calibrant.kernels.joint import JointKernel, TensorProduct
 from calibrant.metrics.kernel import KernelMetric, monte_carlo_error

@@ -13,6 +13,7 @@ from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap
 from calibrant.calibrators import Calibrator, Identity
 from calibrant.calibrators.compose import parse
+from calibrant.calibrators.names import calibrator_name
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions, check_predictions
@@ -158,7 +159,7 @@ def _candidates(
         )
     if isinstance(given, str):
         raise TypeError(f"candidates must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
-    named = dict(given) if isinstance(given, Mapping) else {name: parse(name) for name in given}
+    named = dict(given) if isinstance(given, Mapping) else {calibrator_name(name): parse(name) for name in given}
     changing = [name for name, calibrator in named.items() if not calibrator.preserves_argmax]
     if keep_argmax and changing:
         raise InputError(

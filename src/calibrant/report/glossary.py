@@ -54,8 +54,8 @@ GLOSSARY: dict[str, Entry] = {
         "lower",
         "As RMS error, debiased, in bins of the rows that are predicted as each class.",
     ),
-    "ece-classwise": Entry(
-        "ECE, class-wise", "lower", "The ECE of every class against the rest, averaged over classes."
+    "ece-one-vs-rest": Entry(
+        "ECE, one vs rest", "lower", "The ECE of every class against the rest, averaged over classes."
     ),
     "ece-per-predicted-class": Entry(
         "ECE, per predicted class", "lower", "The ECE within the rows predicted as each class, weighted by their share."
@@ -74,11 +74,13 @@ GLOSSARY: dict[str, Entry] = {
     "kde-ece": Entry(
         "KDE-ECE", "lower", "As ECE, with the frequency among rows of similar prediction in place of bins."
     ),
-    "kde-ece-classwise": Entry(
-        "KDE-ECE, class-wise", "lower", "The KDE-ECE within the rows predicted as each class, weighted by their share."
+    "kde-ece-per-predicted-class": Entry(
+        "KDE-ECE, per predicted class",
+        "lower",
+        "The KDE-ECE within the rows predicted as each class, weighted by their share.",
     ),
-    "kde-ece-multiclass": Entry(
-        "KDE-ECE, multi-class", "lower", "The KDE-ECE of every class against the rest, averaged over classes."
+    "kde-ece-one-vs-rest": Entry(
+        "KDE-ECE, one vs rest", "lower", "The KDE-ECE of every class against the rest, averaged over classes."
     ),
     "dirichlet-ece": Entry(
         "Dirichlet ECE",

@@ -12,7 +12,7 @@ from calibrant.results import Estimate, Interval, known_limits, missing_limits
 MAIN = {
     "Proper scores": ("nll", "brier"),
     "Decisions": ("accuracy",),
-    "Calibration error": ("rms-debiased", "kde-ece", "ece", "smooth-ece", "ece-classwise"),
+    "Calibration error": ("rms-debiased", "kde-ece", "ece", "smooth-ece", "ece-one-vs-rest"),
     "Scores": ("crps", "log-score"),
     "Calibration of quantiles and intervals": ("mace", "rmsce", "interval-coverage", "ence"),
     "Sharpness": ("sharpness", "interval-width"),

@@ -118,7 +118,7 @@ def environment() -> "Environment":
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise ImportError("the report needs Jinja2: pip install 'calibrant[cli]'.") from error
+        raise ImportError('the report needs Jinja2: pip install "calibrant[cli]".') from error
     engine = Environment(
         loader=PackageLoader("calibrant.report"),
         autoescape=True,

@@ -162,7 +162,7 @@ CHECKS: dict[str, tuple[Callable[[], float], int]] = {
     },
     **{
         f"classes/{name}": (_measured(metrics.METRICS[name], classes), EXACT)
-        for name in ("accuracy", "nll", "brier", "ece", "ece-classwise", "ece-per-predicted-class")
+        for name in ("accuracy", "nll", "brier", "ece", "ece-one-vs-rest", "ece-per-predicted-class")
     },
     "classes/skce-exponential-total-variation": (
         _measured(metrics.SKCE(ExponentialKernel(TotalVariation(), 0.5) @ WhiteKernel()), classes),

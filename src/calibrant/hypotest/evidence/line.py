@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.binning.interval import DECIMALS
+from calibrant.binning.ties import comparable
 from calibrant.hypotest.evidence.base import (
     BIAS,
     SLOPE,
@@ -62,7 +62,7 @@ class LineEvidence(Evidence):
         slope = centred(log_odds(positive), variances)
         levers = np.stack([np.ones_like(positive), slope, 1 - 2 * positive])
         levers *= weights * inverse_deviation((levers**2) @ variances)[:, None]
-        rounded = np.round(positive, DECIMALS)
+        rounded = comparable(positive)
         order = np.argsort(rounded, kind="stable")
         starts = group_starts(rounded[order])
         steps = (weights * inverse_deviation(variances.sum()))[order]
