@@ -51,6 +51,8 @@ def test_errors_without_limits_have_their_range_by_chance_and_all_limits_contain
         "e50",
         "e90",
         "emax",
+        "kde-ece-classwise",
+        "kde-ece-multiclass",
         "dirichlet-ece",
     }
 

@@ -11,7 +11,8 @@ from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS, CalibrationTest, ConsistencyTest
 from calibrant.intervals import METHODS, Found, as_interval, family, has_range, why_not
-from calibrant.metrics import ICI, SKCE, DirichletECE, GapQuantile, Metric, SmoothECE
+from calibrant.metrics import ICI, SKCE, DirichletECE, GapQuantile, KdeECE, Metric, SmoothECE
+from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
 from calibrant.resampling import redraw_labels
 from calibrant.results import Estimate, Interval, TestResult
@@ -26,10 +27,13 @@ CELLS = 2 * 10**7
 MOST_FITTED_ROWS = 10_000
 """With more rows, numbers that are fitted to each bootstrap sample get no limits, as these would take too long."""
 
-REDRAWS = 99
+MOST_REDRAWS, FEWEST_REDRAWS = 99, 39
 """Of the labels, for the range of errors if the model were calibrated, which is there to look at."""
 
-SLOW = (DirichletECE, GapQuantile, ICI, SmoothECE)
+REDRAWN_CELLS = 4 * 10**5
+"""Redraws times rows: with more rows there are fewer redraws."""
+
+SLOW = (DirichletECE, GapQuantile, ICI, KdeECE, SmoothECE)
 """What takes long to compute from other labels."""
 
 MOST_REDRAWN_ROWS = 2000
@@ -94,13 +98,21 @@ def _ranges(
     evaluators = {
         key: metric.prepare_labels(predictions)
         for key, metric in metrics.items()
-        if has_range(metric, predictions, bootstrap) and not (is_large and isinstance(metric, SLOW))
+        if has_range(metric, predictions, bootstrap) and not (is_large and isinstance(_lifted(metric), SLOW))
     }
+    affordable = int(np.clip(REDRAWN_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
     draws: dict[str, list[FloatArray]] = {key: [] for key in evaluators}
-    for labels in redraw_labels(predictions, min(REDRAWS, bootstrap.n_resamples), rng):
+    for labels in redraw_labels(predictions, min(affordable, bootstrap.n_resamples), rng):
         for key, evaluate in evaluators.items():
             draws[key].append(evaluate(labels))
     return {key: np.concatenate(parts) for key, parts in draws.items()}
+
+
+def _lifted(metric: Metric) -> Metric:
+    """Return the metric of binary predictions that a metric is made of."""
+    while isinstance(metric, Lift):
+        metric = metric.metric
+    return metric
 
 
 def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> dict[str, TestResult]:

@@ -43,7 +43,8 @@ def known_name(calibrator: "Calibrator") -> str:
     ('iop-oi', 'ts>beta')
     """
     from calibrant.calibrators import CALIBRATORS
-    from calibrant.calibrators.names import THEN, Compose
+    from calibrant.calibrators.compose import Compose
+    from calibrant.calibrators.names import THEN
 
     if isinstance(calibrator, Compose):
         names = [known_name(stage) for stage in calibrator.stages]
