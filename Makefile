@@ -52,7 +52,7 @@ coverage: .venv/test-installed
 	$(BIN)/python -m calibrant.coverage --jobs 2
 
 benchmarks: .venv/test-installed
-	for name in pair_sums skce skce_test replicates kde_ece curves forecast_metrics; do \
+	for name in pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics; do \
 		{ echo "$$ python benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; } | tee docs/benchmarks/$$name.txt; \
 	done
 

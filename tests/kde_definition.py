@@ -31,7 +31,7 @@ def kde_ece_by_loops(c, y, h, kernel, boundary, *, w=None, norm=1, isolated="dro
         pi_hat = 0.0 if alone else num / den
         gaps.append(abs(pi_hat - c[i]) ** norm)
         weights.append(w[i])
-    return math.fsum(np.multiply(gaps, weights)) / math.fsum(weights)
+    return (math.fsum(np.multiply(gaps, weights)) / math.fsum(weights)) ** (1 / norm)
 
 
 def kde_ece_by_matrix(c, y, h, kernel, boundary):

@@ -150,7 +150,6 @@ def difference(value, **changes):
     settings = {
         "low": value - 0.01,
         "high": value + 0.01,
-        "same_sign": 1.0,
         "pvalue": 0.002,
         "adjusted": 0.004,
         "is_significant": abs(value) > 0.01,
@@ -163,7 +162,7 @@ def comparison(before="before", after="after"):
     shown = {
         "nll": ("lower", 0.5, 0.4, difference(-0.1)),
         "accuracy": ("higher", 0.9, 0.895, difference(-0.005)),
-        "ece": ("lower", 0.05, 0.01, difference(-0.04, quantity="debiased", resampled=(-0.06, -0.02))),
+        "ece": ("lower", 0.05, 0.01, difference(-0.04)),
         "brier": ("lower", np.inf, np.inf, None),
     }
     first = [Compared(model=before, metric=m, better=b, value=old) for m, (b, old, _, _) in shown.items()]
@@ -217,12 +216,15 @@ def advised(method="ts", *, headline="Use ts: the loss falls.", reason="It is th
 
 def verdict(**changes):
     numbers = {"error": 0.0537, "expected": 0.0039, "detectable": 0.0056, "gap": 0.05, "pvalue": 0.01, "level": 0.05}
+    limits = {"low": 0.045, "high": 0.061, "size": "beyond tolerance", "tolerance": 0.02}
     words = {
+        "gave_away": "the slope (too extreme)",
+        "part": "slope",
         "code": "over-confident",
         "headline": "Over-confident: right less often than it says.",
         "explanation": "Why.",
     }
-    return Verdict(**{**words, **numbers, **changes})
+    return Verdict(**{**words, **numbers, **limits, **changes})
 
 
 def consistency(*, statistic=0.0537, pvalue=0.01, seed=0):
@@ -230,6 +232,18 @@ def consistency(*, statistic=0.0537, pvalue=0.01, seed=0):
     return TestResult(
         name="ConsistencyTest(n_resamples=99)", statistic=statistic, pvalue=pvalue, estimate=statistic, null=null
     )
+
+
+def omnibus(name="Shirt"):
+    """Return an omnibus test that was given away by a slope, and whose largest class bias is that of `name`."""
+    parts = {
+        "slope": {"statistic": 5.0, "pvalue": 0.01, "direction": "too extreme", "class": None},
+        "class bias": {"statistic": 2.0, "pvalue": 0.25, "direction": "too high", "class": name},
+        name: {"statistic": 0.0, "pvalue": 1.0, "direction": None, "class": None},
+    }
+    null = np.random.default_rng(0).integers(1, 100, size=99) / 100
+    details = {"smallest_pvalue": 0.01, "parts": parts, "found_by": "slope", "also": {}}
+    return TestResult(name="OmnibusTest(n_resamples=99)", statistic=0.01, pvalue=0.01, null=null, details=details)
 
 
 def summaries(names):
@@ -313,8 +327,10 @@ def poisoned(text):
             text: Estimate(name=text, value=0.5, details={text: text}),
             "nll": Estimate(name=text, value=np.inf, details={"infinite_rows": 3}),
         },
-        verdict=verdict(code=text, headline=text, explanation=text),
-        test=replace(consistency(), name=text),
+        verdict=verdict(
+            code=text, headline=text, explanation=text, gave_away=f"the {text}", part=text, size=text, reason=text
+        ),
+        test=replace(omnibus(text), name=text),
         curve=replace(curve(), kind=text),
         settings={text: text, "seed": 1},
     )

@@ -179,3 +179,40 @@ def test_kernel_errors_of_many_rows_say_how_many_were_compared():
 def test_what_are_no_forecasts_is_refused():
     with pytest.raises(TypeError, match="takes Forecasts, but got Predictions"):
         assess_forecasts(Predictions([0.5], labels=[1]))
+
+
+def test_the_verdict_weighs_the_size_of_the_error():
+    _, mean, sd, y = truth(20_000)
+    good = verdict(Forecasts(Normal(mean, sd), y))
+    assert good.low <= good.error <= good.high
+    assert (good.code, good.size) == ("calibrated", "within tolerance")
+    assert good.headline.startswith("Calibrated to within 0.02: 50% ")
+    narrow = verdict(Forecasts(Normal(mean, 0.7 * sd), y))
+    assert (narrow.code, narrow.size) == ("over-confident", "beyond tolerance")
+    slight = verdict(Forecasts(Normal(mean, 0.95 * sd), y))
+    assert (slight.code, slight.size) == ("over-confident", "within tolerance")
+    assert slight.headline.startswith("Slightly too narrow (over-confident): ")
+    few = verdict(Forecasts(Normal(mean[:50], sd[:50]), y[:50]))
+    assert (few.code, few.size) == ("consistent", "not known")
+    assert (
+        assess_forecasts(Forecasts(Normal(mean[:50], sd[:50]), y[:50]), tolerance=0.3, rng=0).verdict.tolerance == 0.3
+    )
+
+
+def test_limits_of_the_error_hold_the_true_one_in_95_of_100_data_sets():
+    rng, levels, held = np.random.default_rng(0), np.arange(1, 100) / 100, 0
+    # Of normals that are too narrow by a third, the share of targets up to a quantile is Phi(z / 1.5).
+    true = float(np.abs(stats.norm.cdf(stats.norm.ppf(levels) / 1.5) - levels).mean())
+    for _ in range(200):
+        f = Forecasts(Normal(np.zeros(200), np.ones(200)), 1.5 * rng.normal(size=200))
+        test, worst = run(f, 1)
+        found = judge(worst, test)
+        held += found.low <= true <= found.high
+    assert held >= 185
+
+
+def test_weighted_forecasts_have_no_limits_and_say_so():
+    _, mean, sd, y = truth()
+    found = verdict(Forecasts(Normal(mean, sd), y, weights=np.arange(1.0, 1 + len(y))))
+    assert (found.low, found.size) == (None, "not known")
+    assert found.reason in found.explanation

@@ -111,7 +111,10 @@ ERRORS = {
     "72-negative": (lambda: P(HALF, [0, 1, 1], [1, -2, 1]), "finite and not negative, row 1 is -2, 1 of 3 rows"),
     "73-nan": (lambda: P(HALF, [0, 1, 1], [1, 1, NAN]), "finite and not negative, row 2 is nan, Drop"),
     "73-inf": (lambda: P(HALF, [0, 1, 1], [INF, 1, 1]), "finite and not negative, row 0 is inf, Drop"),
-    "74-sum-overflows": (lambda: P(HALF, [0, 1, 1], [1e308] * 3), "positive, finite sum, is inf, rescale"),
+    "74-underflows": (
+        lambda: P(HALF, [0, 1, 1], [5e-324, 1, 1]),
+        "0 or at least 1e-307, largest, row 0 is 4.94066",
+    ),
     "76-too-long": (lambda: P(HALF, [0, 1, 1], [1] * 4), "weights must have one entry a row, 4 weights and 3 rows"),
     "76-matrix": (lambda: P(HALF, [0, 1, 1], np.ones((3, 2))), "one number a row, shape (3, 2), shape (n,)"),
 }

@@ -35,7 +35,7 @@ NAMES = ["x", "y", "z"]
 PREDICTIONS = sharpened(calibrated(k=3, n=200), 0.5)
 PROBS = PREDICTIONS.probs
 LABELS = np.array(NAMES)[PREDICTIONS.labels]
-GIVEN = {"probs": PROBS, "logits": np.log(PROBS)}
+GIVEN = {"probs": PROBS, "logits": np.log(PROBS), "raw-logits": np.log(PROBS) + np.arange(200)[:, None] % 7}
 
 EVERY = {
     **CALIBRATORS,

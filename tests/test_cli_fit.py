@@ -366,3 +366,57 @@ def test_labels_are_not_taken_for_probabilities(folder):
     assert pl.read_csv("out.csv").row(0) == (0.8, 0.2, "a")
     with pytest.raises(InputError, match="'a' is not a number"):
         rewrite_probabilities("odd.csv", "out.csv", lambda v: v)
+
+
+class TestRawLogits:
+    @pytest.fixture
+    def files(self, tmp_path, monkeypatch):
+        """Logits with an offset in every row, of which the second column is written first."""
+        monkeypatch.chdir(tmp_path)
+        for name, seed in (("fit", 0), ("new", 1)):
+            p = data(seed)
+            offsets = np.random.default_rng(seed).normal(size=(p.n_samples, 1))
+            logits = np.log(p.probs) + offsets * (1 + p.labels[:, None])
+            columns = {f"logit_{NAMES[k]}": logits[:, k] for k in (1, 0, 2)}
+            pl.DataFrame({**columns, "label": NAMES[p.labels]}).write_csv(f"{name}.csv")
+            np.save(f"{name}.npy", logits)
+        return tmp_path
+
+    def test_fit_and_apply_do_what_python_does(self, files, capsys):
+        assert run("fit", "fit.csv", "--raw-logits", "--method", "vs>guard", "--out", "cal.json") == 0
+        assert "vs>guard of raw logits, fitted to 400 rows" in capsys.readouterr().out
+        by_hand = parse("vs>guard", scores="raw-logits").fit(np.load("fit.npy"), data(0).labels)
+        expected = by_hand.predict_proba(np.load("new.npy"))
+        assert load("cal.json").predict_proba(np.load("new.npy")) == pytest.approx(expected, abs=1e-12)
+        assert run("apply", "new.csv", "--logits", "--calibrator", "cal.json", "--out", "out.csv") == 0
+        assert "calibrated by vs>guard of raw logits" in capsys.readouterr().out
+        assert read_predictions("out.csv", logits=True).probs == pytest.approx(expected, abs=1e-12)
+
+    def test_the_measures_are_those_of_the_raw_map(self, files, capsys):
+        assert run("fit", "fit.csv", "--raw-logits", "--method", "vs", "--json", "--out", "cal.json") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["scores"] == "raw-logits"
+        result = load("cal.json").predict_proba(np.load("fit.npy"))
+        loss = -np.log(result[np.arange(400), data(0).labels]).mean()
+        assert told["in_sample"]["after"]["nll"]["value"] == pytest.approx(loss, abs=1e-12)
+
+    def test_what_cannot_be_is_refused_with_a_remedy(self, files, capsys):
+        def refused(*arguments):
+            assert run(*arguments) == 2
+            return capsys.readouterr().err
+
+        out = ("--out", "cal.json")
+        assert "write --logits instead of --raw-logits" in refused("fit", "fit.csv", "--raw-logits", *out)
+        told = refused("fit", "fit.csv", "--raw-logits", "--method", "ts>irova", *out)
+        assert "A temperature in front can be left out" in told
+        assert "--renormalise is for" in refused("fit", "fit.csv", "--raw-logits", "--renormalise", "--method=vs", *out)
+        logits = np.load("fit.npy")
+        logits[5, 2] = -np.inf
+        np.savez("bad.npz", logits=logits, labels=data(0).labels)
+        told = refused("fit", "bad.npz", "--raw-logits", "--method", "vs", *out)
+        assert "row 5, column 'logits', entry 2 is -inf" in told
+        assert "With --logits, -inf is allowed." in told
+        assert run("fit", "fit.csv", "--raw-logits", "--method", "vs", "--quiet", *out) == 0
+        capsys.readouterr()
+        told = refused("apply", "new.csv", "--probs", "logit_*", "--calibrator", "cal.json", "--out", "out.csv")
+        assert "say --logits" in told

@@ -48,3 +48,14 @@ def test_vectors_are_measured_by_what_suits_them(tmp_path, capsys):
     path = tmp_path / "a.npz"
     np.savez(path, y=rng.normal(size=(20, 2)), draws=rng.normal(size=(20, 5, 2)))
     assert set(measured(capsys, str(path), "--draws", "draws")) == {"crps", "sharpness", "skce", "kce", "ucme"}
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report"])
+def test_groups_of_forecasts_are_refused_and_not_ignored(tmp_path, capsys, command):
+    columns = {"y": [0.0, 1.0], "mu": [0.0, 1.0], "s": [1.0, 1.0], "region": ["a", "b"]}
+    path = write(tmp_path / "a.parquet", columns)
+    assert main([command, path, "--label", "y", "--mean", "mu", "--sd", "s", "--by", "region"]) == 2
+    found = capsys.readouterr()
+    assert "--by" in found.err
+    assert "are for class predictions" in found.err.replace("--by is for", "--by are for")
+    assert found.out == ""

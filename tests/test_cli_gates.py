@@ -8,7 +8,7 @@ import pytest
 
 from calibrant import InputError, Predictions
 from calibrant.cli import gates, main
-from calibrant.results import Compared, Comparison, Difference
+from calibrant.results import Compared, Comparison, Difference, Verdict
 from simulate import calibrated, sharpened
 
 GOOD = calibrated(n=400, k=2)
@@ -41,10 +41,11 @@ def judged(capsys, baseline, *options):
 
 
 def test_a_gate_that_nothing_can_judge_is_refused(folder, capsys):
-    code, lines = judged(capsys, "good", "--metrics", "ece", "--cluster", "patient")
+    code, lines = judged(capsys, "good", "--metrics", "rms-debiased", "--cluster", "patient")
     assert code == 2
     assert lines[0].startswith(
-        "calibrant: note: whether bad is worse than good in ece cannot be judged: no limits are known to cover; they"
+        "calibrant: note: whether bad is worse than good in rms-debiased cannot be judged: no limits are known to "
+        "cover; they are for independent rows"
     )
     assert "--fail-if-worse-than good cannot be judged by any of these metrics" in lines[1]
     assert len(lines) == 2
@@ -131,7 +132,7 @@ class TestInfiniteLogLoss:
 )
 def test_a_difference_is_worse_or_not_or_cannot_be_judged(better, value, low, worse, can_be_judged):
     difference = Difference(
-        value=value, low=low, high=None if low is None else 0.2, same_sign=1.0, pvalue=1.0, adjusted=1.0,
+        value=value, low=low, high=None if low is None else 0.2, pvalue=1.0, adjusted=1.0,
         is_significant=low is not None and low > 0,
     )  # fmt: skip
     entries = (
@@ -149,7 +150,7 @@ def test_a_difference_is_worse_or_not_or_cannot_be_judged(better, value, low, wo
     "command, gate, words",
     [
         (["evaluate", "good.csv"], "ecee>0.05", "Did you mean 'ece'"),
-        (["evaluate", "good.csv"], "ECE>0.05", "Did you mean 'ece'"),
+        (["evaluate", "good.csv"], "EEC>0.05", "Did you mean 'ece'"),
         (["compare", "good.csv", "bad.csv"], "briar>0.05", "Did you mean 'brier'"),
         (["compare", "good.csv", "bad.csv", "--metrics", "nll"], "ece>0.05", "'ece'. Add it to --metrics."),
         (["compare", "good.csv", "bad.csv", "--metrics", "nll", "brier"], "x>0.05", "There are: nll, brier."),
@@ -188,3 +189,37 @@ def test_the_table_says_what_was_resampled(folder, capsys):
     out = " ".join(run(capsys, *arguments, "--cluster", "patient", "--by", "ward")[1].split())
     assert out.count("99 bootstrap samples of clusters") == 3
     assert "samples of rows" not in out
+
+
+def test_the_gate_of_the_tolerance_needs_proof(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write("many.csv", calibrated(n=6000, k=2))
+    write("few.csv", GOOD)
+    write("sharp.csv", sharpened(GOOD, 0.2))
+    gate = ("--tolerance", "0.04", "--fail-unless-within", "--metrics", "nll")
+    assert run(capsys, "evaluate", "many.csv", *gate)[0] == 0
+    code, out, err = run(capsys, "evaluate", "few.csv", *gate)
+    assert code == 1  # Consistent with calibration, but 400 rows prove nothing.
+    assert "Consistent with calibration" in out
+    assert err.startswith("calibrant: failed: few.csv: not shown to be calibrated to within 0.04, its error is ")
+    code, _, err = run(capsys, "evaluate", "sharp.csv", *gate)
+    assert code == 1
+    assert "the slope (too extreme) gave it away" in err
+    assert run(capsys, "evaluate", "few.csv", "--tolerance", "2", "--metrics", "nll")[0] == 2
+
+
+def test_the_tolerance_is_in_json(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write("few.csv", GOOD)
+    verdict = json.loads(run(capsys, "evaluate", "few.csv", "--tolerance", "0.04", "--json")[1])["verdict"]
+    assert verdict["tolerance"] == 0.04
+    assert verdict["low"] <= verdict["error"] <= verdict["high"]
+    assert verdict["size"] == "not known"
+
+
+def test_an_error_without_limits_fails_the_gate_and_says_why():
+    numbers = {"error": 0.0, "expected": 0.0, "detectable": 0.0, "gap": 0.0, "pvalue": 0.5, "level": 0.05}
+    few = Verdict(code="consistent", headline="", explanation="", reason="there are too few rows", **numbers)
+    assert gates.not_within(few, "m") == [
+        "m: not shown to be calibrated to within 0.02, its error is 0; it has no limits, as there are too few rows"
+    ]

@@ -70,6 +70,28 @@ def test_several_tests_come_with_adjusted_pvalues(good, capsys):
     assert "Holm" in out
 
 
+def rare_events(path, spoilt):
+    """Write 100 rows of 2.4 % on average with weights, and rows of weight 0 that would refute anything."""
+    rng = np.random.default_rng(4)
+    probs = np.append(rng.beta(0.5, 20, 100), np.full(spoilt, 0.01))
+    labels = np.append(rng.random(100) < probs[:100], np.ones(spoilt)).astype(int)
+    weights = np.append(rng.uniform(0.5, 1.5, 100), np.zeros(spoilt))
+    pl.DataFrame({"proba_1": probs, "label": labels, "w": weights}).write_csv(path)
+    return [str(path), "--probs", "proba_1", "--label", "label", "--weight", "w", "--resamples", "99", "--json"]
+
+
+@pytest.mark.filterwarnings("ignore::calibrant._checks.DataWarning")
+def test_rows_of_weight_0_are_absent_and_refusals_are_shown(tmp_path, capsys):
+    records = []
+    for name, spoilt in (("clean.csv", 0), ("spoilt.csv", 30)):
+        assert main(["test", *rare_events(tmp_path / name, spoilt), "--test", "all"]) == 0
+        records.append(json.loads(capsys.readouterr().out))
+    assert records[0] == records[1]
+    assert {"skce", "skce-block", "cme"} <= {name for name, entry in records[0].items() if "refused" in entry}
+    assert main(["test", *rare_events(tmp_path / "rare.csv", 0), "--test", "skce"]) == 2
+    assert "--test skce: the large-sample law of the SKCE needs at least 50 effective events" in capsys.readouterr().err
+
+
 def test_a_gate_fails_with_code_one(good, bad, capsys):
     assert main(["test", bad, "--resamples", "99", "--fail-below", "0.05"]) == 1
     assert main(["test", good, "--resamples", "99", "--fail-below", "0.05"]) == 0

@@ -174,7 +174,7 @@ class TestNames:
             ("ts>irmm", "but 'irmm' in 'ts>irmm' is not one. Did you mean 'irm'"),
             ("ts>", "but '' in 'ts>' is not one. There are identity, ts,"),
             ("", "but '' is not one. There are identity, ts,"),
-            ("TS", "Did you mean 'ts'"),
+            ("TSS", "Did you mean 'ts'"),
         ],
     )
     def test_unknown_names_are_refused_with_close_ones(self, name, message):

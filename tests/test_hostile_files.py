@@ -257,3 +257,20 @@ def test_flipped_bytes_give_one_clear_line_or_a_valid_result(tmp_path, name):
 )
 def test_105_json_is_named_and_never_parsed(tmp_path, content):
     assert "its content is JSON" in failure(tmp_path / "a.json", content)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_an_endless_text_is_refused_where_it_would_be_read(tmp_path, kind):
+    frame = pl.DataFrame({"label": [0, 1], "p": [0.2, 0.8], "note": ["a", "x" * (limits.MAX_TEXT_BYTES + 1)]})
+    path = tmp_path / f"long.{kind}"
+    getattr(frame, f"write_{kind}")(path)
+    assert read_predictions(path, label="label", probs="p").n_samples == 2
+    with pytest.raises(InputError, match="column 'note': the text is 65,537 bytes long, but 65,536 are allowed"):
+        read_column(path, "note")
+
+
+def test_an_endless_number_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("label,p\n0,.2\n1," + "9" * 200_000 + "\n")
+    with pytest.raises(InputError, match="line 3: a field is longer than 131,072 characters"):
+        read_predictions(path, label="label", probs="p")

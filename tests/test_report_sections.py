@@ -31,7 +31,9 @@ from report_cases import (
     curve,
     dense_curve,
     forecast,
+    omnibus,
     pictured,
+    verdict,
 )
 
 
@@ -128,7 +130,7 @@ class TestViews:
 
 class TestMetrics:
     def limits(self, name, **changes):
-        found = {"low": 0.01, "high": 0.02, "level": 0.9, "method": "m", "quantity": name, "value": 0.0}
+        found = {"low": 0.01, "high": 0.02, "level": 0.9, "method": "m", "value": 0.0}
         return Interval(name=name, **{**found, **changes})
 
     def test_proper_scores_come_first_and_unusual_metrics_are_folded(self):
@@ -145,28 +147,25 @@ class TestMetrics:
     def test_unknown_metrics_alone_are_not_folded(self):
         assert [s.main for s in metrics.metric_sections(as_series(assessment(metrics={"mine": 1.0})))] == [True]
 
-    def test_intervals_stand_beside_values_and_elsewhere_is_marked(self):
+    def test_intervals_stand_beside_values_and_the_range_by_chance_where_there_are_none(self):
         shown = assessment(
-            metrics={"nll": 0.015, "ece": 0.05, "ece-debiased": 0.03},
+            metrics={"nll": 0.015, "ece": 0.05},
             intervals={
                 "nll": self.limits("NLL()"),
-                "ece": self.limits("ECE()", quantity="debiased", expected=0.004),
-                "ece-debiased": self.limits("DebiasedECE()", quantity="debiased"),
+                "ece": self.limits("ECE()", low=None, high=None, method="none", expected=0.004),
             },
         )
         rows = {row.key: row.cells[0] for row in metrics.metric_rows(as_series(shown))}
         assert (rows["nll"].interval, rows["nll"].expected) == ("0.0100 to 0.0200", "")
-        assert (rows["ece"].interval, rows["ece"].expected) == ("†", "0.00400")
-        assert rows["ece-debiased"].interval == "0.0100 to 0.0200"
-        assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance 0.00400", "0.0100 to 0.0200"]
-        assert metrics.metric_notes(as_series({"a": shown, "b": shown})) == []
-        assert metrics.metric_notes(as_series(shown))[0].startswith("† Chance alone")
+        assert (rows["ece"].interval, rows["ece"].expected) == ("", "0.00400")
+        assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance 0.00400"]
+        assert metrics.metric_notes(as_series(shown)) == []
         source = render_html(shown)
         assert "90 % interval" in source
         assert 'data-sheet="intervals"' in source
 
     def test_limits_that_are_not_known_to_cover_are_left_out_and_said_to_be(self):
-        nothing = self.limits("ECE()", low=None, high=None, quantity="", method="none", expected=0.004, reason="why")
+        nothing = self.limits("ECE()", low=None, high=None, method="none", expected=0.004, reason="why")
         shown = assessment(metrics={"ece": 0.05}, intervals={"ece": nothing})
         (row,) = metrics.metric_rows(as_series(shown))
         assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance 0.00400")
@@ -209,13 +208,10 @@ class TestFix:
             "better",
         )
         assert (accuracy.verdict, accuracy.pvalue) == ("could be chance", "p = 0.004")
-        assert (
-            ece.limits == "\N{MINUS SIGN}0.0600 to \N{MINUS SIGN}0.0200"
-        )  # Over the samples: the others are elsewhere.
-        assert ece.elsewhere
+        assert ece.limits == "\N{MINUS SIGN}0.0500 to \N{MINUS SIGN}0.0300"
         assert (brier.before, brier.difference, brier.figure) == ("∞", "", None)
 
-    def test_a_difference_without_limits_could_be_chance_and_shows_its_range(self):
+    def test_a_difference_without_limits_is_not_judged_and_says_why(self):
         one = comparison()
         entry = one.entry("after", "nll")
         unknown = {
@@ -223,15 +219,16 @@ class TestFix:
             "high": None,
             "method": "none",
             "is_significant": False,
-            "resampled": (-0.2, 0.1),
             "reason": "why",
         }
         changed = replace(entry, difference=replace(entry.difference, **unknown))
         two = replace(one, entries=tuple(changed if e is entry else e for e in one.entries))
         nll = fix.changes(two, "after")[0]
-        assert (nll.limits, nll.verdict, nll.elsewhere) == ("\N{MINUS SIGN}0.200 to +0.100", "could be chance", True)
+        assert (nll.difference, nll.limits, nll.pvalue, nll.verdict) == ("\N{MINUS SIGN}0.100", "", "", "")
         assert fix.unknown(two) == ["Log loss (NLL), as no interval is known to cover: why"]
         assert fix.unknown(one) == []
+        assert fix.rule(one) == ""
+        assert "percentiles of the difference" in fix.rule(replace(one, rule="percentile"))
 
     def test_a_rise_of_the_loss_is_worse(self):
         one = comparison()
@@ -295,10 +292,67 @@ class TestTests:
     def test_rows_hold_pvalues_of_all_series(self):
         more = assessment(tests={"cox": replace(consistency(pvalue=0.5), null=None), "new": consistency()})
         rows = testing.test_rows(as_series({"a": more, "b": assessment()}))
-        assert [row.label for row in rows] == ["Consistency (ECE)", "Cox", "new"]
+        assert [row.label for row in rows] == ["Omnibus", "Cox", "new"]
         assert rows[1].results == (("0.0537", "p = 0.5"), None)
         assert "What it sees" in render_html(more)
         assert "What it sees" not in render_html(assessment())
+
+    def test_parts_of_the_test_are_shown_with_what_gave_it_away(self):
+        whole = assessment(test=omnibus())
+        rows = testing.part_rows(as_series({"a": whole, "b": assessment()}))
+        assert [row.label for row in rows] == ["Slope", "Mean of a class", "Shirt"]
+        assert rows[0].results == (("p ≤ 0.01", "too extreme", True), None)
+        assert rows[1].results == (("p = 0.25", "class Shirt, too high", False), None)
+        section = Tree(render_html(whole)).find("section", aria_labelledby="test-title")[0][1]
+        assert "The parts of the test behind the verdict" in section
+        assert "log₁₀ p" in section
+        assert "observed 2.00" in section  # minus the logarithm of the smallest p-value, 0.01
+        assert "The parts of the test" not in render_html(assessment())
+
+    def test_every_part_says_what_it_sees(self):
+        from calibrant.hypotest import OmnibusTest
+        from simulate import calibrated
+
+        for k in (2, 3):
+            details = OmnibusTest(9)(calibrated(n=30, k=k), rng=0).details
+            assert {*details["parts"], *details["also"]} <= set(testing.PARTS)
+
+
+class TestSizes:
+    @pytest.mark.parametrize(
+        "code, size, how, words",
+        [
+            ("calibrated", "within tolerance", "good", "Calibrated"),
+            ("consistent", "not known", "unclear", "Consistent with calibration"),
+            ("biased", "within tolerance", "unclear", "Slightly biased"),
+            ("biased", "not known", "unclear", "Biased"),
+            ("biased", "beyond tolerance", "bad", "Biased"),
+        ],
+    )
+    def test_colour_and_words_follow_the_size(self, code, size, how, words):
+        tree = Tree(render_html(assessment(verdict=verdict(code=code, size=size))))
+        assert tree.find("article")[0][0]["class"] == f"card {how}"
+        assert tree.find("svg", class_=f"icon {how}")[0][0]["aria-label"] == words
+
+    def test_card_shows_limits_tolerance_and_what_gave_it_away(self):
+        card = Tree(render_html(assessment())).find("article")[0][1]
+        assert "0.0450 to 0.0610" in card
+        assert "the slope (too extreme)" in card
+        without = Tree(render_html(assessment(verdict=verdict(low=None, high=None, gave_away=""))))
+        assert "not known" in without.find("article")[0][1]
+        assert "Given away by" not in without.find("article")[0][1]
+        assert not without.find("line", class_="reach")
+
+    def test_the_gap_is_that_of_the_event_for_two_classes(self):
+        assert "Mean gap" in render_html(assessment(classes=("no", "yes")))
+        assert "Confidence gap" not in render_html(assessment(classes=("no", "yes")))
+
+    def test_card_says_why_advice_and_verdict_differ(self):
+        how = advised()
+        why = replace(how, recommendation=replace(how.recommendation, disagreement="Both are right."))
+        page = render_html({"a": assessment(), "b": assessment()}, fix=why)
+        assert page.count('<p class="note">Both are right.</p>') == 1
+        assert "Both are right." in Tree(page).find("p", class_="lead-in")[0][1]
 
 
 class TestForecasts:

@@ -145,6 +145,7 @@ class TestTemperature:
         assert fitted.temperature_ == 1.0
         assert fitted.gradient_norm_ == 0.0
 
+    @pytest.mark.filterwarnings("ignore:.*observed label of probability 0:calibrant.DataWarning")
     def test_zero_stays_zero_and_an_impossible_label_counts(self):
         probs = np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.7], [0.6, 0.4]])
         wrong_once = TemperatureScaling().fit(probs, [0, 0, 1, 0])
@@ -263,6 +264,7 @@ class TestVectorAndMatrix:
         assert fitted.coef_.sum() < 0
         assert log_loss(fitted.predict_proba(probs[:, ::-1]), labels) < np.log(2)
 
+    @pytest.mark.filterwarnings("ignore:.*observed label of probability 0:calibrant.DataWarning")
     def test_exact_zeros_count_as_the_smallest_number(self):
         probs, labels = overconfident(n=300, k=3)
         probs = probs.copy()

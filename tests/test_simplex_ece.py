@@ -107,12 +107,15 @@ def test_fewer_rows_than_a_cell_needs_share_one_cell():
     assert set(MedianVariance(10).cells(p.probs, p.weights).index) == {0}
 
 
-def test_median_variance_counts_weights_as_copies():
-    p = calibrated(n=80, k=3)
-    weights = np.random.default_rng(1).integers(0, 4, 80)
-    rows = np.repeat(np.arange(80), weights)
-    copies = MedianVariance(10).cells(p.probs[rows], np.ones(len(rows))).index
-    assert np.array_equal(MedianVariance(10).cells(p.probs, weights.astype(float)).index[rows], copies)
+def test_median_variance_counts_effective_rows():
+    """60 rows of weight 1 and 60 of weight 1e-6 are hardly more than 60 rows, and 40 of 3 are 40."""
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 120)
+    weights = np.repeat([1.0, 1e-6], 60)
+    index = MedianVariance(10).cells(probs, weights).index
+    sizes = [int((weights[index == cell] == 1).sum()) for cell in np.unique(index)]
+    assert min(sizes) >= 9
+    alike = MedianVariance(10).cells(probs[:40], np.full(40, 3.0)).index
+    assert np.array_equal(alike, MedianVariance(10).cells(probs[:40], np.ones(40)).index)
 
 
 @pytest.mark.parametrize(

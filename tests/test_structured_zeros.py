@@ -72,6 +72,7 @@ class TestZeros:
         weights[-1] = 1.0
         assert StructuredScaling().fit(probs, labels, weights).zeros_.share_ > 0
 
+    @pytest.mark.filterwarnings("ignore:.*observed label of probability 0:calibrant.DataWarning")
     def test_one_wrong_zero_does_not_decide_the_temperature(self):
         probs, labels = overconfident(n=500)
         wrong = probs.copy()

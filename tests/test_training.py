@@ -309,7 +309,7 @@ def test_the_example_of_the_page_runs():
 def test_without_torch_the_import_says_what_to_install():
     code = "import sys; sys.modules['torch'] = None\ntry: import calibrant.training\nexcept ImportError as e: print(e)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
-    assert shown.strip() == "calibrant.training needs PyTorch: pip install 'calibrant[torch]'."
+    assert shown.strip() == 'calibrant.training needs PyTorch: pip install "calibrant[torch]".'
 
 
 def test_logits_of_every_split_are_written_as_an_experiment_reads_them(tmp_path):

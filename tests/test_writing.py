@@ -176,3 +176,29 @@ def test_permissions_and_links_are_kept(target):
     (target.parent / "usual").touch()
     write_text(target.parent / "fresh", "new")
     assert (target.parent / "fresh").stat().st_mode == (target.parent / "usual").stat().st_mode
+
+
+@pytest.mark.parametrize("with_locks", [True, False])
+def test_the_file_is_closed_before_it_replaces_another(tmp_path, monkeypatch, with_locks):
+    if not with_locks:
+        monkeypatch.setitem(sys.modules, "fcntl", None)  # As on Windows.
+    target, replace, open_then = tmp_path / "target", os.replace, []
+
+    def watched(source, destination):
+        open_then.append((handle.closed, _descriptors(source)))
+        return replace(source, destination)
+
+    monkeypatch.setattr(os, "replace", watched)
+    for content in (b"old", b"new"):
+        with write_atomically(target) as handle:
+            handle.write(content)
+    assert target.read_bytes() == b"new"
+    # Where there are locks, one more descriptor holds that of the file; elsewhere nothing has it open.
+    assert open_then == [(True, 1 if with_locks else 0)] * 2
+    assert _descriptors(target) == 0
+
+
+def _descriptors(path):
+    """Count the descriptors of this process that have the file open."""
+    links = [str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+    return links.count(str(path))

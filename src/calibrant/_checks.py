@@ -19,6 +19,9 @@ RANGE_TOLERANCE = 1e-6
 COARSE_RANGE_TOLERANCE = 1e-3
 """The same for half-precision input."""
 
+FAR = 1e100
+"""Weights whose largest is above this, or below its inverse, are divided by the largest."""
+
 
 class DataWarning(UserWarning):
     """The data is accepted, but something about it is worth a second look."""
@@ -50,7 +53,7 @@ def as_log_probabilities(data: Any) -> tuple[FloatArray, FloatArray, Raw]:
     raw = convert(data, "logits")
     values = as_floats(raw)
     if not values.max() < np.inf:  # NaN fails too.
-        _fail_at(raw, values, ~(values < np.inf), "must be finite, or -inf for an impossible class")
+        fail_at(raw, values, ~(values < np.inf), "must be finite, or -inf for an impossible class")
     if values.shape[1] == 1:
         values = np.column_stack([np.zeros(len(values)), values[:, 0]])
     largest = values.max(axis=1, keepdims=True)
@@ -80,13 +83,35 @@ def as_weights(raw: Raw | None, n_samples: int) -> FloatArray:
     check_length(raw, n_samples)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
-        _fail_at(raw, values, bad, "must be finite and not negative")
-    total = values.sum()
-    if not 0 < total < np.inf:
-        raise InputError(
-            f"weights must have a positive, finite sum, but it is {total:g}. Give some row a weight, or rescale them."
-        )
-    return values[:, 0]
+        fail_at(raw, values, bad, "must be finite and not negative")
+    return _in_range(values, raw)[:, 0]
+
+
+def _in_range(weights: FloatArray, raw: Raw) -> FloatArray:
+    """Return weights whose sums and products neither over- nor underflow; only their ratios have a meaning."""
+    largest = float(weights.max())
+    if largest == 0:
+        raise InputError("weights must have a positive, finite sum, but it is 0. Give some row a weight.")
+    relative = weights / largest
+    lost = (weights > 0) & (relative < np.finfo(float).tiny)
+    if lost.any():
+        advice = "Weights are relative: give such rows 0, which leaves them out, or a weight that counts."
+        fail_at(raw, weights, lost, f"must be 0 or at least 1e-307 of the largest, {largest:g}", advice)
+    return weights if 1 / FAR <= largest <= FAR else relative
+
+
+def check_copies(sample_weight: Any) -> None:
+    """Refuse weights that no number of copies of a row can mean; what is no number is left for others to refuse."""
+    if sample_weight is None:
+        return
+    raw = convert(sample_weight, "sample_weight")
+    if raw.values.dtype.kind not in "fiub":
+        return
+    values = as_floats(raw)
+    bad = (values > 0) & np.isfinite(values) & ((values < 1 / FAR) | (values > FAR))
+    if bad.any():
+        advice = "Calibrators take a weight as so many copies of its row: rescale the weights, 1 for an ordinary row."
+        fail_at(raw, values, bad, f"must be 0 or lie between {1 / FAR:g} and {FAR:g}", advice)
 
 
 def as_floats(raw: Raw) -> FloatArray:
@@ -155,7 +180,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
+def fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
     """Report the first bad value: its row, its column and how many rows are like it."""
     row, col = np.argwhere(bad)[0].tolist()
     column = f", column {raw.columns[col] if raw.columns else col!r}" if values.shape[1] > 1 else ""
@@ -168,12 +193,12 @@ def _fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: st
 def _check_range(values: FloatArray, raw: Raw, largest: float) -> None:
     bad = ~np.isfinite(values)
     if bad.any():
-        _fail_at(raw, values, bad, "must be finite")
+        fail_at(raw, values, bad, "must be finite")
     tolerance = COARSE_RANGE_TOLERANCE if raw.coarse else RANGE_TOLERANCE
     bad = (values < -tolerance) | (values > largest + tolerance)
     if bad.any():
         rule = "must lie in [0, 1]" if largest == 1 else "must not be negative"
-        _fail_at(raw, values, bad, rule, _guess(values))
+        fail_at(raw, values, bad, rule, _guess(values))
 
 
 def _guess(values: FloatArray) -> str:

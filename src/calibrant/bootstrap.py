@@ -97,7 +97,9 @@ def group_rows(by: Any, n: int) -> dict[str, IntArray]:
     """Return the row numbers of every group, by its name."""
     names, codes = np.unique(_keys(by), return_inverse=True)
     _check_length(codes, "by", n)
-    return {name: np.flatnonzero(codes == i) for i, name in enumerate(names.tolist())}
+    order = np.argsort(codes, kind="stable")  # One pass, however many groups there are.
+    rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    return dict(zip(names.tolist(), rows, strict=True))
 
 
 def _codes(values: Any, name: str, n: int) -> IntArray:
@@ -107,7 +109,10 @@ def _codes(values: Any, name: str, n: int) -> IntArray:
 
 
 def _keys(values: Any) -> Any:
-    return convert(values, "groups").values.ravel().astype(str)
+    keys = convert(values, "groups").values.ravel()
+    if keys.dtype.kind != "O":
+        return keys.astype(str)
+    return np.array([*map(str, keys), ""], dtype=object)[:-1]  # An array of texts would give all the longest's room.
 
 
 def _check_length(values: Any, name: str, n: int) -> None:

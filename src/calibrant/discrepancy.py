@@ -1,7 +1,6 @@
 """From data and a kernel to the matrix H of `calibrant.pairs`."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,15 @@ from calibrant._typing import FloatArray
 from calibrant.forecasts import Forecasts, Mixture, target_discrepancy
 from calibrant.kernels.base import Kernel, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
-from calibrant.kernels.joint import JointKernel, TensorProduct, class_gram
+from calibrant.kernels.general import GeneralKernel, general_tile
+from calibrant.kernels.gram import ClassGram, gram_of
+from calibrant.kernels.joint import JointKernel, TensorProduct
 from calibrant.kernels.radial import ExponentialKernel, GammaExponentialKernel, GaussianKernel, RadialKernel
 from calibrant.kernels.targets import WhiteKernel
 from calibrant.pairs import PairMatrix, RadialPairs, SummedPairs, TiledPairs, line_pairs
 from calibrant.predictions import Predictions
 
 Data = Predictions | Forecasts
-GeneralKernel = Callable[[tuple[Any, Any], tuple[Any, Any]], float]
-"""Any function of two pairs of a prediction and a target."""
-
-N_DRAWS = 64
-"""Draws from each predictive distribution where a general kernel leaves no closed form."""
 
 
 def check_kernel(kernel: object) -> None:
@@ -57,7 +53,7 @@ def tune(kernel: JointKernel | GeneralKernel | None, data: Data) -> JointKernel 
 def pair_matrix(data: Data, kernel: JointKernel | GeneralKernel) -> PairMatrix:
     """Return the matrix H of the data under a tuned kernel, by the fastest way that is exact."""
     if not isinstance(kernel, JointKernel):
-        return TiledPairs(data.n_samples, _general_tile(data, kernel))
+        return TiledPairs(data.n_samples, general_tile(data, kernel))
     if isinstance(data, Predictions):
         parts = tuple(_class_pairs(data, term) for term in kernel.terms)
     else:
@@ -67,11 +63,11 @@ def pair_matrix(data: Data, kernel: JointKernel | GeneralKernel) -> PairMatrix:
 
 def _class_pairs(data: Predictions, term: TensorProduct) -> PairMatrix:
     scale, kernel = unscaled(term.predictions)
-    gram = scale * class_gram(term.targets, data.n_classes)
+    gram = gram_of(term.targets, data.n_classes, scale)
     if isinstance(kernel, RadialKernel) and isinstance(kernel.distance, (TotalVariation, Euclidean)):
         return _radial_pairs(data, kernel, gram)
     probs, residuals = data.probs, data.residuals
-    products = residuals @ gram
+    products = gram.times(residuals)
     return TiledPairs(data.n_samples, lambda i, j: kernel.matrix(probs[i], probs[j]) * (products[i] @ residuals[j].T))
 
 
@@ -80,11 +76,11 @@ def prediction_pairs(data: Predictions, kernel: Kernel) -> PairMatrix:
     scale, radial = unscaled(kernel)
     ones = np.ones((data.n_samples, 1))
     if isinstance(radial, RadialKernel) and isinstance(radial.distance, (TotalVariation, Euclidean)):
-        return _radial(data, radial, ones, np.array([[scale]]))
+        return _radial(data, radial, ones, ClassGram(scale, None))
     return TiledPairs(data.n_samples, lambda i, j: kernel.matrix(data.probs[i], data.probs[j]))
 
 
-def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: FloatArray) -> PairMatrix:
+def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: ClassGram) -> PairMatrix:
     if isinstance(kernel.distance, TotalVariation) and data.n_classes > 2 and not _hilbertian(kernel):
         warnings.warn(
             f"{kernel!r} is not positive definite for {data.n_classes} classes, so squared errors may be negative. "
@@ -93,12 +89,12 @@ def _radial_pairs(data: Predictions, kernel: RadialKernel, gram: FloatArray) -> 
             stacklevel=2,
         )
     if data.n_classes == 2:  # Residuals are (-r, r): one column does the work of two.
-        factor = float(gram[0, 0] - 2 * gram[0, 1] + gram[1, 1])
-        return _radial(data, kernel, (data.labels - data.positive)[:, None], np.array([[factor]]))
+        factor = gram.distance(0, 1)
+        return _radial(data, kernel, (data.labels - data.positive)[:, None], ClassGram(factor, None))
     return _radial(data, kernel, data.residuals, gram)
 
 
-def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: FloatArray) -> PairMatrix:
+def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: ClassGram) -> PairMatrix:
     """Return the matrix of a radial kernel times v_i G v_j, for vectors of shape (n, C)."""
     lengthscale = float(kernel.lengthscale)
     points, name = data.probs, "total-variation" if isinstance(kernel.distance, TotalVariation) else "euclidean"
@@ -106,11 +102,11 @@ def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: 
         step = 1.0 if name == "total-variation" else np.sqrt(2.0)
         points, name = step * data.positive[:, None], "euclidean"
         if isinstance(kernel, ExponentialKernel):
-            return line_pairs(points[:, 0], vectors[:, 0], lengthscale, float(gram[0, 0]))
+            return line_pairs(points[:, 0], vectors[:, 0], lengthscale, gram.scale)
     compiled = CompiledKernel(kernel.profile, name, lengthscale, kernel.shape)  # type: ignore[arg-type]
-    if np.array_equal(gram, np.eye(len(gram))):
+    if gram.is_identity:
         return RadialPairs(points, vectors, None, compiled)
-    return RadialPairs(points, vectors @ gram, vectors, compiled)
+    return RadialPairs(points, gram.times(vectors), vectors, compiled)
 
 
 def _hilbertian(kernel: RadialKernel) -> bool:
@@ -138,40 +134,3 @@ def target_profile(kernel: Kernel) -> tuple[Any, float]:
         "the target kernel of forecasts must be GaussianKernel(Euclidean()) or ExponentialKernel(Euclidean()), "
         f"but is {kernel!r}."
     )
-
-
-def _general_tile(data: Data, kernel: GeneralKernel) -> Callable[[slice, slice], FloatArray]:
-    value = _class_value(data, kernel) if isinstance(data, Predictions) else _forecast_value(data, kernel)
-
-    def tile(i: slice, j: slice) -> FloatArray:
-        rows, columns = range(*i.indices(data.n_samples)), range(*j.indices(data.n_samples))
-        return np.array([[value(a, b) for b in columns] for a in rows])
-
-    return tile
-
-
-def _class_value(data: Predictions, kernel: GeneralKernel) -> Callable[[int, int], float]:
-    """Return h by the four expectations, each a sum over classes: the double sum of residuals times kernel values."""
-    probs, residuals, classes = data.probs, data.residuals, data.classes
-
-    def value(i: int, j: int) -> float:
-        values = [[kernel((probs[i], a), (probs[j], b)) for b in classes] for a in classes]
-        return float(residuals[i] @ np.array(values, dtype=float) @ residuals[j])
-
-    return value
-
-
-def _forecast_value(data: Forecasts, kernel: GeneralKernel) -> Callable[[int, int], float]:
-    """Return h by the four expectations, each a mean over draws made once with a fixed seed."""
-    laws = [data.distribution.take([i]) for i in range(data.n_samples)]
-    draws = data.distribution.sample(np.random.default_rng(0), 2 * N_DRAWS)
-    first, second = draws[:, :N_DRAWS], draws[:, N_DRAWS:]  # Independent even where i = j.
-    targets = data.targets
-
-    def value(i: int, j: int) -> float:
-        p, q, y, z = laws[i], laws[j], targets[i], targets[j]
-        drawn = zip(first[i], second[j], strict=True)
-        terms = [kernel((p, a), (q, b)) - kernel((p, a), (q, z)) - kernel((p, y), (q, b)) for a, b in drawn]
-        return float(kernel((p, y), (q, z)) + np.mean(terms))
-
-    return value

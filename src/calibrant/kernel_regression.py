@@ -14,11 +14,15 @@ from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.replicates import Replicates, is_worth_grouping
 from calibrant._core.line.sums import KernelSums
-from calibrant._core.line.twin import PlainSums
+from calibrant._core.line.twin import FEW_ROWS, PlainSums
+from calibrant._names import Spellings
 from calibrant._typing import BoolArray, FloatArray, IntArray
 
 KernelName: TypeAlias = Literal["gaussian", "triweight", "epanechnikov", "beta"]
 Boundary: TypeAlias = Literal["reflect", "none"]
+
+# What texts on density estimation say for the mirror images of rows.
+_SPELLINGS = Spellings(aliases={"mirror": "reflect"})
 
 NO_NEIGHBOUR = 1e-9
 """Neighbours that weigh no more than this, in rows of mean weight at distance 0, are none: only rounding is left."""
@@ -38,9 +42,9 @@ class Sums(Protocol):
 
 
 def kernel_sums(line: Line, bandwidth: float, kernel: KernelName, boundary: Boundary) -> Sums:
-    """Return the sums over the rows of a line: compiled, or in NumPy where nothing could be compiled."""
+    """Return the sums over the rows of a line: compiled; in NumPy for few rows, and where nothing could be compiled."""
     reflect = boundary == "reflect"
-    if library() is None:
+    if library() is None or len(line) <= FEW_ROWS:
         return PlainSums(line, bandwidth, kernel, reflect)
     return BetaSums(line, bandwidth) if kernel == "beta" else KernelSums(line, bandwidth, kernel, reflect)
 
@@ -75,12 +79,20 @@ def check_bandwidth(bandwidth: object) -> float:
     return float(bandwidth)
 
 
-def check_choice(value: object, name: str, choices: Any) -> None:
-    """Refuse a setting that is not among the names of a `Literal`."""
+def check_choice(value: Any, name: str, choices: Any) -> Any:
+    """Return a setting as the names of a `Literal` have it, given in any case; refuse one that is not among them.
+
+    Examples
+    --------
+    >>> check_choice("Gaussian", "kernel", KernelName), check_choice("mirror", "boundary", Boundary)
+    ('gaussian', 'reflect')
+    """
     names = get_args(choices)
-    if value not in names:
+    found = _SPELLINGS.find(value, names) if isinstance(value, str) else value
+    if found not in names:
         listed = ", ".join(f'"{choice}"' for choice in names)
         raise InputError(f"{name} must be one of {listed}, but is {value!r}.")
+    return found
 
 
 def nadaraya_watson(
@@ -126,8 +138,8 @@ def nadaraya_watson(
     ([0.5], [0.84375])
     """
     check_bandwidth(bandwidth)
-    check_choice(kernel, "kernel", KernelName)
-    check_choice(boundary, "boundary", Boundary)
+    kernel = check_choice(kernel, "kernel", KernelName)
+    boundary = check_choice(boundary, "boundary", Boundary)
     flat = outcomes.ndim == weights.ndim == 1
     Y, W = (a.reshape(len(a), -1).astype(float) for a in (outcomes, weights))
     sums = kernel_sums(Line.of(positions), bandwidth, kernel, boundary)

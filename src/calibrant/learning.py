@@ -11,7 +11,9 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.calibrators import Calibrator, calibrate
 from calibrant.calibrators.compose import parse
+from calibrant.calibrators.names import calibrator_name
 from calibrant.metrics import METRICS, Metric
+from calibrant.metrics.names import metric_name
 from calibrant.predictions import Predictions
 from calibrant.recommend.cross_fit import fitted
 from calibrant.results import LearningCurve, LearningPoint
@@ -128,7 +130,7 @@ def _summary(values: FloatArray) -> tuple[float, float]:
 def _calibrators(given: Sequence[str] | Mapping[str, Calibrator]) -> dict[str, Calibrator]:
     if isinstance(given, str):
         raise TypeError(f"calibrators must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
-    named = dict(given) if isinstance(given, Mapping) else {name: parse(name) for name in given}
+    named = dict(given) if isinstance(given, Mapping) else {calibrator_name(name): parse(name) for name in given}
     if not named:
         raise InputError("calibrators must name at least one, but there is none.")
     return named
@@ -137,13 +139,14 @@ def _calibrators(given: Sequence[str] | Mapping[str, Calibrator]) -> dict[str, C
 def _metrics(given: Sequence[str] | Mapping[str, Metric]) -> dict[str, Metric]:
     if isinstance(given, Mapping):
         return dict(given)
-    unknown = [name for name in given if name not in METRICS]
+    names = given if isinstance(given, str) else [metric_name(name) for name in given]
+    unknown = [name for name in names if name not in METRICS]
     if unknown or isinstance(given, str) or not given:
         found = f"{unknown[0]!r} is not" if unknown else "there is none"
         raise InputError(
             f"metrics must be a sequence of names in METRICS, but {found}. There are {', '.join(METRICS)}."
         )
-    return {name: METRICS[name] for name in given}
+    return {name: METRICS[name] for name in names}
 
 
 def _sizes(given: Sequence[int] | None, n_rows: int) -> tuple[int, ...]:

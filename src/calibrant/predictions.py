@@ -31,7 +31,8 @@ class Predictions:
     labels : array-like of shape (n,)
         Observed classes: integers 0 to K - 1, booleans, names found in `classes`, or one-hot rows.
     weights : array-like of shape (n,), optional
-        Non-negative weights of the rows. A row of weight 0 counts as absent.
+        Non-negative weights of the rows. They are relative: a constant factor changes no metric, test or limit, and a
+        row of weight 0 counts as absent. Weights of which the largest is above 1e100 or below 1e-100 are divided by it.
     classes : sequence of length K, optional
         Names of the classes in the order of the columns. By default the column names of a data frame, else
         0 to K - 1; a data frame with the same names in another order is rearranged. Whole numbers are matched

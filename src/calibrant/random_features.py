@@ -10,7 +10,8 @@ from calibrant._typing import FloatArray
 from calibrant.discrepancy import Data
 from calibrant.kernels.base import unscaled
 from calibrant.kernels.distances import Euclidean, TotalVariation
-from calibrant.kernels.joint import JointKernel, class_gram, gram_factor
+from calibrant.kernels.gram import gram_of
+from calibrant.kernels.joint import JointKernel
 from calibrant.kernels.radial import ExponentialKernel, GaussianKernel, RadialKernel
 from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
@@ -96,10 +97,9 @@ def feature_pairs(data: Data, kernel: object, n_features: int) -> FeaturePairs:
         raise InputError("features are for class predictions and one tensor product of kernels. Pass features=None.")
     term = kernel.terms[0]
     scale, radial = unscaled(term.predictions)
-    gram = scale * class_gram(term.targets, data.n_classes)
-    factor = gram_factor(gram)
+    gram = gram_of(term.targets, data.n_classes, scale)
     frequencies = _frequencies(radial, data.n_classes, n_features)
-    return FeaturePairs(data.probs, data.residuals @ factor, frequencies)
+    return FeaturePairs(data.probs, gram.times_factor(data.residuals), frequencies)
 
 
 def _frequencies(kernel: object, k: int, n_features: int) -> FloatArray:

@@ -5,6 +5,7 @@ from typing import Any
 
 from calibrant._convert import InputError
 from calibrant.metrics import METRICS, Metric
+from calibrant.metrics.names import metric_name
 from calibrant.predictions import Predictions
 
 
@@ -40,6 +41,7 @@ def scorer(metric: str | Metric) -> Scorer:
     True
     """
     if isinstance(metric, str):
+        metric = metric_name(metric)
         if metric not in METRICS:
             raise InputError(f"metric must be one of {', '.join(METRICS)}, but is {metric!r}.")
         metric = METRICS[metric]

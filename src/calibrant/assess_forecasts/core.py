@@ -14,6 +14,7 @@ from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.metrics import FORECAST_METRICS, Metric
 from calibrant.results import Estimate, ForecastAssessment
+from calibrant.verdict import TOLERANCE, check_tolerance
 
 PAIRED_ROWS, PAIRED_ROWS_OF_OTHERS = 2000, 300
 """Rows that kernel errors compare in pairs, at most: of normals, and of laws that take far longer."""
@@ -24,6 +25,7 @@ def assess_forecasts(
     *,
     name: str = "forecasts",
     n_resamples: int = 999,
+    tolerance: float = TOLERANCE,
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> ForecastAssessment:
@@ -36,6 +38,9 @@ def assess_forecasts(
         What to call them in tables.
     n_resamples : int, default=999
         Redraws in the test behind the verdict.
+    tolerance : float, default=0.02
+        The largest error that does not matter, in units of a probability: the verdict says whether the error is shown
+        to be within it, or beyond.
     rng : Generator, int or None
     progress : callable, optional
         Called with (steps done, steps in all); a step is a metric, or the test.
@@ -69,6 +74,7 @@ def assess_forecasts(
     if not isinstance(forecasts, Forecasts):
         raise TypeError(f"assess_forecasts takes Forecasts, but got {type(forecasts).__name__}.")
     check_count(n_resamples, "n_resamples")
+    check_tolerance(tolerance)
     law = forecasts.distribution
     suited = _suited(forecasts)
     tell = progress or (lambda _done, _total: None)
@@ -85,7 +91,7 @@ def assess_forecasts(
         n_samples=forecasts.n_samples,
         law=type(law).__name__,
         n_dimensions=law.dim,
-        verdict=judge(worst, test),
+        verdict=judge(worst, test, tolerance),
         metrics=metrics,
         test=test,
         pit=pit_histogram(forecasts) if law.has_cdf else None,
@@ -97,6 +103,7 @@ def assess_forecasts(
             "resamples": n_resamples,
             "seed": rng if isinstance(rng, int) else None,
             "weighted": forecasts.is_weighted,
+            "tolerance": tolerance,
         },
     )
 

@@ -42,6 +42,10 @@ class Binning(ABC):
     def cut(self, values: FloatArray, weights: FloatArray) -> Bins:
         """Assign every value to a bin."""
 
+    def cut_columns(self, values: FloatArray, weights: FloatArray) -> list[Bins]:
+        """Assign every value of each column, (n, m), to a bin of that column."""
+        return [self.cut(column, weights) for column in values.T]
+
 
 class SimplexBinning(ABC):
     """A rule that cuts the simplex of probability vectors into cells (never by looking at the labels)."""

@@ -10,9 +10,10 @@ from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
+from calibrant.binning.ties import comparable
 
-DECIMALS = 12
-"""Probabilities that agree to this many decimals are ties: they always share a bin."""
+ROUNDING = 1e-12
+"""Shares of the weight that differ by less than the rounding of running sums are equal."""
 
 Convention = Literal["calibrant", "scikit-learn", "torchmetrics", "guo"]
 
@@ -58,8 +59,8 @@ class EqualWidth(Binning, SimplexBinning):
     def cut(self, values: FloatArray, weights: FloatArray) -> Bins:  # noqa: ARG002 (fixed bins ignore weights)
         """Assign every value to a bin."""
         if self.convention == "calibrant":
-            edges = np.round(np.arange(self.n_bins + 1) / self.n_bins, DECIMALS)
-            return _right_closed(np.round(values, DECIMALS), edges)
+            edges = comparable(np.arange(self.n_bins + 1) / self.n_bins)
+            return _right_closed(comparable(values), edges)
         edges = np.linspace(0.0, 1.0, self.n_bins + 1)
         if self.convention == "torchmetrics":
             index = np.searchsorted(_torch_edges(self.n_bins), values, side="right") - 1
@@ -68,6 +69,11 @@ class EqualWidth(Binning, SimplexBinning):
         if self.convention == "guo":
             return replace(bins, index=np.where(values > 0, bins.index, -1))
         return bins
+
+    def cut_columns(self, values: FloatArray, weights: FloatArray) -> list[Bins]:
+        """Assign every value to a bin; all columns have the same."""
+        whole = self.cut(values.ravel(order="F"), weights)
+        return [replace(whole, index=index) for index in whole.index.reshape(values.shape[::-1])]
 
     def cells(self, probs: FloatArray, weights: FloatArray) -> Cells:
         """Assign every row of probabilities to a cell of the grid."""
@@ -88,7 +94,8 @@ class EqualMass(Binning):
     """Bins that hold equal shares of the weight, as far as ties allow: equal values are never split.
 
     The inner edges are the midpoints between the neighbouring sorted values at the b-th of B quantiles; bins are
-    right-closed. Edges that coincide, as ties make them, merge their bins.
+    right-closed. Edges that coincide, as ties make them, merge their bins. Weights are relative: shares of the weight
+    that differ from b / B by less than rounding, 1e-12, are equal to it.
 
     Parameters
     ----------
@@ -114,13 +121,14 @@ class EqualMass(Binning):
         """Assign every value to a bin."""
         if self.convention == "scikit-learn":
             return _right_closed(values, np.quantile(values, np.linspace(0.0, 1.0, self.n_bins + 1)))
-        values = np.round(values, DECIMALS)
+        values = comparable(values)
         order = np.argsort(values, kind="stable")
-        ascending, mass = values[order], np.cumsum(weights[order])
-        share = mass[-1] * np.arange(1, self.n_bins) / self.n_bins
-        left = ascending[np.searchsorted(mass, share, side="left")]
-        right = ascending[np.searchsorted(mass, share, side="right").clip(max=len(values) - 1)]
+        ascending, present = values[order], weights[order] / weights.max()
+        mass = np.cumsum(present)
+        share, target = mass / mass[-1], np.arange(1, self.n_bins) / self.n_bins
+        left = ascending[np.searchsorted(share, target - ROUNDING, side="left")]
+        right = ascending[np.searchsorted(share, target + ROUNDING, side="right").clip(max=len(values) - 1)]
         inner = np.unique((left + right) / 2)
         # An edge at the largest value would close an empty bin above it.
-        inner = inner[inner < ascending[np.searchsorted(mass, mass[-1])]]
+        inner = inner[inner < ascending[np.flatnonzero(present)[-1]]]
         return _right_closed(values, np.concatenate([[0.0], inner, [1.0]]))

@@ -8,24 +8,28 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.base import Cells, SimplexBinning
+from calibrant.binning.interval import ROUNDING
+
+NEGLIGIBLE = 1e-100
+"""Rows of less than this share of the largest weight count as absent: the squares of their weights would underflow."""
 
 
 @dataclass(frozen=True)
 class MedianVariance(SimplexBinning):
-    """Split again and again, at the median of the class whose probability varies most.
+    r"""Split again and again, at the median of the class whose probability varies most.
 
     Parameters
     ----------
     min_size : int, default=10
-        No cell holds fewer rows (or less weight) than this, unless there are fewer rows in all.
+        No cell holds fewer effective rows than this, :math:`(\sum w_i)^2 / \sum w_i^2`, unless there are fewer in all.
     max_bins : int, optional
         Stop at so many cells.
 
     Notes
     -----
     The set of rows with the largest variance in any class is split next, at the median of that class (ties go to the
-    upper part). A set whose parts would be smaller than `min_size` stays whole. An integer weight counts as so many
-    copies of the row.
+    upper part). A set whose parts would be smaller than `min_size` stays whole. Weights are relative: a constant factor
+    changes nothing.
 
     References
     ----------
@@ -48,19 +52,20 @@ class MedianVariance(SimplexBinning):
 
     def cells(self, probs: FloatArray, weights: FloatArray) -> Cells:
         """Assign every row of probabilities to a cell."""
-        rows = np.flatnonzero(weights > 0)
+        weights = weights / weights.max()
+        rows = np.flatnonzero(weights > NEGLIGIBLE)
         final: list[IntArray] = []
         queue = [(*_widest(probs[rows], weights[rows]), 0, rows)]
         count, entered = 1, 1
         while queue and (self.max_bins is None or count < self.max_bins):
             _, dimension, _, rows = heapq.heappop(queue)
             parts = _split(rows, probs[rows, dimension], weights[rows])
-            if min(weights[part].sum() for part in parts) < self.min_size:
+            if min(_effective_rows(weights[part]) for part in parts) < self.min_size:
                 final.append(rows)
                 continue
             count += 1
             for part in parts:
-                if weights[part].sum() < 2 * self.min_size:
+                if _effective_rows(weights[part]) < 2 * self.min_size:
                     final.append(part)
                 else:
                     heapq.heappush(queue, (*_widest(probs[part], weights[part]), entered, part))
@@ -69,23 +74,31 @@ class MedianVariance(SimplexBinning):
         return _numbered(final, len(weights))
 
 
+def _effective_rows(weights: FloatArray) -> float:
+    """Return how many rows of equal weight would count as much; up to rounding, so that whole numbers are whole."""
+    if len(weights) == 0:
+        return 0.0
+    relative = weights / weights.max()
+    return round(float(relative.sum() ** 2 / (relative @ relative)), 9)
+
+
 def _widest(probs: FloatArray, weights: FloatArray) -> tuple[float, int]:
     """Return minus the largest variance of any class, and the class; the first wins a tie."""
-    total = weights.sum()
-    if total <= 1:
+    count = _effective_rows(weights)
+    if count <= 1:
         return 0.0, 0
-    variance = weights @ (probs - weights @ probs / total) ** 2 / (total - 1)
+    shares = weights / weights.sum()
+    variance = shares @ (probs - shares @ probs) ** 2 * (count / (count - 1))
     largest = float(variance.max())
-    # Two classes vary alike: rounding must not decide between them.
-    return -largest, int(np.argmax(variance >= largest * (1 - 1e-9)))
+    # Two classes vary alike: rounding must not decide between them, nor between sets.
+    return -float(f"{largest:.9g}"), int(np.argmax(variance >= largest * (1 - 1e-9)))
 
 
 def _split(rows: IntArray, values: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray]:
     """Return the rows below and from the median on; ties of the median go to the upper part."""
     order = np.argsort(values, kind="stable")
     ascending, mass = values[order], np.cumsum(weights[order])
-    half = np.floor(mass[-1] / 2)
-    middle = ascending[min(np.searchsorted(mass, half, side="right"), len(ascending) - 1)]
+    middle = ascending[min(int(np.searchsorted(mass / mass[-1], 0.5 + ROUNDING, side="right")), len(ascending) - 1)]
     below = np.searchsorted(ascending, middle, side="left")
     return rows[order[:below]], rows[order[below:]]
 

@@ -16,6 +16,7 @@ from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.lift import OneVsRest, Pooled, irm, irova
 from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling
 from calibrant.calibrators.model import CalibratedModel
+from calibrant.calibrators.names import calibrator_name
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
 from calibrant.calibrators.scaling import Identity
@@ -54,6 +55,7 @@ __all__ = [
     "VectorScaling",
     "VennAbers",
     "calibrate",
+    "calibrator_name",
     "load",
     "parse",
     "save",
@@ -88,5 +90,6 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
 )
 """Every calibrator by its name on the command line; calling the value builds a fresh estimator.
 
-Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application.
+Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application. So are
+names as papers write them, such as "TS" and "IROvA"; see `calibrator_name`.
 """

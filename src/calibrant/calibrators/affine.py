@@ -9,6 +9,7 @@ from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.inverse_temperature import best_log_beta
 from calibrant.calibrators.newton import Minimum, warn_unless_converged
+from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 
 RIDGE = 1e-10
@@ -17,7 +18,7 @@ as on classes that can be separated, whose likelihood has no maximum."""
 
 
 class AffineScaling(Calibrator):
-    """Base of the maps softmax(A ln(p) + b).
+    """Base of the maps softmax(A ln(p) + b), or softmax(A z + b) of raw logits z.
 
     Attributes
     ----------
@@ -33,18 +34,31 @@ class AffineScaling(Calibrator):
     preserves_argmax = False
     max_iter: int
 
-    def _keep(self, found: Minimum, n_classes: int) -> Self:
+    def _standardised(self, log_probs: FloatArray, weights: FloatArray) -> tuple[FloatArray, float, float]:
+        """Return what the map is fitted on, and which number was subtracted from raw logits, and which divided them.
+
+        Raw logits may all be far from 0, where factors and intercepts can hardly be told apart, and of any size.
+        """
+        if not uses_raw_logits(self):
+            return floored(log_probs), 0.0, 1.0
+        shares = weights / weights.sum()
+        centre = float(shares @ log_probs.mean(axis=1))
+        scores = log_probs - centre
+        unit = float(np.sqrt(shares @ np.mean(scores * scores, axis=1))) or 1.0
+        return scores / unit, centre, unit
+
+    def _keep(self, found: Minimum, n_classes: int, centre: float = 0.0, unit: float = 1.0) -> Self:
         """Take over a minimum; a class's parameters stand side by side, the intercept last."""
         parameters = found.x.reshape(n_classes, -1)
-        coef = parameters[:, :-1]
+        coef = parameters[:, :-1] / unit
         self.coef_ = coef[:, 0].copy() if coef.shape[1] == 1 else coef.copy()
-        self.intercept_ = parameters[:, -1].copy()
+        self.intercept_ = parameters[:, -1] - centre * coef.sum(axis=1)
         self.converged_, self.gradient_norm_, self.n_iter_ = found.converged, found.gradient_norm, found.n_iter
         warn_unless_converged(found, type(self).__name__)
         return self
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        scores = floored(log_probs)
+        scores = log_probs if uses_raw_logits(self) else floored(log_probs)
         logits = scores * self.coef_ if self.coef_.ndim == 1 else scores @ self.coef_.T
         logits += self.intercept_
         return logits

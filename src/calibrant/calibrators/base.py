@@ -7,12 +7,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._checks import as_log_probabilities, as_probabilities
+from calibrant._checks import as_log_probabilities, as_probabilities, check_copies
 from calibrant._convert import InputError
 from calibrant._labels import column_order
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.blocks import keep_argmax, log_softmax, softmax
 from calibrant.calibrators.given import check_order, check_same_columns, columns_of, texts, words_of_calibrators
+from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits
+from calibrant.calibrators.zeros import warn_of_impossible_labels
 from calibrant.predictions import Predictions
 
 Scores = Literal["probs", "logits"]
@@ -22,12 +24,13 @@ Scores = Literal["probs", "logits"]
 class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of all calibrators; a method writes `_fit` and `_apply`, both on log-probabilities.
 
-    The constructor argument `scores` says what `fit` and `predict_proba` are given: "probs" or "logits", and "raw" for
-    the methods that accept a ranker's scores. It is never guessed. Two classes may be given as one column, the
-    probability or log-odds of class 1.
+    The constructor argument `scores` says what `fit` and `predict_proba` are given: "probs" or "logits", "raw" for
+    the methods that accept a ranker's scores, and "raw-logits" for those that gain from a number which is common to
+    the logits of a row. It is never guessed. Two classes may be given as one column, the probability or log-odds of
+    class 1.
 
     A calibrator inside another one is called through `learn` and `transform`, which exchange log-probabilities and
-    do not look at `scores`.
+    do not look at `scores`; only raw logits cannot be had from log-probabilities, and are refused there.
 
     Attributes
     ----------
@@ -40,6 +43,10 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         How few rows it needs, and how many shapes of miscalibration it can repair.
     use_when : str
         Advice in one sentence.
+    accepts_raw_logits : bool
+        Whether `scores="raw-logits"` makes sense: logits as a network computes them, (n, K), not normalised.
+    harmed_by_zeros : bool
+        Whether observed labels of probability 0 decide the map, since the logarithm of that probability counts.
     classes_ : ndarray of shape (K,)
         Names of the classes, in the order of the columns of an array.
     feature_names_in_ : ndarray of str
@@ -53,6 +60,8 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     data_efficiency: ClassVar[Literal["high", "medium", "low"]]
     expressiveness: ClassVar[Literal["high", "medium", "low"]]
     use_when: ClassVar[str]
+    accepts_raw_logits: ClassVar[bool] = False
+    harmed_by_zeros: ClassVar[bool] = False
     scores: str
     classes_: Any
     feature_names_in_: Any
@@ -74,19 +83,29 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         labels : array-like of shape (n,)
             As for `Predictions`.
         sample_weight : array-like of shape (n,), optional
+            A weight counts as so many copies of its row, as in scikit-learn; 0 leaves it out.
         classes : sequence, optional
             Names of the K classes, as for `Predictions`; a class without a row is kept.
         """
-        build = Predictions.from_logits if self._kind() == "logits" else Predictions
+        kind = self._kind()
+        build = Predictions if kind == "probs" else Predictions.from_logits
+        check_copies(sample_weight)
         with words_of_calibrators():
             predictions = build(scores, labels, sample_weight, classes)
+            inputs = as_raw_logits(scores, predictions.classes) if kind == RAW_LOGITS else predictions.log_probs
         self._remember_columns(scores)
         self.classes_ = np.array(predictions.classes)
-        return self.learn(predictions.log_probs, predictions.labels, predictions.weights)
+        warn_of_impossible_labels(self, predictions.log_probs, predictions.labels, predictions.weights)
+        return self.learn_from(inputs, predictions.labels, predictions.weights)
 
-    @np.errstate(under="ignore")  # Whatever the caller has set.
     def learn(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
         """Learn the map from checked log-probabilities, (n, K), and class indices."""
+        check_has_logits(self)
+        return self.learn_from(log_probs, labels, weights)
+
+    @np.errstate(under="ignore")  # Whatever the caller has set.
+    def learn_from(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
+        """Learn the map from what `_fit` takes: checked log-probabilities, or raw logits if `scores` says so."""
         used = weights > 0
         if not used.all():
             log_probs, labels, weights = log_probs[used], labels[used], weights[used]
@@ -107,16 +126,26 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         best = self.predict_proba(scores).argmax(axis=1)
         return self.classes_[best]
 
-    @np.errstate(under="ignore")  # Whatever the caller has set.
     def transform(self, log_probs: FloatArray) -> FloatArray:
         """Return calibrated log-probabilities, normalised, for log-probabilities."""
+        check_has_logits(self)
+        return self.transform_from(log_probs)
+
+    @np.errstate(under="ignore")  # Whatever the caller has set.
+    def transform_from(self, log_probs: FloatArray) -> FloatArray:
+        """Return the same for what `_apply` takes: log-probabilities, or raw logits if `scores` says so."""
         scores = self._apply(log_probs)
         return self._kept(log_probs, log_softmax(scores, out=_room(scores, log_probs)))
 
     def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
         """Return what was given, (n, K), and its log-probabilities: neighbouring numbers may share a logarithm."""
         order = self._order_of_columns(scores)
-        if self._kind() == "logits":
+        kind = self._kind()
+        if kind == RAW_LOGITS:
+            logits = as_raw_logits(scores)
+            logits = logits if order is None else logits.take(order, axis=1)
+            return logits, logits
+        if kind == "logits":
             _, log_probs, _ = as_log_probabilities(scores)
             log_probs = log_probs if order is None else log_probs.take(order, axis=1)
             return log_probs, log_probs
@@ -149,7 +178,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     def _calibrated(self, probs: FloatArray, log_probs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return calibrated probabilities and their logarithms."""
         self._check_classes(log_probs)
-        log_probs = self.transform(log_probs)
+        log_probs = self.transform_from(log_probs)
         return self._kept(probs, keep_argmax(log_probs, np.exp(log_probs))), log_probs
 
     def _kept(self, before: FloatArray, after: FloatArray) -> FloatArray:
@@ -163,9 +192,17 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
             )
 
     def _kind(self) -> str:
-        if self.scores not in ("probs", "logits"):
-            raise InputError(f'scores must be "probs" or "logits", but is {self.scores!r}.')
+        if isinstance(self.scores, str) and self.scores == RAW_LOGITS:
+            self.check_raw_logits()
+        elif self.scores not in ("probs", "logits"):
+            others = f', or "{RAW_LOGITS}"' if self.accepts_raw_logits else ""
+            raise InputError(f'scores must be "probs" or "logits"{others}, but is {self.scores!r}.')
         return self.scores
+
+    def check_raw_logits(self) -> None:
+        """Refuse raw logits where they make no sense."""
+        if not self.accepts_raw_logits:
+            refuse_raw_logits(type(self).__name__)
 
 
 def _room(scores: FloatArray, log_probs: FloatArray) -> FloatArray | None:
@@ -197,7 +234,13 @@ def calibrate(calibrator: Calibrator, predictions: Predictions) -> Predictions:
     """
     check_is_fitted(calibrator)
     check_order(predictions.classes, calibrator.classes_.tolist(), "classes of predictions")
-    probs, log_probs = calibrator._calibrated(predictions.probs, predictions.log_probs)  # noqa: SLF001 (one module)
+    check_has_logits(calibrator)
+    return calibrate_logits(calibrator, predictions.log_probs, predictions)
+
+
+def calibrate_logits(calibrator: Calibrator, logits: FloatArray, predictions: Predictions) -> Predictions:
+    """Return the predictions with what a calibrator makes of logits, checked and in the order of its classes."""
+    probs, log_probs = calibrator._calibrated(predictions.probs, logits)  # noqa: SLF001 (one module)
     return Predictions._trusted(  # noqa: SLF001 (rows are normalised by construction)
         probs, predictions.labels, predictions.weights, predictions.classes, log_probs
     )

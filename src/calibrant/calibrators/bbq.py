@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.binning.interval import DECIMALS
+from calibrant.binning.ties import DECIMALS
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from calibrant._checks import check_copies
 from calibrant._convert import InputError
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
@@ -54,6 +55,7 @@ class BinaryCalibrator(Calibrator):
         """
         if self._kind() != "raw":
             return super().fit(scores, labels, sample_weight, classes=classes)
+        check_copies(sample_weight)
         values, hits, weights = as_ranking(scores, labels, sample_weight)
         self._remember_columns(scores)
         self.classes_ = np.arange(2) if classes is None else np.array(classes)

@@ -1,17 +1,17 @@
 """Compositions: one calibrator after another, also by name."""
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import ClassVar, Literal
+
+from sklearn.base import clone
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import WithMembers, all_converged
-
-THEN = ">"
-"""What stands between the names of the stages of a composition, in order of application."""
+from calibrant.calibrators.names import calibrator_name, stage_names
+from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 
 
 class Compose(WithMembers):
@@ -21,8 +21,8 @@ class Compose(WithMembers):
     ----------
     stages : list of Calibrator
         In order of application. What they have for `scores` is not read: a stage is given the log-probabilities that
-        the one before it returns.
-    scores : {"probs", "logits"}, default="probs"
+        the one before it returns, and the first what `scores` says here.
+    scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Attributes
     ----------
@@ -61,23 +61,48 @@ class Compose(WithMembers):
     use_when: ClassVar[str] = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
     list_name: ClassVar[str] = "stages"
 
-    def __init__(self, stages: Sequence[Calibrator], scores: Literal["probs", "logits"] = "probs") -> None:
+    def __init__(
+        self, stages: Sequence[Calibrator], scores: Literal["probs", "logits", "raw-logits"] = "probs"
+    ) -> None:
         self.stages = stages
         self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         stages = self._fresh_members()
+        if uses_raw_logits(self):
+            stages[0].set_params(scores=RAW_LOGITS)
         for i, stage in enumerate(stages):
-            stage.learn(log_probs, labels, weights)
+            stage.learn_from(log_probs, labels, weights)
             if i + 1 < len(stages):
-                log_probs = stage.transform(log_probs)
+                log_probs = stage.transform_from(log_probs)
         self.stages_ = stages
         self.converged_ = all_converged(stages)
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         for stage in self.stages_:
-            log_probs = stage.transform(log_probs)
+            log_probs = stage.transform_from(log_probs)
         return log_probs
+
+    @property
+    def accepts_raw_logits(self) -> bool:  # type: ignore[override]  # of the first stage
+        """Whether the first stage does: the others are given its log-probabilities."""
+        return self._members()[0].accepts_raw_logits
+
+    @property
+    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the first stage
+        """Whether the first stage is: it decides what the others make of zeros."""
+        return self._members()[0].harmed_by_zeros
+
+    def check_raw_logits(self) -> None:
+        """Refuse raw logits where they make no sense."""
+        first = clone(self._members()[0]).set_params(scores=RAW_LOGITS)
+        try:
+            first.check_raw_logits()
+        except InputError as error:
+            raise InputError(
+                f"only the first stage of a composition is given raw logits, and here that one does not take them: "
+                f"{error} A temperature in front can be left out: maps of raw logits do not depend on the scale."
+            ) from error
 
 
 class CalibratorTable(dict[str, Callable[..., Calibrator]]):
@@ -91,21 +116,21 @@ class CalibratorTable(dict[str, Callable[..., Calibrator]]):
     """
 
     def __missing__(self, name: str) -> Callable[..., Calibrator]:
-        names = [part.strip() for part in str(name).split(THEN)]
-        for part in names:
-            if part not in self:
-                raise KeyError(_unknown(part, name, self))
+        try:
+            names = stage_names(str(name), self)
+        except InputError as error:
+            raise KeyError(*error.args) from None
         return partial(_composed, [self[part] for part in names])
 
 
-def parse(name: str, scores: Literal["probs", "logits"] = "probs") -> Calibrator:
+def parse(name: str, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> Calibrator:
     """Return the calibrator of a name, or the composition of names joined by ">" in order of application.
 
     Parameters
     ----------
     name : str
-        Such as "ts" or "ts>irova"; `CALIBRATORS` has all names.
-    scores : {"probs", "logits"}, default="probs"
+        Such as "ts" or "ts>irova"; `CALIBRATORS` has all names, `calibrator_name` says how else they may be written.
+    scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Examples
     --------
@@ -114,22 +139,13 @@ def parse(name: str, scores: Literal["probs", "logits"] = "probs") -> Calibrator
     """
     from calibrant.calibrators import CALIBRATORS
 
-    if not isinstance(name, str):
-        raise TypeError(f'name must be a string such as "ts" or "ts>irova", but is {name!r:.80}.')
-    try:
-        build = CALIBRATORS[name]
-    except KeyError as error:
-        raise InputError(error.args[0]) from None
-    return build(scores=scores)
+    return CALIBRATORS[calibrator_name(name)](scores=scores)
 
 
-def _composed(builders: list[Callable[..., Calibrator]], scores: Literal["probs", "logits"] = "probs") -> Calibrator:
+def _composed(
+    builders: list[Callable[..., Calibrator]], scores: Literal["probs", "logits", "raw-logits"] = "probs"
+) -> Calibrator:
     stages = [build() for build in builders]
+    if scores == RAW_LOGITS:  # The default of what a class's map is a function of may depend on it.
+        stages[0] = builders[0](scores=scores)
     return Compose(stages, scores) if len(stages) > 1 else builders[0](scores=scores)
-
-
-def _unknown(part: str, name: str, table: dict[str, Callable[..., Calibrator]]) -> str:
-    found = f"{part!r} is not one" if part == name else f"{part!r} in {name!r} is not one"
-    close = get_close_matches(part.lower(), table, n=3, cutoff=0.4)
-    advice = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"There are {', '.join(table)}."
-    return f'a calibrator must have a known name, or several joined by "{THEN}", but {found}. {advice}'

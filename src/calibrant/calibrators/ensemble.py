@@ -109,6 +109,11 @@ class Ensemble(WithMembers):
         """Those of the members, and the weights."""
         return f"{super().n_parameters} + {len(self._members()) - 1}"
 
+    @property
+    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the members
+        """Whether any member is."""
+        return any(member.harmed_by_zeros for member in self._members())
+
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         check_loss(self.loss)
         self.calibrators_ = [member.learn(log_probs, labels, weights) for member in self._fresh_members()]

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.binning import Binning, EqualWidth
-from calibrant.binning.interval import DECIMALS
+from calibrant.binning.ties import DECIMALS
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit
 from calibrant.counts import Smoothing, as_smoothing

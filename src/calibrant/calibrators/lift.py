@@ -8,19 +8,14 @@ from sklearn.base import clone
 from calibrant._convert import InputError
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
-from calibrant.calibrators.binary import BinaryCalibrator, log_odds_of_classes, softplus
+from calibrant.calibrators.binary import BinaryCalibrator, softplus
+from calibrant.calibrators.class_scores import Score, class_scores
 from calibrant.calibrators.isotonic import IsotonicCalibration
-
-Score = Literal["probability", "logit", "margin"]
-
-SCORE_DECIMALS = 12
-"""Scores of classes that agree to this many decimals are ties: they were computed by different sums."""
+from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
+from calibrant.calibrators.row_order import keep_order
 
 SMALLEST_SHARE = 1e-6
 """What is added to a map, as a multiple of the probability: it keeps a class possible that the map sends to 0."""
-
-SMALLEST_GAP = 2.0**-21
-"""Classes that differ stay this far apart in log-probability: four steps of single precision."""
 
 
 class OneVsRest(Calibrator):
@@ -33,8 +28,10 @@ class OneVsRest(Calibrator):
     score : {"probability", "logit", "margin"}, default="probability"
         What the map of a class is a function of: its probability (as log-odds), its canonical logit, which is the
         logarithm of its probability, or how far this is ahead of the best other class. Probability and logit have the
-        same order, so that isotonic maps of them differ only between the scores that were fitted.
-    scores : {"probs", "logits"}, default="probs"
+        same order, so that isotonic maps of them differ only between the scores that were fitted. Of raw logits, which
+        need "logit", it is the logit as it was given, a ranker's score for each class: this is what the inner
+        calibrator is told by its own `scores="raw"`.
+    scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Attributes
     ----------
@@ -57,9 +54,13 @@ class OneVsRest(Calibrator):
 
     preserves_argmax = False
     use_when: ClassVar[str] = "The classes are miscalibrated in different ways and each has many rows."
+    accepts_raw_logits: ClassVar[bool] = True
 
     def __init__(
-        self, calibrator: BinaryCalibrator, score: Score = "probability", scores: Literal["probs", "logits"] = "probs"
+        self,
+        calibrator: BinaryCalibrator,
+        score: Score = "probability",
+        scores: Literal["probs", "logits", "raw-logits"] = "probs",
     ) -> None:
         self.calibrator = calibrator
         self.score = score
@@ -85,17 +86,42 @@ class OneVsRest(Calibrator):
         """That of the inner calibrator."""
         return self.calibrator.expressiveness
 
+    @property
+    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
+        """Whether the inner calibrator is."""
+        return _checked(self.calibrator).harmed_by_zeros
+
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        columns = class_scores(log_probs, self.score).T
+        columns = self._columns(log_probs)
         inner = _checked(self.calibrator)
+        if uses_raw_logits(self):
+            inner = clone(inner).set_params(scores="raw")
         self.calibrators_ = [clone(inner).fit_line(x, labels == k, weights) for k, x in enumerate(columns)]
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        columns = class_scores(log_probs, self.score).T
+        columns = self._columns(log_probs)
         result = np.empty(log_probs.shape)
         for k, (fitted, x) in enumerate(zip(self.calibrators_, columns, strict=True)):
             result[:, k] = -softplus(-fitted.log_odds(x))
-        return np.logaddexp(result, log_probs + np.log(SMALLEST_SHARE))
+        shares = normalised(log_probs) if uses_raw_logits(self) else log_probs
+        return np.logaddexp(result, shares + np.log(SMALLEST_SHARE))
+
+    def _columns(self, log_probs: FloatArray) -> FloatArray:
+        """Return one score for every class, (K, n)."""
+        return log_probs.T if uses_raw_logits(self) else class_scores(log_probs, self.score).T
+
+    def check_raw_logits(self) -> None:
+        """Refuse raw logits where they make no sense."""
+        if self.score != "logit":
+            raise InputError(
+                f"OneVsRest with score={self.score!r} does not depend on a number that is added to all logits of a "
+                'row: pass score="logit" as well, or build it with scores="logits".'
+            )
+        if not _checked(self.calibrator).accepts_raw:
+            raise InputError(
+                f"{type(self.calibrator).__name__} needs probabilities, and raw logits have no scale that it could "
+                "use. IsotonicCalibration, ROCConvexHull and PlattScaling accept them."
+            )
 
 
 class Pooled(Calibrator):
@@ -159,6 +185,11 @@ class Pooled(Calibrator):
         """Below that of the inner calibrator: all classes share one map."""
         return "medium" if self.calibrator.expressiveness == "high" else "low"
 
+    @property
+    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
+        """Whether the inner calibrator is."""
+        return _checked(self.calibrator).harmed_by_zeros
+
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         n_classes = log_probs.shape[1]
         pairs = class_scores(log_probs, "probability").ravel()
@@ -171,52 +202,15 @@ class Pooled(Calibrator):
         return keep_order(np.logaddexp(shared, log_probs + np.log(SMALLEST_SHARE)), log_probs)
 
 
-def irova(score: Score = "probability", scores: Literal["probs", "logits"] = "probs") -> OneVsRest:
-    """Return isotonic regression of each class against the rest (IROvA)."""
-    return OneVsRest(IsotonicCalibration(), score, scores)
+def irova(score: Score | None = None, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> OneVsRest:
+    """Return isotonic regression of each class against the rest (IROvA): by default on its probability or raw logit."""
+    usual: Score = "logit" if scores == RAW_LOGITS else "probability"
+    return OneVsRest(IsotonicCalibration(), score or usual, scores)
 
 
 def irm(scores: Literal["probs", "logits"] = "probs") -> Pooled:
     """Return isotonic regression on the probabilities of all classes together (IRM)."""
     return Pooled(IsotonicCalibration(), scores)
-
-
-def class_scores(log_probs: FloatArray, score: Score) -> FloatArray:
-    """Return one score for every class, (n, K), rounded so that equal probabilities make ties."""
-    if score == "probability":
-        values = log_odds_of_classes(log_probs)
-    elif score == "logit":
-        values = normalised(log_probs)
-    elif score == "margin":
-        ascending = np.sort(log_probs, axis=1)
-        best, second = ascending[:, -1:], ascending[:, -2:-1]
-        values = log_probs - np.where(log_probs == best, second, best)
-    else:
-        raise InputError(f'score must be "probability", "logit" or "margin", but is {score!r}.')
-    return np.round(values, SCORE_DECIMALS)
-
-
-def keep_order(values: FloatArray, originals: FloatArray) -> FloatArray:
-    """Raise values, row by row and as little as possible, until they are ordered as the originals are.
-
-    Examples
-    --------
-    >>> (keep_order(np.array([[2.0, 2.0, 1.0]]), np.array([[3.0, 5.0, 5.0]])) - 2 > 0).tolist()
-    [[False, True, True]]
-    """
-    order = np.argsort(originals, axis=1)
-    ascending = np.take_along_axis(originals, order, axis=1)
-    larger = np.zeros(order.shape)
-    larger[:, 1:] = ascending[:, 1:] > ascending[:, :-1]
-    climb = SMALLEST_GAP * np.cumsum(larger, axis=1)
-    # Ties are adjacent and share their climb; the last of them has seen all of them.
-    raised = np.maximum.accumulate(np.take_along_axis(values, order, axis=1) - climb, axis=1)
-    last_of_ties = np.minimum.accumulate(
-        np.where(np.roll(larger, -1, axis=1) > 0, np.arange(order.shape[1]), order.shape[1] - 1)[:, ::-1], axis=1
-    )[:, ::-1]
-    result = np.empty(order.shape)
-    np.put_along_axis(result, order, np.take_along_axis(raised, last_of_ties, axis=1) + climb, axis=1)
-    return result
 
 
 def _checked(calibrator: Any) -> BinaryCalibrator:

@@ -22,7 +22,7 @@ class MatrixScaling(AffineScaling):
     ----------
     max_iter : int, default=100
         Largest number of Newton steps.
-    scores : {"probs", "logits"}, default="probs"
+    scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class MatrixScaling(AffineScaling):
     Notes
     -----
     :math:`q = \mathrm{softmax}(A \ln p + b)` by maximum likelihood, beginning with vector scaling, hence never worse
-    than it on the rows of the fit. What was said there of small probabilities and of separable classes holds here too,
-    with the distance from vector scaling.
+    than it on the rows of the fit. What was said there of small probabilities, of raw logits and of separable classes
+    holds here too, with the distance from vector scaling.
 
     References
     ----------
@@ -48,17 +48,19 @@ class MatrixScaling(AffineScaling):
     data_efficiency: ClassVar = "low"
     expressiveness: ClassVar = "high"
     use_when: ClassVar = "With few classes and thousands of rows for each; otherwise use structured scaling."
+    accepts_raw_logits: ClassVar[bool] = True
+    harmed_by_zeros: ClassVar[bool] = True
 
-    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits"] = "probs") -> None:
+    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
         self.max_iter = max_iter
         self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        scores = floored(log_probs)
+        scores, centre, unit = self._standardised(log_probs, weights)
         n_classes = scores.shape[1]
         start = as_matrix(best_diagonal(scores, labels, weights, self.max_iter).x.reshape(n_classes, 2))
         likelihood = PenalisedLikelihood(Full(n_classes), scores, labels, weights, penalty=RIDGE, target=start)
-        self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), n_classes)
+        self._keep(minimise(likelihood, start.ravel(), max_iter=self.max_iter), n_classes, centre, unit)
 
 
 class DirichletCalibration(AffineScaling):
@@ -108,6 +110,7 @@ class DirichletCalibration(AffineScaling):
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "high"
     use_when: ClassVar = "With few classes, and rows enough to choose the strength by cross-validation."
+    harmed_by_zeros: ClassVar[bool] = True
 
     def __init__(
         self,

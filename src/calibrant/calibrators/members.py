@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator, clone
 
 from calibrant._convert import InputError
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.raw_logits import uses_raw_logits
 
 LEVELS = ("low", "medium", "high")
 """Of data efficiency and expressiveness, in order."""
@@ -76,7 +77,9 @@ class WithMembers(Calibrator):
         return list(members)
 
     def _fresh_members(self) -> list[Calibrator]:
-        return [clone(member) for member in self._members()]
+        """Return clones; they are given log-probabilities, whatever their own `scores` say."""
+        members = [clone(member) for member in self._members()]
+        return [member.set_params(scores="logits") if uses_raw_logits(member) else member for member in members]
 
     @property
     def preserves_argmax(self) -> bool:  # type: ignore[override]  # of the members

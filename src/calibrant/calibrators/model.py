@@ -9,11 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-from calibrant._checks import DataWarning, as_weights
+from calibrant._checks import DataWarning, as_weights, check_copies
 from calibrant._convert import InputError, convert
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.cross_fit import Response, check_response, class_log_probs, gathered, score_fold
+from calibrant.calibrators.zeros import warn_of_impossible_labels
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -24,7 +25,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     estimator : classifier
         Any of scikit-learn's kind.
     calibrator : Calibrator or str, default="ts"
-        Cloned and fitted to the scores, or a name such as "ts" or "ts>irm". Its own `scores` is not looked at.
+        Cloned and fitted to the scores, or a name such as "ts" or "ts>irm". Its own `scores` is not looked at;
+        one of raw logits is refused, since the scores are taken as probabilities.
     cv : int, splitter, iterable of splits, or "prefit", default=5
         How the scores come about that the calibrator is fitted to. With folds, each row is scored by an estimator that
         was trained without it; one calibrator is fitted to the scores of all rows, and the estimator is trained again
@@ -206,6 +208,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         calibrator = clone(as_calibrator(self.calibrator))
         calibrator.classes_ = self.classes_
         self.calibrator_ = calibrator.learn(log_probs, indices, weights)
+        warn_of_impossible_labels(calibrator, log_probs, indices, weights)
         return self
 
 
@@ -221,6 +224,7 @@ def _weights(sample_weight: Any, n_rows: int) -> FloatArray:
         raise InputError("X must have at least one row, but has 0 samples.")
     if sample_weight is None:
         return np.ones(n_rows)
+    check_copies(sample_weight)
     raw = convert(sample_weight, "sample_weight")
     if not raw.values.any():
         raise InputError("sample_weight must not be zero for every row. Leave it out, or give some row a weight.")

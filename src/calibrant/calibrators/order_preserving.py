@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.blocks import by_blocks, softmax
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
@@ -15,6 +15,7 @@ from calibrant.calibrators.newton import Minimum, warn_unless_converged
 from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
 from calibrant.calibrators.order_invariant import rank_knots, rank_pieces, rank_roughness
 from calibrant.calibrators.pieces import Pieces, SlopesLikelihood, roughness
+from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.temperature import TemperatureScaling
 
@@ -41,13 +42,14 @@ class OrderPreserving(Calibrator):
         Factor of the penalty for slopes that differ. If it is large, the map is temperature scaling.
     max_iter : int, default=100
         Largest number of Newton steps.
-    scores : {"probs", "logits"}, default="probs"
+    scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Attributes
     ----------
     knots_ : ndarray of shape (g + 1,)
-        Where pieces meet, from the top: log-probabilities, from 0 to minus infinity, or ranks, from 0 to K - 1. There
-        are fewer than `segments` pieces if the data has fewer distinct numbers or ranks.
+        Where pieces meet, from the top: log-probabilities, from 0 to minus infinity, or ranks, from 0 to K - 1. Of raw
+        logits they begin with the largest that was fitted, above which the map goes on as below. There are fewer than
+        `segments` pieces if the data has fewer distinct numbers or ranks.
     slopes_ : ndarray of shape (g,) or (2 g,)
         Of the pieces, from the top; of an order-invariant map first for confidence 0, then for confidence 1.
     temperature_ : float
@@ -74,6 +76,10 @@ class OrderPreserving(Calibrator):
       top and further and further apart below. So the gaps between classes that follow each other in the row are
       multiplied by positive weights. These depend on the row by its confidence :math:`c = \max_k p_k`:
       :math:`s_m = (1 - c) a_m + c b_m`. With at least K - 1 segments, each gap has a weight of its own.
+
+    With `scores="raw-logits"`, which only "diag" takes, z are the logits as they are, and the map is
+    :math:`\mathrm{softmax}(f(z))` with one f for all rows: a row of large logits is then on another piece than one of
+    small logits with the same probabilities.
 
     If every label was the most probable class, steeper is better without end, and the map is `TemperatureScaling`.
 
@@ -108,6 +114,8 @@ class OrderPreserving(Calibrator):
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "medium"
     use_when: ClassVar = "No ranking may change, and there are a thousand rows or more for what a temperature misses."
+    accepts_raw_logits: ClassVar[bool] = True
+    harmed_by_zeros: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -115,7 +123,7 @@ class OrderPreserving(Calibrator):
         segments: int = 8,
         smoothness: float = 10.0,
         max_iter: int = 100,
-        scores: Literal["probs", "logits"] = "probs",
+        scores: Literal["probs", "logits", "raw-logits"] = "probs",
     ) -> None:
         self.family = family
         self.segments = segments
@@ -133,7 +141,8 @@ class OrderPreserving(Calibrator):
         check_count(self.max_iter, "max_iter")
         check_strength(self.smoothness, "smoothness")
         scores = finite(log_probs)
-        self.temperature_ = TemperatureScaling().learn(log_probs, labels, weights).temperature_
+        canonical = normalised(scores) if uses_raw_logits(self) else log_probs
+        self.temperature_ = TemperatureScaling().learn(canonical, labels, weights).temperature_
         self.knots_, rough = self._choose_knots(scores, weights)
         penalty = self.smoothness / float(weights.sum()) * rough
         unit = 1.0 / self.temperature_
@@ -167,7 +176,8 @@ class OrderPreserving(Calibrator):
     def _choose_knots(self, scores: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the knots and the matrix of the penalty."""
         if self.family == "diag":
-            knots = _line_knots(scores, weights, self.segments, self.temperature_)
+            top = float(scores.max()) if uses_raw_logits(self) else 0.0
+            knots = _line_knots(scores, weights, self.segments, self.temperature_, top)
             return knots, roughness(len(knots) - 1)
         if self.family == "oi":
             ranks = rank_knots(scores.shape[1], self.segments)
@@ -177,17 +187,30 @@ class OrderPreserving(Calibrator):
     def _pieces(self, scores: FloatArray) -> Pieces:
         if self.family == "oi":
             return rank_pieces(scores, self.knots_.astype(np.int64))
-        return Pieces(scores, self.knots_[:, None, None], np.ones((1, 1)))
+        knots = self.knots_[:, None, None]
+        if uses_raw_logits(self) and scores.max() > self.knots_[0]:  # In such a row, the highest piece is longer.
+            knots = np.repeat(knots, len(scores), axis=1)
+            knots[0, :, 0] = np.maximum(knots[0, :, 0], scores.max(axis=1))
+        return Pieces(scores, knots, np.ones((1, 1)))
+
+    def check_raw_logits(self) -> None:
+        """Refuse raw logits where they make no sense."""
+        if self.family == "oi":
+            raise InputError(
+                'OrderPreserving with family="oi" is made of the differences between the logits of a row, to which a '
+                'number added to all of them does not matter: build it with scores="logits". The family "diag" takes '
+                "raw logits."
+            )
 
 
-def _line_knots(scores: FloatArray, weights: FloatArray, segments: int, temperature: float) -> FloatArray:
-    """Return knots that divide the curvature of the likelihood evenly, from 0 to minus infinity."""
+def _line_knots(scores: FloatArray, weights: FloatArray, segments: int, temperature: float, top: float) -> FloatArray:
+    """Return knots that divide the curvature of the likelihood evenly, from the top to minus infinity."""
     tempered = softmax(scores / temperature)
     curvature = tempered * (1.0 - tempered)
     used = curvature > _SMALL_CURVATURE
     curvature *= weights[:, None]
     inner = weighted_quantiles(scores[used], curvature[used], np.arange(1, segments) / segments)
-    return np.concatenate([[0.0], inner[inner < 0][::-1], [-np.inf]])
+    return np.concatenate([[top], inner[inner < top][::-1], [-np.inf]])
 
 
 def weighted_quantiles(values: FloatArray, masses: FloatArray, shares: FloatArray) -> FloatArray:

@@ -56,7 +56,8 @@ def least_nll(log_likelihoods: FloatArray, shares: FloatArray) -> BestWeights:
             return np.inf, np.zeros_like(weights), np.zeros((len(weights), len(weights)))
         relative = ratios / mixed[:, None]
         value = float(weights.sum() - shares @ np.log(mixed))
-        return value, 1.0 - shares @ relative, (relative.T * shares) @ relative
+        with np.errstate(over="ignore"):  # Where a row is next to impossible, which is never the best place.
+            return value, 1.0 - shares @ relative, (relative.T * shares) @ relative
 
     n_members = ratios.shape[1]
     found = minimise_nonnegative(objective, np.full(n_members, 1.0 / n_members))

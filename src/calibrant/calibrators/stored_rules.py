@@ -9,6 +9,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.guard import LaplaceGuard
+from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
 
 
 class Rule(NamedTuple):
@@ -85,9 +86,19 @@ def _pieces(family: Any, knots: Any, slopes: Any) -> bool:
     return n_pieces > 0 and len(_vector(slopes)) == (2 * n_pieces if family == "oi" else n_pieces)
 
 
-def _knots(family: Any, segments: Any, knots: Any) -> bool:
-    """Whether knots go from 0 to the last rank, or from 0 down to minus infinity, in at most so many steps."""
-    if knots[0] != 0 or len(_vector(knots)) - 1 > segments:
+def _starts_raw(scores: Any, stages: Any) -> bool:
+    """Whether the first of the stages, and no other, takes raw logits if the whole does."""
+    return [uses_raw_logits(stage) for stage in stages] == [scores == RAW_LOGITS] + [False] * (len(stages) - 1)
+
+
+def _ranks_raw(scores: Any, members: Any) -> bool:
+    return scores != RAW_LOGITS or all(member.scores == "raw" for member in members)
+
+
+def _knots(family: Any, segments: Any, knots: Any, scores: Any) -> bool:
+    """Whether knots go from 0 to the last rank, or from the top down to minus infinity, in at most so many steps."""
+    raw_top = scores == RAW_LOGITS and family == "diag" and abs(knots[0]) <= LARGEST_LOGIT
+    if not (raw_top or knots[0] == 0) or len(_vector(knots)) - 1 > segments:
         return False
     if family == "oi":
         return bool(np.isfinite(knots).all() and np.array_equal(knots, np.round(knots)) and np.all(np.diff(knots) > 0))
@@ -170,13 +181,19 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("weights_",), _shares, "must be shares that sum to 1"),
         Rule(("calibrators_", "weights_"), _lists_match, "must be of the same length"),
     ),
-    "Compose": (Rule(("stages_",), _all_calibrators, "must be calibrators"),),
-    "OneVsRest": (Rule(("calibrators_",), _all_calibrators, "must be calibrators"),),
+    "Compose": (
+        Rule(("stages_",), _all_calibrators, "must be calibrators"),
+        Rule(("scores", "stages_"), _starts_raw, "must agree on raw logits: those of the whole are those of the first"),
+    ),
+    "OneVsRest": (
+        Rule(("calibrators_",), _all_calibrators, "must be calibrators"),
+        Rule(("scores", "calibrators_"), _ranks_raw, "must agree: raw logits are raw scores of every class"),
+    ),
     "OrderPreserving": (
         _TEMPERATURE,
         Rule(("slopes_",), lambda s: _vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
         Rule(("family", "knots_", "slopes_"), _pieces, "must be pieces that meet at the knots"),
-        Rule(("family", "segments", "knots_"), _knots, "must be knots from the top of a row to its bottom"),
+        Rule(("family", "segments", "knots_", "scores"), _knots, "must be knots from the top of a row to its bottom"),
     ),
 }
 """Rules by class; those that are not here have nothing but numbers of any size."""
@@ -196,31 +213,6 @@ def check_learnt(calibrator: Calibrator) -> None:
     for rule in _REPORT:
         if hasattr(calibrator, rule.names[0]):
             _check_rule(calibrator, rule)
-
-
-def check_usable(calibrator: Calibrator) -> None:
-    """Refuse a calibrator that does not turn scores into probabilities of its classes."""
-    classes = getattr(calibrator, "classes_", None)
-    name = type(calibrator).__name__
-    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not 2 <= len(classes) == len(np.unique(classes)):
-        raise InputError(f"{name} must have at least two different classes.")
-    try:
-        with np.errstate(all="ignore"):
-            probs = _probed(calibrator, len(classes))
-    except (AttributeError, TypeError, ValueError, IndexError, KeyError, ArithmeticError) as error:
-        raise InputError(f"{name} cannot be used: {str(error)[:200]}") from error
-    if probs.shape[1:] != (len(classes),) or not np.all(np.abs(probs.sum(axis=1) - 1) < 1e-9):
-        raise InputError(f"{name} does not give {len(classes)} probabilities that sum to 1.")
-
-
-def _probed(calibrator: Calibrator, k: int) -> FloatArray:
-    """Return what the calibrator makes of some rows: uniform, certain, and in between."""
-    if calibrator.scores == "raw":
-        return calibrator.predict_proba(np.linspace(-3.0, 3.0, 7))
-    certain = np.eye(k)[sorted({0, 1, k // 2, k - 1})] if k < 10**4 else np.empty((0, k))
-    probs = np.vstack([np.full((1, k), 1 / k), certain, 0.5 * certain + 0.5 / k])
-    scores = np.log(probs) if calibrator.scores == "logits" else probs
-    return calibrator.predict_proba(scores)
 
 
 def _check_no_nan(owner: str, name: str, value: Any) -> None:

@@ -73,6 +73,7 @@ class TemperatureScaling(Calibrator):
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
     use_when: ClassVar = "First of all: it needs few rows and keeps every decision, and repairs over-confidence."
+    harmed_by_zeros: ClassVar[bool] = True
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
         self.scores = scores

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.affine import RIDGE, AffineScaling, floored, scaled_diagonal
+from calibrant.calibrators.affine import RIDGE, AffineScaling, scaled_diagonal
 from calibrant.calibrators.newton import Minimum, minimise
 from calibrant.calibrators.softmax import Diagonal, PenalisedLikelihood
 
@@ -15,7 +15,7 @@ class VectorScaling(AffineScaling):
     ----------
     max_iter : int, default=100
         Largest number of Newton steps.
-    scores : {"probs", "logits"}, default="probs"
+    scores : {"probs", "logits", "raw-logits"}, default="probs"
 
     Attributes
     ----------
@@ -28,8 +28,12 @@ class VectorScaling(AffineScaling):
     Notes
     -----
     :math:`q = \mathrm{softmax}(a \odot \ln p + b)` by maximum likelihood, beginning with temperature scaling, hence
-    never worse than it on the rows of the fit. It acts on log-probabilities, not on raw logits, so that a number added
-    to all logits of a row does not matter. A log-probability below -708, such as that of 0, counts as -708.
+    never worse than it on the rows of the fit. It acts on log-probabilities, so that a number added to all logits of a
+    row does not matter. A log-probability below -708, such as that of 0, counts as -708.
+
+    With `scores="raw-logits"` it is :math:`\mathrm{softmax}(a \odot z + b)` of the logits z as they are, as first
+    published. A number c added to the logits of a row then adds :math:`a_k c` to the score of class k. So the map can
+    learn from how large the logits of a row are, which probabilities do not tell.
 
     If the classes can be separated without error, or one has no row, the likelihood has no maximum. So the squared
     distance from the parameters of temperature scaling, times :math:`10^{-10}`, is added to the mean loss: the solution
@@ -53,13 +57,16 @@ class VectorScaling(AffineScaling):
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "medium"
     use_when: ClassVar = "When some classes are predicted too often, and there are dozens of rows for each class."
+    accepts_raw_logits: ClassVar[bool] = True
+    harmed_by_zeros: ClassVar[bool] = True
 
-    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits"] = "probs") -> None:
+    def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
         self.max_iter = max_iter
         self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        self._keep(best_diagonal(floored(log_probs), labels, weights, self.max_iter), log_probs.shape[1])
+        scores, centre, unit = self._standardised(log_probs, weights)
+        self._keep(best_diagonal(scores, labels, weights, self.max_iter), scores.shape[1], centre, unit)
 
 
 def best_diagonal(scores: FloatArray, labels: IntArray, weights: FloatArray, max_iter: int) -> Minimum:

@@ -99,7 +99,7 @@ class VennAbers(BinaryCalibrator):
         _, log_probs = self._read(scores)
         if log_probs.shape[1] == 2:
             return self.line_intervals(log_probs[:, 1] - log_probs[:, 0])
-        from calibrant.calibrators.lift import class_scores
+        from calibrant.calibrators.class_scores import class_scores
 
         columns = class_scores(log_probs, "probability").T
         pairs = [c.line_intervals(x) for c, x in zip(self.lifted_.calibrators_, columns, strict=True)]

@@ -14,6 +14,18 @@ from calibrant.cli import streams
 BAD_INPUT, BAD_FILE, INTERRUPTED, TERMINATED = 2, 3, 130, 143
 
 
+EXTRAS = {
+    "cyclopts": "cli",
+    "jinja2": "cli",
+    "matplotlib": "plot",
+    "onnx": "onnx",
+    "polars": "cli",
+    "rich": "cli",
+    "torch": "torch",
+}
+"""The extra that installs each optional package."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 fine, 1 a gate failed, 2 bad input, 3 a file cannot be used."""
     signal.signal(signal.SIGTERM, _terminate)
@@ -35,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if sys.flags.dev_mode:
             raise
-        return _complain(_defect(error), BAD_INPUT)
+        return _complain(_missing(error) or _defect(error), BAD_INPUT)
 
 
 def _run_with_notes(argv: Sequence[str] | None) -> int:
@@ -73,6 +85,17 @@ def _about_file(error: OSError) -> str:
         return str(error)
     where = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
     return f"{where}: {error.strerror}. Check the path, its permissions and the room that is left."
+
+
+def _missing(error: Exception) -> str:
+    """Name the extra that installs a package that is not there; nothing if it is another error."""
+    if not isinstance(error, ImportError):
+        return ""
+    if "pip install" in str(error):
+        return str(error)
+    package = (error.name or "").partition(".")[0]
+    extra = EXTRAS.get(package)
+    return "" if extra is None else f'this needs {package}, which is not installed: pip install "calibrant[{extra}]".'
 
 
 def _defect(error: Exception) -> str:

@@ -24,7 +24,8 @@ def apply(
 ) -> None:
     """Write FILE again with calibrated probabilities: the same rows, and the same other columns.
 
-    Labels are not needed. With --logits the columns stay logits: logarithms of the calibrated probabilities.
+    Labels are not needed. With --logits the columns stay logits: logarithms of the calibrated probabilities. A
+    calibrator of raw logits, which fit --raw-logits has made, needs --logits.
 
     For example:
       calibrant apply new.csv --calibrator calibrator.json --out new.parquet
@@ -53,6 +54,8 @@ def apply(
     stored = load_with_details(calibrator)
     if stored.calibrator.scores == "raw":
         raise InputError("the calibrator is one of raw scores, which have no columns here. Apply it in Python.")
+    if stored.calibrator.scores == "raw-logits" and not source.logits:
+        raise InputError("the calibrator is one of raw logits. If the columns of the file hold these, say --logits.")
     counts = _Counts()
 
     def transform(values: Any) -> "FloatArray":
@@ -73,10 +76,11 @@ def apply(
         result = {"n_samples": counts.rows, "columns": list(columns), "changed": changed, "sha256": stored.sha256}
         show.print_json(result)
         return
+    kind = " of raw logits" if stored.calibrator.scores == "raw-logits" else ""
     method = stored.details.get("method", type(stored.calibrator).__name__)
     show.print_lines(
         [
-            f"{show.rows(counts.rows)} calibrated by {method} ({stored.sha256[:12]}).",
+            f"{show.rows(counts.rows)} calibrated by {method}{kind} ({stored.sha256[:12]}).",
             f"{changed:.2%} of the predicted classes are others than before.",
         ]
     )
@@ -94,6 +98,7 @@ def _calibrated(stored: "StoredCalibrator", values: Any, source: Source, counts:
     import numpy as np
 
     from calibrant._checks import DataWarning, as_log_probabilities, as_probabilities
+    from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
     from calibrant.cli.fit import fingerprint
 
     if source.logits:
@@ -103,11 +108,15 @@ def _calibrated(stored: "StoredCalibrator", values: Any, source: Source, counts:
     if stored.details.get("fingerprint") == fingerprint(before):
         message = "the calibrator was fitted on these rows, so that its results on them are better than on others."
         warnings.warn(message, DataWarning, stacklevel=2)
-    calibrator = stored.calibrator.set_params(scores="logits" if source.logits else "probs")
+    calibrator = stored.calibrator
+    if uses_raw_logits(calibrator):
+        log_probs = as_raw_logits(values)
+    else:
+        calibrator.set_params(scores="logits" if source.logits else "probs")
     after = calibrator.predict_proba(before if source.renormalise else values)
     counts.rows, counts.changed = len(after), int(np.sum(after.argmax(axis=1) != before.argmax(axis=1)))
     if source.logits:
-        after = calibrator.transform(log_probs)
+        after = calibrator.transform_from(log_probs)
     if np.ndim(values) == 2 and np.shape(values)[1] > 1:
         return after
     one = after[:, 1] - after[:, 0] if source.logits else after[:, 1]

@@ -5,21 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import JUDGING, OUTPUT, File, Options
+from calibrant.cli.options import JUDGING, OUTPUT, File, Judging
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from calibrant.results import Estimate
+    from calibrant.results import Assessment, ForecastAssessment
 
 
 def evaluate(
     file: File,
     /,
     *,
-    options: Options = Options(),
+    options: Judging = Judging(),
     metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
+    fail_unless_within: Annotated[bool, Parameter(group=JUDGING, negative="")] = False,
 ) -> int:
     """Say whether the predictions in FILE are calibrated, in which direction they err, and by how much.
 
@@ -29,6 +30,7 @@ def evaluate(
       calibrant evaluate predictions.csv --label y --probs 'proba_*'
       calibrant evaluate logits.npz --logits --by region --metrics all
       calibrant evaluate predictions.csv --fail-if 'ece>0.05' --json
+      calibrant evaluate predictions.csv --tolerance 0.03 --fail-unless-within
       calibrant evaluate forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
@@ -39,6 +41,9 @@ def evaluate(
         What to show: "all", or names such as ece nll; a selection unless given. JSON holds all.
     fail_if
         Exit with code 1 if all rows, whatever --by says, meet a condition like 'ece>0.05'; several may be given.
+    fail_unless_within
+        Exit with code 1 unless the calibration error of all rows is shown to be within --tolerance: its upper limit
+        must not be above. Too few rows fail.
     """
     from calibrant.cli import gates, metrics_table, show
     from calibrant.metrics import FORECAST_METRICS, METRICS
@@ -46,13 +51,17 @@ def evaluate(
     known = FORECAST_METRICS if options.are_forecasts else METRICS
     gates.check_gates(fail_if, [*known])
     names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else metrics_table.SELECTION)
+    run: Callable[[Path, Judging, list[str]], Assessment | ForecastAssessment]
     run = _print_forecasts if options.are_forecasts else _print
-    estimates = run(file, options, names)
-    values = {name: estimate.value for name, estimate in estimates.items()}
-    return show.report_failures(gates.failed(fail_if, values, file.name))
+    assessment = run(file, options, names)
+    values = {name: estimate.value for name, estimate in assessment.metrics.items()}
+    failures = gates.failed(fail_if, values, file.name)
+    if fail_unless_within:
+        failures += gates.not_within(assessment.verdict, file.name)
+    return show.report_failures(failures)
 
 
-def _print(file: Path, options: Options, names: "Sequence[str]") -> "Mapping[str, Estimate]":
+def _print(file: Path, options: Judging, names: "Sequence[str]") -> "Assessment":
     from calibrant.cli import metrics_table, show
 
     assessment = options.assess(file)
@@ -63,10 +72,10 @@ def _print(file: Path, options: Options, names: "Sequence[str]") -> "Mapping[str
         show.print_heading(f"{show.rows(assessment.n_samples)}, {assessment.n_classes} classes")
         metrics_table.print_metrics(assessment, names)
         show.print_groups(assessment)
-    return assessment.metrics
+    return assessment
 
 
-def _print_forecasts(file: Path, options: Options, names: "Sequence[str]") -> "Mapping[str, Estimate]":
+def _print_forecasts(file: Path, options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
     from calibrant.cli import show
 
     assessment = options.assess_forecasts(file)
@@ -78,4 +87,4 @@ def _print_forecasts(file: Path, options: Options, names: "Sequence[str]") -> "M
         show.print_estimates(
             {file.name: {name: assessment.metrics[name] for name in names if name in assessment.metrics}}
         )
-    return assessment.metrics
+    return assessment

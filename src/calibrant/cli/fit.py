@@ -35,6 +35,7 @@ def fit(
     /,
     *,
     method: Annotated[str, Parameter(group=FIXING)] = "ts",
+    raw_logits: Annotated[bool, Parameter(group=FIXING)] = False,
     source: Source = Source(),
     out: Out = Path("calibrator.json"),
 ) -> None:
@@ -45,6 +46,7 @@ def fit(
     For example:
       calibrant fit validation.csv
       calibrant fit validation.csv --method 'ts>irm' --out calibrator.json
+      calibrant fit logits.csv --raw-logits --method vs
 
     Parameters
     ----------
@@ -53,27 +55,35 @@ def fit(
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
         quotation marks.
+    raw_logits
+        The columns hold logits, and the map is to be one of the logits as they are, not of the probabilities: for vs,
+        ms, iop-diag and irova. A number that is common to a row matters then. calibrant apply needs --logits.
     out
         Where to write the calibrator; it must end in .json.
     """
     from calibrant.calibrators.compose import parse
+    from calibrant.calibrators.names import calibrator_name
     from calibrant.calibrators.store import save
     from calibrant.cli import outputs, show
 
-    calibrator = parse(method, scores="logits" if source.logits else "probs")
+    method = calibrator_name(method)
+    calibrator = _raw(method) if raw_logits else parse(method, scores="logits" if source.logits else "probs")
     _refuse_redirection(method)
     outputs.check_out(out, [file], outputs.CALIBRATOR)
-    predictions = source.predictions(file)
+    predictions, logits = _read_raw(file, source) if raw_logits else (source.predictions(file), None)
     with show.progress_bar("fitting", quiet=source.silent):
-        fit_to(calibrator, predictions)
+        fit_to(calibrator, predictions, logits)
     details = {"method": method, "n_samples": predictions.n_samples, "fingerprint": fingerprint(predictions.probs)}
+    if raw_logits:
+        details["scores"] = calibrator.scores
     checksum = save(calibrator, out, details=details)
-    before, after, changed = in_sample(calibrator, predictions)
+    before, after, changed = in_sample(calibrator, predictions, logits)
     if source.json:
         measured = {"before": before, "after": after, "changed": changed}
         show.print_json({**details, "learnt": learnt(calibrator), "in_sample": measured, "sha256": checksum})
         return
-    show.print_heading(f"{method}, fitted to {show.rows(predictions.n_samples)} of {predictions.n_classes} classes")
+    what = f"{method} of raw logits" if raw_logits else method
+    show.print_heading(f"{what}, fitted to {show.rows(predictions.n_samples)} of {predictions.n_classes} classes")
     show.print_lines(describe(learnt(calibrator)))
     show.print_heading("On the same rows")
     show.print_estimates({"before": before, "after": after})
@@ -98,11 +108,45 @@ def _refuse_redirection(method: str) -> None:
             )
 
 
-def fit_to(calibrator: "Calibrator", predictions: "Predictions") -> None:
-    """Fit a calibrator to predictions, which have been checked."""
+def _raw(method: str) -> "Calibrator":
+    """Return a calibrator of raw logits, if there is one by that name."""
+    from calibrant._convert import InputError
+    from calibrant.calibrators.compose import parse
+
+    calibrator = parse(method, scores="raw-logits")
+    try:
+        calibrator.check_raw_logits()
+    except InputError as error:
+        advice = str(error).replace('build it with scores="logits"', "write --logits instead of --raw-logits")
+        raise InputError(advice) from error
+    return calibrator
+
+
+def _read_raw(file: Path, source: Source) -> "tuple[Predictions, FloatArray]":
+    """Read logits, and keep them beside the predictions."""
+    from calibrant._convert import InputError
+    from calibrant.cli.show import progress_bar
+    from calibrant.io import read_raw_logits
+
+    if source.renormalise:
+        raise InputError("--renormalise is for probabilities, and --raw-logits says that these are logits.")
+    with progress_bar("reading", quiet=source.silent):
+        return read_raw_logits(
+            file, label=source.label, probs=source.columns, weight=source.weight, classes=source.class_names
+        )
+
+
+def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None) -> None:
+    """Fit a calibrator to predictions, which have been checked, or to the raw logits behind them."""
     import numpy as np
 
+    from calibrant.calibrators.zeros import warn_of_impossible_labels
+
     calibrator.classes_ = np.array(predictions.classes)
+    if logits is not None:
+        calibrator.learn_from(logits, predictions.labels, predictions.weights)
+        return
+    warn_of_impossible_labels(calibrator, predictions.log_probs, predictions.labels, predictions.weights)
     calibrator.learn(predictions.log_probs, predictions.labels, predictions.weights)
 
 
@@ -113,14 +157,20 @@ def fingerprint(probs: "FloatArray") -> str:
     return hashlib.sha256(np.ascontiguousarray(probs, dtype="<f8").tobytes()).hexdigest()
 
 
-def in_sample(calibrator: "Calibrator", predictions: "Predictions") -> tuple[dict[str, Any], dict[str, Any], float]:
+def in_sample(
+    calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None
+) -> tuple[dict[str, Any], dict[str, Any], float]:
     """Return the measures before and after, and the share of the rows with another predicted class."""
     import numpy as np
 
     from calibrant.calibrators import calibrate
+    from calibrant.calibrators.base import calibrate_logits
     from calibrant.metrics import METRICS
 
-    calibrated = calibrate(calibrator, predictions)
+    if logits is None:
+        calibrated = calibrate(calibrator, predictions)
+    else:
+        calibrated = calibrate_logits(calibrator, logits, predictions)
     before, after = ({name: METRICS[name].estimate(p) for name in MEASURES} for p in (predictions, calibrated))
     return before, after, float(np.mean(calibrated.predicted != predictions.predicted))
 

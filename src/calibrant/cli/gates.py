@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from calibrant._convert import InputError
 from calibrant.io.text import quoted, suggestion
-from calibrant.results import Compared, Comparison, favours
+from calibrant.metrics.names import metric_name
+from calibrant.results import Compared, Comparison, Verdict, favours
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -53,7 +54,7 @@ def _read(gate: str) -> Gate:
         limit = math.nan
     if math.isnan(limit):
         raise InputError(f"--fail-if must end in a number, but {gate!r} ends in {parts[3]!r}.")
-    return Gate(parts[1], _SIGNS[parts[2]], limit)
+    return Gate(metric_name(parts[1]), _SIGNS[parts[2]], limit)
 
 
 def _remedy(name: str, known: Sequence[str], more: Collection[str]) -> str:
@@ -77,6 +78,18 @@ def failed(gates: Sequence[str], values: Mapping[str, float], model: str) -> lis
     if unknown and not found:
         raise InputError(unknown[0])
     return found
+
+
+def not_within(verdict: Verdict, model: str) -> list[str]:
+    """Return what a verdict lacks of a statement that the error is within the tolerance, in words."""
+    if verdict.size == "within tolerance":
+        return []
+    known = f"{verdict.error:.3g}"
+    if verdict.low is not None and verdict.high is not None:
+        known += f", with limits {verdict.low:.3g} to {verdict.high:.3g}"
+    why = f"; it has no limits, as {verdict.reason}" if verdict.reason else ""
+    found = f"; {verdict.gave_away} gave it away" if verdict.gave_away else ""
+    return [f"{model}: not shown to be calibrated to within {verdict.tolerance:g}, its error is {known}{why}{found}"]
 
 
 def worse_than_baseline(comparison: Comparison) -> list[str]:

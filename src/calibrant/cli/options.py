@@ -114,12 +114,28 @@ class Options(Source):
 
     def forecasts(self, file: Path) -> "Forecasts":
         """Read predictive distributions."""
+        from calibrant._convert import InputError
         from calibrant.cli.show import progress_bar
         from calibrant.io import read_forecasts
 
+        if self.by is not None:
+            raise InputError(
+                "--by is for class predictions, but the options name forecasts. Drop it, or write each group to a file "
+                "of its own."
+            )
         draws = self.draws.split(",") if self.draws else None
         with progress_bar("reading", quiet=self.silent):
             return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)
+
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
+class Judging(Options):
+    """Which columns to read, how to judge them, and what does not matter."""
+
+    tolerance: Annotated[
+        float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
+    ] = 0.02
 
     def assess(self, file: Path) -> "Assessment":
         """Read the file and assess what it holds."""
@@ -131,7 +147,13 @@ class Options(Source):
         groups = None if self.by is None else read_column(file, self.by)
         with progress_bar("redrawing labels", quiet=self.silent, then="computing intervals") as progress:
             return assess(
-                predictions, name=file.name, n_resamples=self.resamples, by=groups, progress=progress, rng=self.seed
+                predictions,
+                name=file.name,
+                n_resamples=self.resamples,
+                by=groups,
+                tolerance=self.tolerance,
+                progress=progress,
+                rng=self.seed,
             )
 
     def assess_forecasts(self, file: Path) -> "ForecastAssessment":
@@ -142,5 +164,10 @@ class Options(Source):
         forecasts = self.forecasts(file)
         with progress_bar("judging forecasts", quiet=self.silent) as progress:
             return assess_forecasts(
-                forecasts, name=file.name, n_resamples=self.resamples, progress=progress, rng=self.seed
+                forecasts,
+                name=file.name,
+                n_resamples=self.resamples,
+                tolerance=self.tolerance,
+                progress=progress,
+                rng=self.seed,
             )

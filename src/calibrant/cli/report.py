@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import FIXING, File, Options, Out
+from calibrant.cli.options import FIXING, File, Judging, Out
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, Comparison, Fix
 
-COMPARED = ("nll", "brier", "accuracy", "kde-ece", "ece")
+COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
 """What is compared before and after a fix."""
 
 
@@ -19,7 +19,7 @@ def report(
     file: File,
     /,
     *,
-    options: Options = Options(),
+    options: Judging = Judging(),
     calibrate: Annotated[str | None, Parameter(group=FIXING)] = None,
     folds: Annotated[int, Parameter(group=FIXING)] = 5,
     out: Out = Path("report.html"),
@@ -62,11 +62,13 @@ def report(
         if len(shown) > 1:
             show.print_heading(name)
         show.print_verdict(assessment)
+    if "fix" in extras and extras["fix"].recommendation is not None and extras["fix"].recommendation.disagreement:
+        show.print_lines(["", extras["fix"].recommendation.disagreement])
     show.print_path("page", out)
 
 
 def _predictions(
-    file: Path, options: Options, calibrate: str | None, folds: int
+    file: Path, options: Judging, calibrate: str | None, folds: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the page shows about class predictions."""
     from calibrant.calibrators import parse
@@ -85,7 +87,7 @@ def _predictions(
     return shown, extras
 
 
-def _forecasts(file: Path, options: Options, calibrate: str | None) -> dict[str, Any]:
+def _forecasts(file: Path, options: Judging, calibrate: str | None) -> dict[str, Any]:
     """Return what the page shows about predictive distributions."""
     from calibrant._convert import InputError
 
@@ -94,7 +96,7 @@ def _forecasts(file: Path, options: Options, calibrate: str | None) -> dict[str,
     return {file.name: options.assess_forecasts(file)}
 
 
-def _fixed(predictions: "Predictions", method: str, folds: int, options: Options) -> "tuple[Predictions | None, Fix]":
+def _fixed(predictions: "Predictions", method: str, folds: int, options: Judging) -> "tuple[Predictions | None, Fix]":
     """Return the predictions after the fix, None if the advice is to leave them as they are, and how they were made."""
     from calibrant.cli import show
     from calibrant.recommend import fix
@@ -105,7 +107,7 @@ def _fixed(predictions: "Predictions", method: str, folds: int, options: Options
 
 
 def _compared(
-    models: "dict[str, Predictions]", shown: "dict[str, Assessment]", options: Options
+    models: "dict[str, Predictions]", shown: "dict[str, Assessment]", options: Judging
 ) -> "tuple[dict[str, Assessment], Comparison]":
     """Assess the predictions after the fix too, and compare them with those before."""
     from calibrant.assess import assess
@@ -114,7 +116,14 @@ def _compared(
 
     name, after = list(models.items())[-1]
     with show.progress_bar("judging the fix", quiet=options.silent, then="computing intervals") as progress:
-        judged = assess(after, name=name, n_resamples=options.resamples, progress=progress, rng=options.seed)
+        judged = assess(
+            after,
+            name=name,
+            n_resamples=options.resamples,
+            tolerance=options.tolerance,
+            progress=progress,
+            rng=options.seed,
+        )
     with show.progress_bar("comparing before and after", quiet=options.silent) as progress:
         comparison = compare(models, COMPARED, intervals=False, progress=progress, rng=options.seed)
     return {**shown, name: judged}, comparison

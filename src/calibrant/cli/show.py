@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from threading import Timer
 from typing import Any, TypeVar
 
@@ -22,16 +23,30 @@ from calibrant.results import (
     Estimate,
     ForecastAssessment,
     TestResult,
+    Verdict,
     as_record,
+    state,
 )
 from calibrant.verdict import LEVEL
 
 Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 
+NAME_ROOM = 20
+"""Columns for the name of a metric where a terminal has few."""
+
 MOMENT = 0.5
 """Seconds without a bar: one that goes at once only flickers."""
 
-SYMBOLS = {"consistent": "✓", "over-confident": "▲", "under-confident": "▼", "biased": "◆", "miscalibrated": "✗"}
+SYMBOLS = {
+    "calibrated": "✓",
+    "consistent": "?",
+    "over-confident": "▲",
+    "under-confident": "▼",
+    "biased": "◆",
+    "miscalibrated": "✗",
+}
+ASCII = {"calibrated": "+", "consistent": "?"}
+STYLES = {"good": "bold green", "unclear": "bold yellow", "bad": "bold red"}
 
 
 @contextmanager
@@ -87,7 +102,7 @@ def print_verdict(assessment: Assessment | ForecastAssessment) -> None:
     """Print the verdict in words."""
     out = console()
     verdict = assessment.verdict
-    style = "bold green" if verdict.code == "consistent" else "bold yellow"
+    style = STYLES[state(verdict)]
     out.print(Text(printable(f"{_symbol(out, verdict.code)} {verdict.headline}"), style=style))
     out.print(Text(printable(verdict.explanation)))
 
@@ -108,6 +123,7 @@ def print_tests(
     adjusted: Mapping[str, float],
     limits: Mapping[str, str],
     measured: Mapping[str, str],
+    refused: Mapping[str, str],
 ) -> None:
     """Print what each test found, in words and numbers, with what it measured and the limits of what it can see."""
     out = console()
@@ -120,6 +136,9 @@ def print_tests(
         if "detectable" in result.details:
             found, least = result.estimate or 0.0, result.details["detectable"]
             out.print(Text(f"  {measured[name]} {found:.4g}; below about {least:.4g} it could be chance at this size"))
+    for name, reason in refused.items():
+        out.print(Text(f"{name}: refused.", style="bold"))
+        out.print(Text(f"  {reason}"))
     if len(results) > 1:
         out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
         for name, value in adjusted.items():
@@ -156,15 +175,24 @@ def print_groups(assessment: Assessment) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("group", overflow="fold")
-    for heading in ("rows", "accuracy", "KDE-ECE", "by chance", "p"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("rows", "accuracy", "error", "95% limits", "by chance", "p"):
+        table.add_column(heading, justify="right", no_wrap=heading != "95% limits")
     table.add_column("verdict", overflow="fold")
     for name, group in sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict
         accuracy = group.metrics["accuracy"].value if "accuracy" in group.metrics else float("nan")
-        numbers = (number(v) for v in (accuracy, verdict.error, verdict.expected, verdict.pvalue))
-        table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, verdict.code)
-    console().print(table)
+        limits = "" if verdict.low is None or verdict.high is None else f"{verdict.low:.3g} to {verdict.high:.3g}"
+        numbers = (number(accuracy), number(verdict.error), limits, number(verdict.detectable), number(verdict.pvalue))
+        table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
+    out = console()
+    out.print(table)
+    out.print(Text("error: root mean square, debiased; by chance: up to this in 95 of 100 data sets", style="dim"))
+
+
+def _kind(verdict: Verdict) -> str:
+    """Return the kind of a verdict, and whether it is small."""
+    small = "slightly " if verdict.code != "calibrated" and verdict.size == "within tolerance" else ""
+    return f"{small}{verdict.code}"
 
 
 def print_heading(text: str) -> None:
@@ -194,6 +222,18 @@ def rows(count: int) -> str:
     return f"{count:,} row{'' if count == 1 else 's'}"
 
 
+def folded(name: str, width: int, room: int = 80) -> str:
+    """Return a name in lines that break at its hyphens if the terminal has less room.
+
+    Examples
+    --------
+    >>> folded("kde-ece-per-predicted-class", 60).split()
+    ['kde-ece-per-', 'predicted-class']
+    """
+    margin = name[: len(name) - len(name.lstrip())]
+    return name if width >= room else fill(name, len(margin) + NAME_ROOM, subsequent_indent=margin)
+
+
 def number(value: float) -> str:
     """Write a number with four significant digits."""
     return f"{value:.4g}"
@@ -201,4 +241,4 @@ def number(value: float) -> str:
 
 def _symbol(out: Console, code: str) -> str:
     """Return the verdict's sign, or an ASCII one where the terminal cannot show it."""
-    return SYMBOLS[code] if (out.encoding or "").lower().startswith("utf") else ("+" if code == "consistent" else "!")
+    return SYMBOLS[code] if (out.encoding or "").lower().startswith("utf") else ASCII.get(code, "!")

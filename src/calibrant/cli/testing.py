@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from calibrant.hypotest import CalibrationTest
 
 LIMITS = {
+    "omnibus": "exact likewise; sees bias, slope, every class, and other shapes less sharply",
     "consistency": "exact for independent rows whose predictions were not fitted on these labels",
-    "skce": "asymptotic: off with few rows or very peaked predictions",
+    "skce": "asymptotic: refused where too few events make it, or weights differ too much",
     "skce-block": "asymptotic in the number of blocks; rows should be in random order",
     "skce-distribution-free": "always valid, seldom sharp: a large p-value says little",
     "cme": "its law is approximate; looks at test locations only",
@@ -48,29 +49,36 @@ def run_tests(
     file
         CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels, or with forecasts.
     test
-        One or more tests, or "all".
+        One or more tests, or "all": those that refuse these rows then say why, and the others answer.
     kernel
         Kernel on the predictions in the kernel tests, such as exponential or gaussian.
     fail_below
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this.
     """
+    from calibrant._convert import InputError
     from calibrant.cli import show
     from calibrant.hypotest.holm import holm
 
     _check_level(fail_below)
     data = options.forecasts(file) if options.are_forecasts else options.predictions(file)
     tests = {name: _configured(name, options, kernel, data) for name in _names(test)}
-    results = {}
+    results, refused = {}, {}
     for name, configured in tests.items():
         with show.progress_bar(name, quiet=options.silent) as progress:
-            results[name] = configured(data, rng=options.seed, progress=progress)
+            try:
+                results[name] = configured(data, rng=options.seed, progress=progress)
+            except InputError as error:
+                if test != ("all",):  # A test that was asked for by name must answer.
+                    raise InputError(f"--test {name}: {error}") from error
+                refused[name] = str(error)
+    if not results:
+        raise InputError("every test refuses these rows. " + next(iter(refused.values())))
     adjusted = holm({name: result.pvalue for name, result in results.items()})
     if options.json:
-        show.print_json(
-            {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}
-        )
+        found = {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}
+        show.print_json(found | {name: {"refused": reason} for name, reason in refused.items()})
     else:
-        show.print_tests(results, adjusted, LIMITS, {name: _measured(each) for name, each in tests.items()})
+        show.print_tests(results, adjusted, LIMITS, {name: _measured(each) for name, each in tests.items()}, refused)
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
 
 

@@ -1,6 +1,9 @@
 """Reliability curves over bins."""
 
 from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,20 +12,20 @@ from calibrant._checks import check_level
 from calibrant._typing import FloatArray
 from calibrant.binning import Binning, Cells, EqualWidth
 from calibrant.curves.bands import wilson
-from calibrant.curves.view import binary_view, outcome_histogram
+from calibrant.curves.columns import Columns, class_blocks
+from calibrant.curves.histogram import outcome_histograms
+from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, ReliabilityCurve
+
+FEW_ROWS = 10_000
+"""One column of so many rows is summed without a sparse matrix."""
 
 
 def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
     """Return the map from columns W, (n, B), to the sums of values * W in every bin, (n_bins, B)."""
-    from scipy.sparse import csr_array
-
-    kept = bins.index >= 0
-    data = np.where(kept, values, 0.0)
-    column = np.where(kept, bins.index, 0)
-    scatter = csr_array((data, column, np.arange(len(values) + 1)), shape=(len(values), bins.n_bins)).T
-    return lambda columns: scatter @ columns
+    totals = joint_bin_totals(bins, values[:, None])
+    return lambda columns: totals(columns)[0]
 
 
 def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
@@ -30,14 +33,26 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
 
     All m in one pass over W, which is what takes the time.
     """
-    from scipy.sparse import csr_array
-
-    n, m = values.shape
+    m = values.shape[1]
     kept = bins.index >= 0
     data = np.where(kept[:, None], values, 0.0)
-    column = np.where(kept, bins.index, 0)[:, None] + bins.n_bins * np.arange(m)
-    scatter = csr_array((data.ravel(), column.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
-    return lambda columns: (scatter @ columns).reshape(m, bins.n_bins, -1)
+    cell = np.where(kept, bins.index, 0)[:, None] + bins.n_bins * np.arange(m)
+
+    @cache
+    def scatter() -> Any:
+        from scipy.sparse import csr_array
+
+        n = len(data)
+        return csr_array((data.ravel(), cell.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
+
+    def totals(columns: NDArray[np.generic]) -> FloatArray:
+        if columns.shape[1] > 1 or len(columns) > FEW_ROWS:
+            return np.asarray(scatter() @ columns).reshape(m, bins.n_bins, -1)
+        # The same additions in the same order, without a matrix that takes longer to make than to use.
+        sums = np.bincount(cell.ravel(), weights=(data * columns).ravel(), minlength=m * bins.n_bins)
+        return np.asarray(sums, dtype=float).reshape(m, bins.n_bins, 1)
+
+    return totals
 
 
 def reliability_curve(
@@ -76,30 +91,50 @@ def reliability_curve(
     """
     check_level(level)
     view, name = binary_view(predictions)
-    cut = (bins or EqualWidth()).cut(view.positive, view.weights)
-    weights = view.weights[:, None]
-    ones = np.ones(view.n_samples)
-    mass, count = bin_totals(cut, ones)(weights)[:, 0], bin_totals(cut, ones)(weights > 0)[:, 0]
-    used = mass > 0
-    mass = mass[used]
+    bins = bins or EqualWidth()
+    columns = Columns.of(view.positive[:, None], (view.labels == 1)[:, None], view.weights, bins)
+    return _drawn(columns, bins, level, name)[0]
+
+
+def one_vs_rest_curves(predictions: Predictions) -> list[ReliabilityCurve]:
+    """Return `reliability_curve` of every class against the rest, without a pass over the rows for each class."""
+    bins = EqualWidth()
+    return [curve for block in class_blocks(predictions, bins) for curve in _drawn(block, bins, 0.95, "class")]
+
+
+def _drawn(
+    columns: Columns, bins: Binning, level: float, view: Literal["class", "top-label"]
+) -> list[ReliabilityCurve]:
+    """Return the curve of each column."""
+    weights = columns.weights[:, None]
     relative = weights / weights.max()  # So that the squares of huge weights do not overflow.
-    trials = (bin_totals(cut, ones)(relative) ** 2)[used, 0] / bin_totals(cut, ones)(relative**2)[used, 0]
-    predicted = bin_totals(cut, view.positive)(weights)[used, 0] / mass
-    observed = bin_totals(cut, view.labels.astype(float))(weights)[used, 0] / mass
-    low, high = wilson(observed, trials, level)
-    error = float(mass / weights.max() @ np.abs(predicted - observed) / relative.sum())
-    return ReliabilityCurve(
-        predicted=predicted,
-        observed=observed,
-        low=low,
-        high=high,
-        lower=cut.lower[used],
-        upper=cut.upper[used],
-        count=count[used],
-        weight=mass,
-        level=level,
-        kind=repr(bins or EqualWidth()),
-        view=name,
-        error=Estimate(name="ECE", value=error),
-        histogram=outcome_histogram(view),
+    sums = columns.totals(
+        weights, weights > 0, relative, relative**2, columns.positions * weights, columns.events * weights
     )
+    used = sums[0] > 0
+    mass, count, once, twice, predicted, hits = (total[used] for total in sums)
+    predicted, observed = predicted / mass, hits / mass
+    low, high = wilson(observed, once**2 / twice, level)
+    ends = np.concatenate([[0], np.cumsum(used)])[columns.starts]
+    parts = [slice(*pair) for pair in pairwise(ends.tolist())]
+    occupied = [np.flatnonzero(used[slice(*pair)]) for pair in pairwise(columns.starts.tolist())]
+    histograms = outcome_histograms(columns.positions, columns.events, columns.weights)
+    shares, gaps = mass / weights.max(), np.abs(predicted - observed)
+    return [
+        ReliabilityCurve(
+            predicted=predicted[part],
+            observed=observed[part],
+            low=low[part],
+            high=high[part],
+            lower=cut.lower[cells],
+            upper=cut.upper[cells],
+            count=count[part],
+            weight=mass[part],
+            level=level,
+            kind=repr(bins),
+            view=view,
+            error=Estimate(name="ECE", value=float(shares[part] @ gaps[part] / relative.sum())),
+            histogram=histogram,
+        )
+        for part, cells, cut, histogram in zip(parts, occupied, columns.cuts, histograms, strict=True)
+    ]

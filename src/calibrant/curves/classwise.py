@@ -1,10 +1,14 @@
 """The reliability curve of every class, and their average."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
 from calibrant._checks import check_count
+from calibrant._convert import InputError
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.curves.binned import one_vs_rest_curves, reliability_curve
 from calibrant.curves.kernel import kernel_curve
 from calibrant.curves.view import cells_around
 from calibrant.predictions import Predictions
@@ -12,9 +16,13 @@ from calibrant.results import ClasswiseCurves, Estimate, ReliabilityCurve
 
 
 def classwise_curves(
-    predictions: Predictions, curve: Callable[[Predictions], ReliabilityCurve] = kernel_curve, *, grid: int = 101
+    predictions: Predictions,
+    curve: Callable[[Predictions], ReliabilityCurve] = kernel_curve,
+    *,
+    rows: Literal["all", "predicted"] = "all",
+    grid: int = 101,
 ) -> ClasswiseCurves:
-    r"""Reliability curve of every class against the rest, and the average over classes.
+    r"""Reliability curve of every class, and the average over classes.
 
     Parameters
     ----------
@@ -22,6 +30,10 @@ def classwise_curves(
     curve : callable, default=kernel_curve
         Draws the curve of binary predictions. For other settings, pass
         `functools.partial(kernel_curve, bandwidth=0.05)`; `reliability_curve` and `isotonic_curve` will do as well.
+    rows : {"all", "predicted"}, default="all"
+        Of which rows the curve of a class is drawn: of all rows, the class against the rest, as the metric `Classwise`
+        looks at them; or of the rows that are predicted as this class, as `PerPredictedClass` does. Classes that are
+        never predicted have no curve then.
     grid : int, default=101
         The average is taken at so many equal steps from 0 to 1.
 
@@ -33,7 +45,10 @@ def classwise_curves(
     -----
     The average at g is :math:`|C_g|^{-1} \sum_{k \in C_g} \hat\pi_k(g)` over the classes :math:`C_g` whose curve
     begins at or below g and ends at or above; between its points a curve is interpolated linearly. Its error is the
-    mean over classes, and its counts are of the predictions of all classes.
+    mean over classes, and its counts are of the predictions of all classes. Of rows predicted as a class, classes weigh
+    as much as these rows: :math:`\sum_k W(I_k) \hat\pi_k(g) / \sum_k W(I_k)`, and likewise for the error. If no curve
+    reaches any step, as when all rows are equal and the curve of each class is one point, the points of the curves take
+    the place of the steps.
 
     Examples
     --------
@@ -44,22 +59,45 @@ def classwise_curves(
     (('0', '1', '2'), 3)
     """
     check_count(grid, "grid")
-    curves = tuple(curve(predictions.one_vs_rest(c)) for c in range(predictions.n_classes))
-    return ClasswiseCurves(
-        names=tuple(map(str, predictions.classes)), curves=curves, average=_average(predictions, curves, grid)
-    )
+    if rows not in ("all", "predicted"):
+        raise InputError(f'rows must be "all" or "predicted", but is {rows!r}.')
+    shares: FloatArray
+    if rows == "all":
+        shares = np.ones(predictions.n_classes)
+        seen = predictions.probs.ravel(), np.repeat(predictions.weights, predictions.n_classes)
+    else:
+        top = predictions.top_label()
+        relative = top.weights / top.weights.max()
+        shares = np.bincount(predictions.predicted, relative, predictions.n_classes).astype(float)
+        seen = top.positive, top.weights
+    drawn = np.flatnonzero(shares).tolist()
+    if curve is reliability_curve and rows == "all":
+        curves = tuple(one_vs_rest_curves(predictions))
+    else:
+        curves = tuple(curve(_view(predictions, c, rows)) for c in drawn)
+    names = tuple(str(predictions.classes[c]) for c in drawn)
+    return ClasswiseCurves(names=names, curves=curves, average=_average(curves, shares[drawn], *seen, grid))
 
 
-def _average(predictions: Predictions, curves: Sequence[ReliabilityCurve], n_grid: int) -> ReliabilityCurve:
+def _view(predictions: Predictions, c: int, rows: Literal["all", "predicted"]) -> Predictions:
+    view = predictions.one_vs_rest(c)
+    return view if rows == "all" else view.take(predictions.predicted == c)
+
+
+def _average(
+    curves: Sequence[ReliabilityCurve], shares: FloatArray, positions: FloatArray, weights: FloatArray, n_grid: int
+) -> ReliabilityCurve:
     grid = np.linspace(0.0, 1.0, n_grid)
-    reached = np.array([(c.predicted[0] <= grid) & (grid <= c.predicted[-1]) for c in curves])
+    reached = _reached(curves, grid)
+    if not reached.any():
+        grid = _own_points(curves, n_grid)
+        reached = _reached(curves, grid)
     values = np.array([np.interp(grid, c.predicted, c.observed) for c in curves])
     used = reached.any(axis=0)
-    observed = np.average(values[:, used], axis=0, weights=reached[:, used])
-    weights = np.repeat(predictions.weights, predictions.n_classes)
-    lower, upper, count, weight = cells_around(grid[used], predictions.probs.ravel(), weights)
+    observed = np.average(values[:, used], axis=0, weights=reached[:, used] * shares[:, None])
+    lower, upper, count, weight = cells_around(grid[used], positions, weights)
     errors = [c.error for c in curves if c.error is not None]
-    mean = float(np.mean([error.value for error in errors])) if errors else 0.0
+    mean = float(np.average([error.value for error in errors], weights=shares)) if errors else 0.0
     return ReliabilityCurve(
         predicted=grid[used],
         observed=observed,
@@ -71,3 +109,16 @@ def _average(predictions: Predictions, curves: Sequence[ReliabilityCurve], n_gri
         kind=f"average of {len(curves)} classes",
         error=Estimate(name=errors[0].name, value=mean) if errors else None,
     )
+
+
+def _reached(curves: Sequence[ReliabilityCurve], grid: FloatArray) -> BoolArray:
+    """Tell which curves, (K,), have which points of the grid, (G,), between their ends."""
+    return np.array([(c.predicted[0] <= grid) & (grid <= c.predicted[-1]) for c in curves])
+
+
+def _own_points(curves: Sequence[ReliabilityCurve], most: int) -> FloatArray:
+    """Return the points of the curves, at most so many of them, evenly by rank."""
+    points = np.unique(np.concatenate([c.predicted for c in curves]))
+    if len(points) <= most:
+        return points
+    return points[np.linspace(0, len(points) - 1, most).astype(int)]

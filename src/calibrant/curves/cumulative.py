@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.binning.interval import DECIMALS
+from calibrant.binning.ties import comparable
 from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.results.curves import CumulativeCurve, NetError
@@ -41,7 +41,7 @@ class RunningSum:
     @classmethod
     def of(cls, view: Predictions) -> Self:
         """Follow binary predictions."""
-        scores, group = np.unique(np.round(view.positive, DECIMALS), return_inverse=True)
+        scores, group = np.unique(comparable(view.positive), return_inverse=True)
         weights = view.weights / view.weights.max()  # So that the sum of huge ones does not overflow.
         total = weights.sum()
         share = np.cumsum(np.bincount(group, weights)) / total

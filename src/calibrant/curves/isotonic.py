@@ -8,8 +8,9 @@ from calibrant._checks import check_count, check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits
+from calibrant.curves.histogram import outcome_histogram
 from calibrant.curves.pooled import Pools
-from calibrant.curves.view import binary_view, outcome_histogram
+from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, ReliabilityCurve
 

@@ -1,5 +1,6 @@
 """Reliability curves by kernel regression, on a grid."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from calibrant._convert import InputError, convert
 from calibrant._typing import BoolArray, FloatArray, Rng
 from calibrant.bandwidth import Rule, Sample, choose_bandwidth
 from calibrant.curves.bands import least_resamples, pointwise_limits
-from calibrant.curves.view import binary_view, cells_around, outcome_histogram
-from calibrant.kernel_regression import KernelName, check_bandwidth, check_choice, nadaraya_watson
+from calibrant.curves.histogram import outcome_histogram
+from calibrant.curves.view import binary_view, cells_around
+from calibrant.kernel_regression import Boundary, KernelName, check_bandwidth, check_choice, nadaraya_watson
 from calibrant.predictions import Predictions
 from calibrant.resampling import redraw_labels
 from calibrant.results import Estimate, ReliabilityCurve
@@ -19,12 +21,13 @@ LEAST_SUPPORT = 0.5
 """Grid points whose neighbours count for fewer rows than this are left out."""
 
 
-def kernel_curve(
+def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
     predictions: Predictions,
     grid: Any = 101,
     *,
     kernel: KernelName = "gaussian",
     bandwidth: float | Rule = "cv",
+    boundary: Boundary = "reflect",
     level: float = 0.95,
     n_resamples: int = 0,
     rng: Rng = None,
@@ -40,6 +43,9 @@ def kernel_curve(
     kernel : {"gaussian", "triweight", "epanechnikov", "beta"}, default="gaussian"
     bandwidth : float or rule, default="cv"
         As for `calibrant.metrics.KdeECE`.
+    boundary : {"reflect", "none"}, default="reflect"
+        Whether the mirror images of the rows at 0 and at 1 count as neighbours; "mirror" is another name for "reflect".
+        The Beta kernel needs none.
     level : float, default=0.95
         Of the band.
     n_resamples : int, default=0
@@ -58,9 +64,9 @@ def kernel_curve(
     Notes
     -----
     The frequency at the grid point g is :math:`\sum_i w_i y_i K_h(g, p_i) / \sum_i w_i K_h(g, p_i)`, with the mirror
-    images of the rows at 0 and 1 among the rows (except for the Beta kernel, which needs none). The band keeps the
-    bandwidth. It is exact if that was not chosen by the labels: for a number, or one of Silverman's rules. It contains
-    the bias of smoothing, so the diagonal may lie outside.
+    images of the rows at 0 and 1 among the rows if they are reflected there. The band keeps the bandwidth. It is exact
+    if that was not chosen by the labels: for a number, or one of Silverman's rules. It contains the bias of smoothing,
+    so the diagonal may lie outside.
 
     Examples
     --------
@@ -71,19 +77,22 @@ def kernel_curve(
     """
     check_level(level)
     _check_resamples(n_resamples, level)
-    check_choice(kernel, "kernel", KernelName)
+    smoother = {
+        "kernel": check_choice(kernel, "kernel", KernelName),
+        "boundary": check_choice(boundary, "boundary", Boundary),
+    }
     points = _as_grid(grid)
     view, name = binary_view(predictions)
-    h = _as_bandwidth(bandwidth, view, kernel)
+    smoother["bandwidth"] = h = _as_bandwidth(bandwidth, view, **smoother)
     outcomes = view.labels.astype(float)
-    frequency, mass = nadaraya_watson(view.positive, outcomes, view.weights, points, kernel=kernel, bandwidth=h)
+    frequency, mass = nadaraya_watson(view.positive, outcomes, view.weights, points, **smoother)
     present = view.weights > 0
     kept = _within(points, view.positive[present]) & (mass >= LEAST_SUPPORT * view.weights[present].mean())
     predicted, observed, low, high = points[kept], frequency[kept], None, None
     if not kept.any():
         predicted, observed = (np.array([np.average(a, weights=view.weights)]) for a in (view.positive, outcomes))
     elif n_resamples:
-        curves = _redrawn_curves(view, predicted, kernel, h, n_resamples, np.random.default_rng(rng))
+        curves = _redrawn_curves(view, predicted, smoother, n_resamples, np.random.default_rng(rng))
         low, high = pointwise_limits(curves, level)
     lower, upper, count, weight = cells_around(predicted, view.positive, view.weights)
     gap = np.abs(np.interp(view.positive, predicted, observed) - view.positive)
@@ -97,7 +106,7 @@ def kernel_curve(
         count=count,
         weight=weight,
         level=level,
-        kind=f"kernel({kernel}, bandwidth={h:.3g})",
+        kind=f"kernel({smoother['kernel']}, bandwidth={h:.3g})",
         band="consistency",
         view=name,
         error=Estimate(name="mean gap", value=float(np.average(gap, weights=view.weights)), details={"bandwidth": h}),
@@ -124,12 +133,12 @@ def _as_grid(grid: Any) -> FloatArray:
     return points
 
 
-def _as_bandwidth(bandwidth: float | Rule, view: Predictions, kernel: KernelName) -> float:
+def _as_bandwidth(bandwidth: float | Rule, view: Predictions, kernel: KernelName, boundary: Boundary) -> float:
     if not isinstance(bandwidth, str):
         return check_bandwidth(bandwidth)
-    check_choice(bandwidth, "bandwidth", Rule)
+    rule = check_choice(bandwidth, "bandwidth", Rule)
     sample = Sample.of(view.positive, view.labels.astype(float), view.weights)
-    return choose_bandwidth(sample, bandwidth, kernel, "reflect")
+    return choose_bandwidth(sample, rule, kernel, boundary)
 
 
 def _within(points: FloatArray, positions: FloatArray) -> BoolArray:
@@ -141,18 +150,11 @@ def _within(points: FloatArray, positions: FloatArray) -> BoolArray:
 
 
 def _redrawn_curves(
-    view: Predictions,
-    points: FloatArray,
-    kernel: KernelName,
-    bandwidth: float,
-    n_resamples: int,
-    rng: np.random.Generator,
+    view: Predictions, points: FloatArray, smoother: Mapping[str, Any], n_resamples: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return the curves, (B, g), of labels drawn from the predictions."""
     blocks = [
-        nadaraya_watson(view.positive, labels.astype(float), view.weights, points, kernel=kernel, bandwidth=bandwidth)[
-            0
-        ].T
+        nadaraya_watson(view.positive, labels.astype(float), view.weights, points, **smoother)[0].T
         for labels in redraw_labels(view, n_resamples, rng)
     ]
     return np.concatenate(blocks)

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.binning.ties import comparable
 from calibrant.predictions import Predictions
 
 
@@ -18,6 +19,7 @@ class Pools:
     Attributes
     ----------
     predicted : ndarray of shape (m,)
+        Those that agree to 12 decimals are equal, as in `calibrant.metrics.Miscalibration`.
     mass : ndarray of shape (m,)
         Weight of the rows at each prediction, in units of the largest weight of a row.
     frequency : ndarray of shape (m,)
@@ -46,15 +48,16 @@ class Pools:
         """Pool the rows of positive weight of binary predictions."""
         kept = view.weights > 0
         probs, weights, events = view.positive[kept], view.weights[kept], view.labels[kept]
-        order = np.argsort(probs, kind="stable") if not view.is_weighted else np.lexsort((weights, probs))
-        probs, unit = probs[order], float(weights.max())
+        rounded = comparable(probs)
+        order = np.argsort(rounded, kind="stable") if not view.is_weighted else np.lexsort((weights, rounded))
+        probs, rounded, unit = probs[order], rounded[order], float(weights.max())
         weights, events = weights[order] / unit, events[order]
-        first = np.flatnonzero(_is_new(probs))
-        cells = np.flatnonzero(_is_new(probs) | _is_new(weights))
+        first = np.flatnonzero(_is_new(rounded))
+        cells = np.flatnonzero(_is_new(rounded) | _is_new(weights))
         cell_weight, cell_count = weights[cells], np.diff(np.append(cells, len(probs)))
         cell_start = np.searchsorted(cells, first)
         return cls(
-            predicted=probs[first],
+            predicted=np.minimum.reduceat(probs, first),  # Of those that count as equal, the lowest.
             # Summed as a redraw sums: if all rows have the event, the quotient is 1 exactly.
             mass=np.add.reduceat(cell_weight * cell_count, cell_start),
             frequency=np.add.reduceat(weights * events, first) / np.add.reduceat(weights, first),

@@ -6,9 +6,6 @@ import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
 from calibrant.predictions import Predictions, check_predictions
-from calibrant.results import OutcomeHistogram
-
-HISTOGRAM_BINS = 40
 
 
 def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class", "top-label"]]:
@@ -17,17 +14,6 @@ def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class",
     if predictions.n_classes == 2:
         return predictions, "class"
     return predictions.top_label(), "top-label"
-
-
-def outcome_histogram(view: Predictions, bins: int = HISTOGRAM_BINS) -> OutcomeHistogram:
-    """Return the weight of the rows in equal intervals of the predicted probability, by outcome."""
-    event = view.labels == 1
-    edges = np.linspace(0.0, 1.0, bins + 1)
-    spread = [
-        np.histogram(view.positive[rows], bins, range=(0.0, 1.0), weights=view.weights[rows])[0]
-        for rows in (event, ~event)
-    ]
-    return OutcomeHistogram(edges=edges, positives=spread[0], negatives=spread[1])
 
 
 def cells_around(

@@ -3,13 +3,14 @@
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from calibrant._convert import InputError
-from calibrant.calibrators import parse
+from calibrant.calibrators import calibrator_name
+from calibrant.compare.inputs import BANDWIDTHS, RULES
 from calibrant.experiment.config import (
     ARCHIVES,
     CHOICES,
@@ -25,6 +26,7 @@ from calibrant.experiment.config import (
 )
 from calibrant.experiment.table import Table
 from calibrant.io import printable
+from calibrant.metrics.names import metric_name
 from calibrant.results import Pipeline
 
 CONFIG = "experiment.json"
@@ -202,33 +204,42 @@ def _pipelines(table: Table, networks: tuple[str, ...] | None) -> tuple[Pipeline
 def _calibrator(table: Table, key: str) -> str:
     name: str = table.text(key)
     try:
-        parse(name)
+        return calibrator_name(name)
     except InputError as error:
         raise InputError(f"{table.where}: {key}: {error}") from error
-    return name
+
+
+def _metrics(table: Table, choices: Collection[str], default: tuple[str, ...]) -> tuple[str, ...]:
+    given = table.texts("metrics", None, default)
+    try:
+        names = [metric_name(name, choices) for name in given]
+    except InputError as error:
+        raise InputError(f"{table.where}: metrics: {error}") from error
+    return Table({"metrics": names}, table.where).texts("metrics", choices)
 
 
 def _evaluation(table: Table, pipelines: list[str]) -> Evaluation:
     evaluation = Evaluation(
         baseline=table.text("baseline", pipelines, default=pipelines[0]),
-        metrics=table.texts("metrics", CHOICES, DEFAULT_METRICS),
+        metrics=_metrics(table, CHOICES, DEFAULT_METRICS),
         resamples=table.whole("resamples", 1000, least=50),
         level=table.share("level", 0.95),
         folds=table.whole("folds", 5, least=2),
+        differences=table.text("differences", RULES, Evaluation.differences),
+        bandwidth=table.text("bandwidth", BANDWIDTHS, Evaluation.bandwidth),
     )
     table.finish()
     return evaluation
 
 
 def _learning(table: Table, networks: tuple[str, ...] | None) -> Learning:
-    names = table.texts("calibrators", None)
-    for name in names:
-        _calibrator(Table({"calibrators": name}, table.where), "calibrators")
+    given = table.texts("calibrators", None)
+    names = tuple(_calibrator(Table({"calibrators": name}, table.where), "calibrators") for name in given)
     learning = Learning(
         network=table.text("network", networks),
         calibrators=names,
         sizes=tuple(sorted(table.wholes("sizes", least=1))),
-        metrics=table.texts("metrics", QUICK_METRICS, Learning.metrics),
+        metrics=_metrics(table, QUICK_METRICS, Learning.metrics),
         repeats=table.whole("repeats", Learning.repeats, least=1),
     )
     table.finish()

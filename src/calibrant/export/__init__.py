@@ -33,7 +33,7 @@ def to_torch(calibrator: Calibrator) -> "CalibrationModule":
     try:
         from calibrant.export.torch_module import CalibrationModule
     except ImportError as error:
-        raise ImportError("to_torch needs PyTorch: pip install 'calibrant[torch]'.") from error
+        raise ImportError('to_torch needs PyTorch: pip install "calibrant[torch]".') from error
     from calibrant.export.maps import as_program
 
     return CalibrationModule(as_program(calibrator)).eval()
@@ -56,7 +56,7 @@ def to_onnx(calibrator: Calibrator) -> bytes:
     try:
         from calibrant.export.onnx_model import as_onnx
     except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'calibrant[onnx]'.") from error
+        raise ImportError('to_onnx needs onnx: pip install "calibrant[onnx]".') from error
     from calibrant.export.maps import as_program
 
     return as_onnx(as_program(calibrator), len(calibrator.classes_), is_raw=calibrator.scores == "raw")

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from calibrant._convert import InputError
 from calibrant.calibrators import (
+    class_scores,
     compose,
     ensemble,
     ets,
@@ -16,6 +17,7 @@ from calibrant.calibrators import (
     lift,
     matrix,
     order_preserving,
+    row_order,
     scaling,
     structured,
     temperature,
@@ -23,6 +25,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.export.lines import LINES
 from calibrant.export.program import Program, Value, log_add_exp, log_softmax, softmax, softplus
 
@@ -42,10 +45,16 @@ def as_program(calibrator: Calibrator) -> Program:
     if calibrator.scores == "raw":
         result = _of_log_odds(_line(calibrator, scores.columns([0])))
     else:
-        log_probs = log_softmax(scores) if calibrator.scores == "logits" else (scores / scores.total()).log()
-        result = _map(calibrator, log_probs, len(calibrator.classes_))
+        result = _map(calibrator, _inputs(calibrator, scores), len(calibrator.classes_))
     softmax(result)
     return program
+
+
+def _inputs(calibrator: Calibrator, scores: Value) -> Value:
+    """Return what the outermost map takes: log-probabilities, or raw logits as they are."""
+    if uses_raw_logits(calibrator):
+        return scores
+    return log_softmax(scores) if calibrator.scores == "logits" else (scores / scores.total()).log()
 
 
 def _map(c: Any, x: Value, k: int) -> Value:
@@ -88,7 +97,7 @@ def _temperature(c: Any, x: Value, _k: int) -> Value:
 
 
 def _affine(c: Any, x: Value, _k: int) -> Value:
-    return _multiplied(c, x.at_least(scaling.SMALLEST_LOG_PROB))
+    return _multiplied(c, x if uses_raw_logits(c) else x.at_least(scaling.SMALLEST_LOG_PROB))
 
 
 def _multiplied(c: Any, x: Value) -> Value:
@@ -144,27 +153,31 @@ def _order_preserving(c: Any, x: Value, k: int) -> Value:
         knots = [ascending.columns([k - 1 - int(rank)]) for rank in c.knots_]
         confidence = knots[0].exp()
         own = [confidence * (slopes[1, m] - slopes[0, m]) + slopes[0, m] for m in range(g)]
-    falls = [(-floored.clip(knots[m + 1], knots[m]) + knots[m]) * own[m] for m in range(g)]
+    # Nothing lies above the first knot but raw logits, for which the first piece goes on.
+    tops = [np.inf, *knots[1:]] if uses_raw_logits(c) else knots
+    falls = [(-floored.clip(knots[m + 1], tops[m]) + knots[m]) * own[m] for m in range(g)]
     return x.equals(-np.inf).choose(-np.inf, -reduce(Value.__add__, falls))
 
 
 def _class_scores(x: Value, score: str, k: int) -> Value:
     if score == "logit":
-        return log_softmax(x).rounded(lift.SCORE_DECIMALS)
+        return log_softmax(x).rounded(class_scores.SCORE_DECIMALS)
     if score == "margin":
         ascending = x.along(x.argsort())
         best, second = ascending.columns([k - 1]), ascending.columns([k - 2])
-        return (x - x.equals(best).choose(second, best)).rounded(lift.SCORE_DECIMALS)
+        return (x - x.equals(best).choose(second, best)).rounded(class_scores.SCORE_DECIMALS)
     probs = x.exp()
     is_top = x.is_first_largest(k)
     rest = is_top.choose(is_top.choose(0.0, probs).total().log(), (-probs.at_most(0.5)).log1p())
-    return (x - rest).rounded(lift.SCORE_DECIMALS)
+    return (x - rest).rounded(class_scores.SCORE_DECIMALS)
 
 
 def _one_vs_rest(c: Any, x: Value, k: int) -> Value:
-    scores = _class_scores(x, c.score, k)
+    is_raw = uses_raw_logits(c)
+    scores = x if is_raw else _class_scores(x, c.score, k)
     columns = [-softplus(-_line(inner, scores.columns([j]))) for j, inner in enumerate(c.calibrators_)]
-    return log_add_exp(columns[0].beside(*columns[1:]), x + float(np.log(lift.SMALLEST_SHARE)))
+    shares = log_softmax(x) if is_raw else x
+    return log_add_exp(columns[0].beside(*columns[1:]), shares + float(np.log(lift.SMALLEST_SHARE)))
 
 
 def _pooled(c: Any, x: Value, k: int) -> Value:
@@ -173,12 +186,12 @@ def _pooled(c: Any, x: Value, k: int) -> Value:
 
 
 def _keep_order(values: Value, originals: Value, k: int) -> Value:
-    """Raise values until they are ordered as the originals are, as `lift.keep_order` does."""
+    """Raise values until they are ordered as the originals are, as `row_order.keep_order` does."""
     order = originals.argsort()
     ascending = originals.along(order)
     later, earlier, backwards = range(1, k), range(k - 1), range(k - 1, -1, -1)
     rises = (ascending.columns(earlier) < ascending.columns(later)).choose(1.0, 0.0)
-    climb = rises.after(0.0, 1).running_sum() * lift.SMALLEST_GAP
+    climb = rises.after(0.0, 1).running_sum() * row_order.SMALLEST_GAP
     raised = (values.along(order) - climb).running_max(k)
     # Of ties, the last has seen all of them; read backwards, it is the first.
     ends = rises.columns(range(k - 2, -1, -1)).after(1.0, 1)

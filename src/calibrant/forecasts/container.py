@@ -27,7 +27,7 @@ class Forecasts:
     targets : array-like of shape (n,) or (n, d)
         Observed values.
     weights : array-like of shape (n,), optional
-        Non-negative weights of the rows. A row of weight 0 counts as absent.
+        Non-negative weights of the rows, as for `Predictions`: relative, and 0 for a row that counts as absent.
 
     Attributes
     ----------

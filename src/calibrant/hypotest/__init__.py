@@ -1,6 +1,7 @@
 """Tests of calibration: frozen settings called on `Predictions` or `Forecasts`."""
 
 from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.binary import BinaryTest
 from calibrant.hypotest.block import BlockSKCETest
 from calibrant.hypotest.classical import HosmerLemeshowTest, SpiegelhalterTest
 from calibrant.hypotest.consistency import ConsistencyTest
@@ -9,11 +10,13 @@ from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest
 from calibrant.hypotest.holm import holm
 from calibrant.hypotest.mean_embedding import CMETest
+from calibrant.hypotest.omnibus import OmnibusTest
 from calibrant.hypotest.skce import AsymptoticSKCETest
 
 __all__ = [
     "TESTS",
     "AsymptoticSKCETest",
+    "BinaryTest",
     "BlockSKCETest",
     "CMETest",
     "CalibrationTest",
@@ -22,11 +25,13 @@ __all__ = [
     "DistributionFreeSKCETest",
     "ECCETest",
     "HosmerLemeshowTest",
+    "OmnibusTest",
     "SpiegelhalterTest",
     "holm",
 ]
 
 TESTS: dict[str, CalibrationTest] = {
+    "omnibus": OmnibusTest(),
     "consistency": ConsistencyTest(),
     "skce": AsymptoticSKCETest(),
     "skce-block": BlockSKCETest(blocksize=20),

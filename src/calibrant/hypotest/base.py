@@ -7,15 +7,36 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
+from calibrant.forecasts import Forecasts
+from calibrant.predictions import Predictions
 from calibrant.results import TestResult
+
+NEGLIGIBLE = 1e-100
+"""Rows of less than this share of the largest weight count as absent: the squares of their weights would underflow."""
 
 
 class CalibrationTest(ABC):
-    """A test of the hypothesis that the predictions are calibrated; large statistics speak against it."""
+    """A test of the hypothesis that the predictions are calibrated; large statistics speak against it.
+
+    Weights are relative: each row counts as one independent draw, whatever its weight, a constant factor changes
+    nothing, and rows of weight 0 are left out here, before any test sees the data.
+    """
 
     @abstractmethod
+    def run(self, data: Any, rng: Rng, progress: Progress | None) -> TestResult:
+        """Run the test on rows that all have weight."""
+
     def __call__(self, data: Any, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:
         """Run the test."""
+        return self.run(_present(data), rng, progress)
+
+
+def _present(data: Any) -> Any:
+    """Return the data without rows of no weight; what is no data is left for the test to refuse."""
+    if not isinstance(data, (Predictions, Forecasts)):
+        return data
+    present = data.weights > NEGLIGIBLE * data.weights.max()
+    return data if present.all() else data.take(np.flatnonzero(present))
 
 
 def check_rows(data: Any, least: int) -> None:

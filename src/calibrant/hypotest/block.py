@@ -6,11 +6,17 @@ import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
-from calibrant._typing import Progress, Rng
-from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, tune
+from calibrant._typing import FloatArray, Progress, Rng
+from calibrant.discrepancy import Data, check_kernel, tune
 from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.events import CERTAIN, moments, relative_weights
+from calibrant.hypotest.skce import weighted_pairs
+from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.joint import JointKernel
 from calibrant.results import TestResult
+
+LEAST_PAIRS = 5.0
+"""With fewer effective pairs of events the level does not hold: chosen by simulation."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,11 @@ class BlockSKCETest(CalibrationTest):
     calibration error, and the smallest estimate that would be significant at 0.05. The estimates of blocks are skewed,
     so the level is approximate, and mostly not reached: see the validity table.
 
+    With weights, whose mean is made 1, :math:`w_i w_j H_{ij}` takes the place of :math:`H_{ij}`. The test refuses where
+    fewer than 5 effective pairs of events make the estimates, :math:`(\sum a_i a_j)^2 / \sum c_i c_j` over pairs of
+    rows within blocks, with :math:`a_i = w_i^2 E|r_i|^2`, :math:`c_i = w_i^4 E|r_i|^4` and residuals r: of rare
+    events of probability p about :math:`n (m - 1) p^2 / 2`. With fewer it rejects calibrated predictions too often.
+
     References
     ----------
     D. Widmann, F. Lindsten, D. Zachariah, "Calibration tests in multi-class classification: a unifying framework",
@@ -57,8 +68,8 @@ class BlockSKCETest(CalibrationTest):
         if not 0 < self.level < 1:
             raise InputError(f"level must be a number between 0 and 1, but is {self.level!r}.")
 
-    def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
-        """Run the test."""
+    def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
+        """Compare the mean over blocks with its standard error."""
         from scipy.special import stdtr, stdtrit
 
         n_blocks = data.n_samples // self.blocksize
@@ -67,10 +78,12 @@ class BlockSKCETest(CalibrationTest):
                 f"the test needs at least two complete blocks of {self.blocksize} rows, but there are {data.n_samples} "
                 "rows. Pass a smaller blocksize."
             )
-        sums = pair_matrix(data, tune(self.kernel, data)).block_sums(self.blocksize)
-        estimates = sums / (self.blocksize * (self.blocksize - 1) / 2)
+        pairs = self._check_pairs(data)
+        weights = relative_weights(data)
+        sums = weighted_pairs(data, tune(self.kernel, data), weights).block_sums(self.blocksize)
+        estimates = sums / _mean_pairs(weights[: n_blocks * self.blocksize].reshape(n_blocks, -1))
         mean, error = float(estimates.mean()), float(estimates.std(ddof=1) / np.sqrt(n_blocks))
-        if error == 0:
+        if error <= 1e-12 * abs(mean):  # Equal up to rounding.
             raise InputError("the blocks have no spread, so nothing can be tested: all estimates are equal.")
         return TestResult(
             name=repr(self),
@@ -82,5 +95,31 @@ class BlockSKCETest(CalibrationTest):
                 "standard_error": error,
                 "lower_bound": max(0.0, mean - float(stdtrit(n_blocks - 1, self.level)) * error),
                 "detectable": float(stdtrit(n_blocks - 1, 0.95)) * error,
+                "event_pairs": pairs,
             },
         )
+
+    def _check_pairs(self, data: Data) -> float:
+        """Refuse data in which too few pairs of events make the estimates of the blocks; return their number."""
+        second, fourth = (_pair_sum(values, self.blocksize) for values in moments(data, data.weights))
+        if fourth == 0:
+            raise InputError(CERTAIN)
+        if second**2 / fourth < LEAST_PAIRS:
+            raise InputError(
+                f"Student's law over blocks needs at least {LEAST_PAIRS:g} effective pairs of events within blocks, "
+                f"but {data.n_samples} rows in blocks of {self.blocksize} hold {second**2 / fourth:.3g}: it would "
+                "reject calibrated predictions too often. Pass larger blocks or more rows, or use an exact test, "
+                "ConsistencyTest(SKCE()) or OmnibusTest (--test omnibus)."
+            )
+        return second**2 / fourth
+
+
+def _pair_sum(values: FloatArray, size: int) -> float:
+    """Return the sum of the products of all pairs within blocks of consecutive rows."""
+    blocks = values[: len(values) // size * size].reshape(-1, size)
+    return float((blocks.sum(axis=1) ** 2 - (blocks**2).sum(axis=1)).sum()) / 2
+
+
+def _mean_pairs(weights: FloatArray) -> float:
+    """Return the weight of the pairs of a block, on average over blocks; of m unit weights, m (m - 1) / 2."""
+    return float((weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1)).mean() / 2)

@@ -1,91 +1,28 @@
-"""Tests of binary predictions in closed form: what they share, and the two oldest of them."""
+"""The two oldest tests of binary predictions."""
 
-from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Self
 
 import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
-from calibrant._typing import FloatArray, Progress, Rng
+from calibrant._typing import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant.binning import EqualMass
 from calibrant.curves import bin_totals
-from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.binary import (
+    LEAST_EVENTS,
+    SMALLEST_PVALUE,
+    BinaryTest,
+    Finding,
+    refuse_certainty,
+    root_sum_of_squares,
+)
+from calibrant.hypotest.events import effective_events
 from calibrant.predictions import Predictions
-from calibrant.results import TestResult
 
-SMALLEST_PVALUE = float(np.finfo(float).tiny)
-"""p-values below this normal number are reported as it: a p-value is never 0."""
-
-
-NEGLIGIBLE = 1e-100
-"""Rows of less than this share of the largest weight count as absent: the squares of their weights would underflow."""
-
-
-class Finding(NamedTuple):
-    """What a test found in the binary view."""
-
-    statistic: float
-    pvalue: float
-    estimate: float
-    details: Mapping[str, Any]
-
-
-class BinaryTest(CalibrationTest):
-    """A test of binary predictions whose null law is known, so that nothing is drawn.
-
-    More than two classes are reduced to confidence against correctness; the result's details say which ``view`` was
-    tested, "binary" or "top-label". They also hold ``smallest_pvalue``, the floor at which p-values stop.
-    """
-
-    @abstractmethod
-    def examine(self, view: Predictions, weights: FloatArray) -> Finding:
-        """Test binary predictions; the weights are positive, and the largest is 1."""
-
-    @np.errstate(under="ignore")  # Tails underflow to 0, whatever the caller has set with numpy.seterr.
-    def __call__(
-        self,
-        predictions: Predictions,
-        rng: Rng = None,  # noqa: ARG002 (part of the contract, but nothing is drawn)
-        *,
-        progress: Progress | None = None,  # noqa: ARG002 (and nothing takes long)
-    ) -> TestResult:
-        """Run the test; `rng` and `progress` have no effect."""
-        if not isinstance(predictions, Predictions):
-            raise TypeError(f"{type(self).__name__} tests Predictions, but got {type(predictions).__name__}.")
-        reduced = predictions.n_classes > 2
-        view = predictions.top_label() if reduced else predictions
-        present = view.weights > NEGLIGIBLE * view.weights.max()
-        if not present.all():
-            view = view.take(present)
-        found = self.examine(view, view.weights / view.weights.max())
-        shared = {"view": "top-label" if reduced else "binary", "smallest_pvalue": SMALLEST_PVALUE}
-        return TestResult(
-            name=repr(self),
-            statistic=found.statistic,
-            pvalue=min(1.0, max(found.pvalue, SMALLEST_PVALUE)),
-            estimate=found.estimate,
-            details={**found.details, **shared},
-        )
-
-
-def refuse_certainty(view: Predictions) -> None:
-    """Refuse predictions that leave nothing to chance."""
-    if not view.probs.all(axis=1).any():
-        wrong = int((view.predicted != view.labels).sum())
-        raise InputError(
-            f"some predictions must lie strictly between 0 and 1, but all {view.n_samples} are exactly 0 or 1, so that "
-            f"chance plays no part: one wrong row refutes them, and {wrong} {'is' if wrong == 1 else 'are'} wrong. "
-            "Test predicted probabilities, not decisions."
-        )
-
-
-def root_sum_of_squares(values: FloatArray) -> float:
-    """Return the Euclidean norm, also where the squares alone would underflow."""
-    largest = float(np.abs(values).max())
-    return largest * float(np.sqrt(np.sum((values / largest) ** 2))) if largest > 0 else 0.0
+LEAST_EXPECTED = 20.0
+"""With fewer expected rows of either outcome, by the harmonic mean over groups, the chi-squared law is rough."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +39,9 @@ class SpiegelhalterTest(BinaryTest):
     is standard normal in large samples. The statistic is :math:`|Z|`, the p-value two-sided, and the estimate the mean
     excess :math:`\sum_i w_i (y_i - p_i)(1 - 2 p_i) / \sum_i w_i`. The details hold ``z`` with its sign and its
     ``direction``: "over-confident" if positive (the errors are larger than claimed), "under-confident" if negative,
-    whether significant or not. Each row counts as one independent draw, whatever its weight.
+    whether significant or not. Each row counts as one independent draw, whatever its weight. Where fewer than 20
+    effective events make the sum, :math:`(\sum c_i^2 v_i)^2 / \sum c_i^4 v_i (1 - 3 v_i)` with
+    :math:`c_i = w_i (1 - 2 p_i)` and :math:`v_i = p_i (1 - p_i)`, the law of :math:`|Z|` is drawn.
 
     It has no power against errors that leave the squared error as announced: if predictions lie symmetrically around
     1/2, a bias that is the same for all of them cancels. Predictions of exactly 1/2 do not enter.
@@ -115,18 +54,26 @@ class SpiegelhalterTest(BinaryTest):
     Examples
     --------
     >>> p = Predictions([0.9, 0.9, 0.9, 0.9], labels=[1, 1, 0, 0])  # Z = 2 * 0.8 * (0.9 - 0.1) / (2 * 0.8 * 0.3)
-    >>> result = SpiegelhalterTest()(p)
-    >>> round(result.statistic, 4), round(result.pvalue, 4), result.details["direction"]
+    >>> result = SpiegelhalterTest()(p, rng=0)  # few rows: the exact p-value is P(at least 2 of 4 wrong), 0.0523
+    >>> round(result.statistic, 4), round(result.details["closed_form"], 4), result.details["direction"]
     (2.6667, 0.0077, 'over-confident')
     """
+
+    def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
+        """Return the absolute standardised excess of other labels, where few events make it."""
+        factors = weights * _lever(view)
+        if effective_events(view, factors) >= LEAST_EVENTS:
+            return None
+        deviation, expected = _deviation(view, factors), float(factors @ view.positive)
+        return lambda labels: np.abs(factors @ labels - expected) / deviation
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare the squared error with its mean under calibration."""
         from scipy.special import erfc
 
         refuse_certainty(view)
-        lever = view.probs[:, 0] - view.probs[:, 1]
-        deviation = root_sum_of_squares(weights * lever * np.sqrt(view.probs.prod(axis=1)))
+        lever = _lever(view)
+        deviation = _deviation(view, weights * lever)
         if deviation == 0:
             raise InputError(
                 "some predictions must differ from 0, 1/2 and 1, but none does: at these the squared error is the same "
@@ -141,6 +88,15 @@ class SpiegelhalterTest(BinaryTest):
             estimate=excess / float(weights.sum()),
             details={"z": z, "direction": direction},
         )
+
+
+def _lever(view: Predictions) -> FloatArray:
+    return view.probs[:, 0] - view.probs[:, 1]
+
+
+def _deviation(view: Predictions, factors: FloatArray) -> float:
+    """Return the standard deviation of the sum of the residuals times these factors."""
+    return root_sum_of_squares(factors * np.sqrt(view.probs.prod(axis=1)))
 
 
 @dataclass(frozen=True)
@@ -178,7 +134,10 @@ class HosmerLemeshowTest(BinaryTest):
     ``groups`` with variance, of ``certain_groups`` without, the p-values for new data and for fitted predictions
     (None with fewer than three groups), and ``smallest_expected``, the smallest expected number of rows of either
     outcome in any group with variance, :math:`\tilde p_g` or :math:`1 - \tilde p_g` times the effective number of rows
-    :math:`(\sum w_i)^2 / \sum w_i^2`: below about 5, the chi-squared law is rough and the test rejects too often.
+    :math:`(\sum w_i)^2 / \sum w_i^2`. Where the harmonic mean of these numbers over the groups is below 20, the
+    chi-squared law rejects too often at small levels (with 5 expected in each of ten groups, 0.016 instead of 0.01),
+    and the law of the statistic is drawn. If `fitted`, there is nothing to draw from, and the chi-squared law is
+    rough.
 
     References
     ----------
@@ -188,8 +147,8 @@ class HosmerLemeshowTest(BinaryTest):
     Examples
     --------
     >>> p = Predictions([0.2] * 10 + [0.5] * 10, labels=[0] * 6 + [1] * 4 + [0, 1] * 5)
-    >>> result = HosmerLemeshowTest()(p)  # 10 * 0.2**2 / (0.2 * 0.8) + 0, with two groups
-    >>> round(result.statistic, 4), round(result.pvalue, 4)
+    >>> result = HosmerLemeshowTest()(p, rng=0)  # 10 * 0.2**2 / (0.2 * 0.8) + 0, with two groups
+    >>> round(result.statistic, 4), round(result.details["closed_form"], 4)
     (2.5, 0.2865)
     """
 
@@ -206,21 +165,16 @@ class HosmerLemeshowTest(BinaryTest):
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare frequency and mean prediction group by group."""
         refuse_certainty(view)
-        cut = EqualMass(self.n_groups).cut(view.positive, weights)
-        mass, gap = bin_totals(cut, weights)(np.column_stack([np.ones(view.n_samples), view.labels - view.positive])).T
-        zeros, ones = bin_totals(cut, weights**2)(view.probs).T
-        uncertain = (ones > 0) & (zeros > 0)
-        certain = ~uncertain & (mass > 0)
-        n_groups = int(uncertain.sum())
+        groups = _Groups.of(view, weights, self.n_groups)
+        n_groups = int(groups.uncertain.sum())
         if self.fitted and n_groups < 3:
             raise InputError(
                 f"fitted predictions need at least 3 groups, but ties leave {n_groups} with predictions strictly "
                 "between 0 and 1. Pass fitted=False if the predictions were fitted on other rows."
             )
-        statistic = _sum_of_squares(gap[uncertain], ones[uncertain], zeros[uncertain])
-        squares = np.where(uncertain, ones + zeros, 1.0)
-        expected = np.minimum(ones, zeros) * (mass / squares) ** 2
-        if np.any(gap[certain] != 0):
+        gap = groups.gaps(view.labels[:, None])[:, 0]
+        statistic = float(groups.sum_of_squares(gap[:, None])[0])
+        if np.any(gap[groups.certain] != 0):
             statistic = np.inf
         return Finding(
             statistic=statistic,
@@ -228,19 +182,63 @@ class HosmerLemeshowTest(BinaryTest):
             estimate=float(np.abs(gap).sum() / weights.sum()),
             details={
                 "groups": n_groups,
-                "certain_groups": int(certain.sum()),
+                "certain_groups": int(groups.certain.sum()),
                 "pvalue_new_data": _chi_squared_tail(statistic, n_groups),
                 "pvalue_fitted": _chi_squared_tail(statistic, n_groups - 2) if n_groups > 2 else None,
-                "smallest_expected": float(expected[uncertain].min()),
+                "smallest_expected": float(groups.expected.min()),
             },
         )
 
+    def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
+        """Return the statistics of other labels, where few rows of either outcome are expected in a group."""
+        groups = _Groups.of(view, weights, self.n_groups)
+        if self.fitted or 1 / np.mean(1 / groups.expected) >= LEAST_EXPECTED:
+            return None
+        return lambda labels: groups.sum_of_squares(groups.gaps(labels))
 
-@np.errstate(over="ignore")  # An outcome of predicted probability 1e-320 is as good as impossible.
-def _sum_of_squares(gap: FloatArray, ones: FloatArray, zeros: FloatArray) -> float:
-    """Return the sum of the squared gaps, each in standard deviations of its group."""
-    variance = ones * (zeros / (ones + zeros))
-    return float(np.sum((gap / np.sqrt(variance)) ** 2))
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Groups of similar predictions: sums that do not depend on labels, and the gaps that do."""
+
+    mass: FloatArray
+    ones: FloatArray
+    zeros: FloatArray
+    predicted: FloatArray
+    hits: Evaluator
+
+    @classmethod
+    def of(cls, view: Predictions, weights: FloatArray, n_groups: int) -> Self:
+        cut = EqualMass(n_groups).cut(view.positive, weights)
+        hits = bin_totals(cut, weights)
+        mass = hits(np.ones((view.n_samples, 1)))[:, 0]
+        zeros, ones = bin_totals(cut, weights**2)(view.probs).T
+        return cls(mass, ones, zeros, hits(view.probs[:, 1:]), hits)
+
+    @property
+    def uncertain(self) -> BoolArray:
+        return np.asarray((self.ones > 0) & (self.zeros > 0))
+
+    @property
+    def certain(self) -> BoolArray:
+        return np.asarray(~self.uncertain & (self.mass > 0))
+
+    @property
+    def expected(self) -> FloatArray:
+        """Return the expected number of rows of the rarer outcome in every group with variance."""
+        mass, ones, zeros = (sums[self.uncertain] for sums in (self.mass, self.ones, self.zeros))
+        return np.asarray(np.minimum(ones, zeros) * (mass / (ones + zeros)) ** 2)
+
+    def gaps(self, labels: IntArray) -> FloatArray:
+        """Return the weighted sums of labels minus predictions in every group, (groups, B), for labels (n, B)."""
+        return self.hits(labels) - self.predicted
+
+    @np.errstate(over="ignore")  # An outcome of predicted probability 1e-320 is as good as impossible.
+    def sum_of_squares(self, gaps: FloatArray) -> FloatArray:
+        """Return the sums of the squared gaps, each in standard deviations of its group."""
+        ones, zeros = self.ones[self.uncertain], self.zeros[self.uncertain]
+        deviation = np.sqrt(ones * (zeros / (ones + zeros)))
+        return np.asarray(((gaps[self.uncertain] / deviation[:, None]) ** 2).sum(axis=0))
 
 
 def _chi_squared_tail(statistic: float, degrees: int) -> float:

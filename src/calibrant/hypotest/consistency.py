@@ -59,10 +59,8 @@ class ConsistencyTest(CalibrationTest):
         if self.null not in ("full", "top-label"):
             raise InputError(f'null must be "full" or "top-label", but is {self.null!r}.')
 
-    def __call__(
-        self, data: Predictions | Forecasts, rng: Rng = None, *, progress: Progress | None = None
-    ) -> TestResult:
-        """Run the test."""
+    def run(self, data: Predictions | Forecasts, rng: Rng, progress: Progress | None) -> TestResult:
+        """Redraw the labels and compare."""
         view = self._view(data)
         observed = self.metric(view)
         evaluate = self.metric.prepare_labels(view)

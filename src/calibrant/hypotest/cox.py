@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
-from calibrant.hypotest.classical import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
+from calibrant.hypotest.binary import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.predictions import Predictions
 
 EPSILON = 1e-12

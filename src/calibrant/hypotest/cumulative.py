@@ -6,9 +6,17 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._typing import FloatArray
-from calibrant.binning.interval import DECIMALS
-from calibrant.hypotest.classical import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.binning.ties import comparable
+from calibrant.hypotest.binary import (
+    LEAST_EVENTS,
+    BinaryTest,
+    Finding,
+    refuse_certainty,
+    root_sum_of_squares,
+)
+from calibrant.hypotest.events import effective_events
+from calibrant.metrics.pooled import Ties
 from calibrant.predictions import Predictions
 
 CROSSOVER = 1.5
@@ -50,7 +58,9 @@ class ECCETest(BinaryTest):
         1 - \sum_{k \ge 0} \Big(\frac8{x^2} + \frac2{r_k}\Big) e^{-2 r_k / x^2}, \; r_k = (k + \tfrac12)^2 \pi^2.
 
     The path moves in steps, so it reaches less far than the motion: the test rejects a little too rarely, the more so
-    the fewer distinct predictions there are. Each row counts as one independent draw, whatever its weight.
+    the fewer distinct predictions there are. Each row counts as one independent draw, whatever its weight. Where fewer
+    than 20 effective events make the sum (see `calibrant.hypotest.events`, with the weights as
+    factors), its steps are not small, and the law of the statistic is drawn.
 
     The details hold ``sigma`` and ``direction``: whether predictions are "too low" or "too high" where the error sits.
     For "mad", ``place`` is the prediction at which the sum is largest: the error is that of all predictions up to it.
@@ -80,7 +90,7 @@ class ECCETest(BinaryTest):
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Follow the running sum and compare how far it goes with Brownian motion."""
         refuse_certainty(view)
-        score, group = np.unique(np.round(view.positive, DECIMALS), return_inverse=True)
+        score, group = np.unique(comparable(view.positive), return_inverse=True)
         steps = np.bincount(group, weights * (view.labels - view.positive)) / weights.sum()
         path = np.concatenate([[0.0], np.cumsum(steps)])
         sigma = root_sum_of_squares(weights * np.sqrt(view.probs.prod(axis=1))) / float(weights.sum())
@@ -97,6 +107,21 @@ class ECCETest(BinaryTest):
             details |= _interval(score[start:end], view.take(inside) if end > start else None)
         tail = maximum_tail if self.statistic == "mad" else range_tail
         return Finding(abs(net) / sigma, tail(abs(net) / sigma), abs(net), details)
+
+    def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
+        """Return the statistics of other labels, where few events make the path."""
+        if effective_events(view, weights) >= LEAST_EVENTS:
+            return None
+        ties = Ties.of(view.positive)
+        factors = weights[:, None] / root_sum_of_squares(weights * np.sqrt(view.probs.prod(axis=1)))
+        expected = ties.sums(factors * view.probs[:, 1:])
+
+        def evaluate(labels: Any) -> FloatArray:
+            path = np.cumsum(ties.sums(factors * labels) - expected, axis=0)
+            high, low = path.max(axis=0, initial=0.0), path.min(axis=0, initial=0.0)
+            return np.asarray(np.maximum(high, -low) if self.statistic == "mad" else high - low)
+
+        return evaluate
 
     def _ends(self, path: FloatArray) -> tuple[int, int]:
         """Return where the stretch of the path with the largest net change starts and ends."""

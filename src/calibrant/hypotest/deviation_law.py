@@ -2,15 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._typing import FloatArray, IntArray
 from calibrant.discrepancy import Data, target_profile, tune
 from calibrant.forecasts import Forecasts, target_kernel
 from calibrant.kernels.base import unscaled
-from calibrant.kernels.joint import TensorProduct, class_gram
+from calibrant.kernels.gram import gram_of
+from calibrant.kernels.joint import TensorProduct
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.predictions import Predictions
 
@@ -20,16 +22,38 @@ BLOCK_CELLS = 2**20
 MOST_DRAWS, LEAST_DRAWS, ALL_DRAWS = 256, 8, 20_000
 """Draws from each forecast: so many at most, so many at least, and in between so many of all forecasts together."""
 
+CANCELLATION = 1e-14
+"""Rounding of a difference, as a share of its terms."""
+
 STREAM = 0x434D45
 """Sets the draws apart from those of a generator that a caller makes from the same seed, perhaps to draw targets."""
 
 
 class DeviationLaw(ABC):
-    """What the deviations of independent rows are under the hypothesis, by the possible outcomes of each row."""
+    """What the deviations of independent rows are under the hypothesis, by the possible outcomes of each row.
+
+    Those of row i are multiplied by its weight.
+    """
+
+    targets: Any
+
+    @property
+    def n_locations(self) -> int:
+        """Number J of test locations."""
+        return len(self.targets)
 
     @abstractmethod
     def covariance(self) -> FloatArray:
         """Return the mean over rows of E[d d'], for the deviations d of a row at J locations; of shape (J, J)."""
+
+    @property
+    def rounding(self) -> float:
+        """Variances up to this are rounding."""
+        return 0.0
+
+    def operator(self) -> Any:
+        """Return the covariance as something that multiplies vectors, (J,), which may be quicker than the matrix."""
+        return self.covariance()
 
     @abstractmethod
     def projections(self, directions: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -39,13 +63,13 @@ class DeviationLaw(ABC):
         """
 
 
-def deviation_law(estimator: UCME, data: Data) -> DeviationLaw:
-    """Return the law of `estimator.deviations` under the hypothesis: exact for classes, by draws for forecasts."""
+def deviation_law(estimator: UCME, data: Data, weights: FloatArray | float = 1.0) -> DeviationLaw:
+    """Return the law of weights times `estimator.deviations`: exact for classes, by draws for forecasts."""
     kernel: Any = tune(estimator.kernel, data)
-    places, targets = estimator.locations(data)
     if isinstance(data, Predictions):
-        return ClassDeviations(data, kernel.terms, places, targets)
-    return DrawnDeviations(data, kernel.terms, places, targets)
+        return ClassDeviations(data, kernel.terms, *estimator.class_locations(data), weights)
+    places, targets = estimator.locations(data)
+    return DrawnDeviations(data, kernel.terms, places, targets, weights)
 
 
 class ClassDeviations(DeviationLaw):
@@ -53,40 +77,86 @@ class ClassDeviations(DeviationLaw):
 
     Before its expectation is subtracted, the deviation of row i with label y is :math:`V_i C_y`, where V holds the
     kernel of the predictions at the M distinct places (for each tensor product) and :math:`C_y`, (M, J), the kernel of
-    the targets. So no array of shape (n, K, J) is needed. Time O(n K M^2 + n J^2 + K M J^2).
+    the targets, with one entry a column. So no array of shape (n, K, J) is needed. The covariance takes
+    O(n K M^2 + n J^2), and O(K J^2) more unless the kernel of the targets is white; a product with it O(n K M).
     """
 
-    def __init__(self, data: Predictions, terms: tuple[TensorProduct, ...], places: FloatArray, targets: Any) -> None:
-        distinct, index = np.unique(places, axis=0, return_inverse=True)
-        self.index, self.targets, self.probs = index.ravel(), targets, data.probs
-        self.grams = [class_gram(term.targets, data.n_classes) for term in terms]
-        values = [term.predictions.matrix(data.probs, distinct) for term in terms]
+    def __init__(
+        self,
+        data: Predictions,
+        terms: tuple[TensorProduct, ...],
+        places: FloatArray,
+        index: IntArray,
+        targets: IntArray,
+        weights: FloatArray | float = 1.0,
+    ) -> None:
+        self.index, self.targets, self.probs = index, targets, data.probs
+        self.grams = [gram_of(term.targets, data.n_classes) for term in terms]
+        factors = np.broadcast_to(weights, len(data.probs))[:, None]
+        values = [factors * term.predictions.matrix(data.probs, places) for term in terms]
         self.values = np.hstack(values)
         self.means = np.sum(
-            [v[:, self.index] * (data.probs @ g)[:, targets] for v, g in zip(values, self.grams, strict=True)], axis=0
+            [v[:, index] * g.times(data.probs)[:, targets] for v, g in zip(values, self.grams, strict=True)], axis=0
         )
+
+    @property
+    def rounding(self) -> float:
+        """Of certain predictions, a variance of 0 is computed as a difference of squared means."""
+        return CANCELLATION * float(np.abs(self.means).max()) ** 2
 
     def covariance(self) -> FloatArray:
         """Return the mean over rows of the covariances of the deviations."""
         total = -self.means.T @ self.means
+        n_places = self.values.shape[1] // len(self.grams)
         for label, probs in enumerate(self.probs.T):
-            mixing = self._mixing(label)
-            total += mixing.T @ ((self.values * probs[:, None]).T @ self.values) @ mixing
+            products = (self.values * probs[:, None]).T @ self.values
+            parts = [(gram.row(label, self.targets), n_places * t + self.index) for t, gram in enumerate(self.grams)]
+            for (left, rows), (right, columns) in product(parts, parts):
+                i, j = np.flatnonzero(left), np.flatnonzero(right)  # One location in K for a white kernel.
+                total[np.ix_(i, j)] += left[i, None] * products[np.ix_(rows[i], columns[j])] * right[j]
         return total / len(self.probs)
+
+    def operator(self) -> Any:
+        """Return the matrix if there are many rows, else what sums over rows in each product."""
+        from scipy.sparse.linalg import LinearOperator
+
+        size = len(self.targets)
+        return self.covariance() if len(self.probs) > size else LinearOperator((size, size), self._times, dtype=float)
+
+    def _times(self, vector: FloatArray) -> FloatArray:
+        """Return the product of the covariance with a vector, (J,)."""
+        n, n_classes = self.probs.shape
+        n_places = self.values.shape[1] // len(self.grams)
+        spread = np.zeros((n_places, n_classes))
+        np.add.at(spread, (self.index, self.targets), vector.ravel())
+        made = self.values @ np.vstack([gram.times(spread) for gram in self.grams])  # By each label of each row.
+        made -= np.einsum("nk,nk->n", self.probs, made)[:, None]
+        sums = np.split(self.values.T @ (self.probs * made), len(self.grams))
+        total = np.sum([gram.times(part) for part, gram in zip(sums, self.grams, strict=True)], axis=0)
+        return total[self.index, self.targets] / n
 
     def projections(self, directions: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield probabilities of the labels, and the deviations they would make along the directions."""
         n, n_classes = self.probs.shape
-        mixed = np.stack([self._mixing(label) @ directions for label in range(n_classes)], axis=1)  # (M, K, R)
+        mixed = self._mixed(directions)
         for rows in _blocks(n, n_classes * directions.shape[1]):
             values = np.tensordot(self.values[rows], mixed, axes=1)
             yield self.probs[rows], values - (self.means[rows] @ directions)[:, None]
+
+    def _mixed(self, directions: FloatArray) -> FloatArray:
+        """Return the kernel of the targets along the directions, by place and label, (M, K, R)."""
+        n_places, n_classes = self.values.shape[1] // len(self.grams), self.probs.shape[1]
+        if any(gram.matrix is not None for gram in self.grams):
+            return np.stack([self._mixing(label) @ directions for label in range(n_classes)], axis=1)
+        spread = np.zeros((n_places, n_classes, directions.shape[1]))
+        np.add.at(spread, (self.index, self.targets), directions)
+        return np.vstack([gram.scale * spread for gram in self.grams])
 
     def _mixing(self, label: int) -> FloatArray:
         n_places = self.values.shape[1] // len(self.grams)
         mixing = np.zeros((len(self.grams), n_places, len(self.index)))
         for part, gram in zip(mixing, self.grams, strict=True):
-            part[self.index, np.arange(len(self.index))] = gram[label, self.targets]
+            part[self.index, np.arange(len(self.index))] = gram.row(label, self.targets)
         return mixing.reshape(-1, len(self.index))
 
 
@@ -98,7 +168,14 @@ class DrawnDeviations(DeviationLaw):
     So variances have an error of about 1 %.
     """
 
-    def __init__(self, data: Forecasts, terms: tuple[TensorProduct, ...], places: Any, targets: FloatArray) -> None:
+    def __init__(
+        self,
+        data: Forecasts,
+        terms: tuple[TensorProduct, ...],
+        places: Any,
+        targets: FloatArray,
+        weights: FloatArray | float = 1.0,
+    ) -> None:
         n_draws = min(MOST_DRAWS, max(LEAST_DRAWS, ALL_DRAWS // data.n_samples))
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(STREAM,)))
         self.draws, self.targets = data.distribution.sample(rng, n_draws), targets
@@ -108,6 +185,7 @@ class DrawnDeviations(DeviationLaw):
             profile, lengthscale = target_profile(kernel)
             expected = data.distribution.expect(profile, lengthscale, targets)
             values = scale * term.predictions.matrix(data.distribution, places)
+            values *= np.broadcast_to(weights, len(values))[:, None]
             self.parts.append((values, expected, profile, lengthscale))
 
     def covariance(self) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._typing import Progress, Rng
+from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.discrepancy import Data, tune
 from calibrant.hypotest.base import CalibrationTest, check_rows
 from calibrant.kernels.joint import JointKernel
@@ -35,6 +35,14 @@ class DistributionFreeSKCETest(CalibrationTest):
 
     by McDiarmid's for the biased one, :math:`p = \exp\big(-\frac12 \max(0, \sqrt{n t / B} - 1)^2\big)`.
 
+    With weights n becomes the effective number of rows, :math:`(\sum w_i)^2 / \sum w_i^2`, which follows from the same
+    inequality: row i moves the root of t by at most :math:`2 w_i \sqrt B / \sum w_j`. The unbiased estimate is a mean
+    over all ways to pair the rows of a block with each other, in each of which the terms are independent. With the sum
+    :math:`S_b` of :math:`w_i w_j` over the pairs of block b, and the largest sum :math:`M_b` of
+    :math:`w_i^2 w_j^2` over disjoint pairs, which joins the heaviest rows,
+    :math:`\lfloor n/m \rfloor \lfloor m/2 \rfloor` becomes
+    :math:`(\sum_b S_b)^2 / \sum_b (m' - 1)^2 M_b`, where :math:`m' = m` if m is even and m + 1 else.
+
     References
     ----------
     D. Widmann, F. Lindsten, D. Zachariah, "Calibration tests in multi-class classification: a unifying framework",
@@ -54,17 +62,17 @@ class DistributionFreeSKCETest(CalibrationTest):
         if self.bound is not None and not 0 < self.bound < np.inf:
             raise InputError(f"bound must be positive and finite, but is {self.bound!r}.")
 
-    def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
+    def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
         check_rows(data, self.estimator.least_rows)
         estimate = self.estimator(data)
         bound = self._bound(data)
-        n, size = data.n_samples, self.estimator.rows_per_block(data.n_samples)
         if self.estimator.unbiased:
-            pairs = (n // size) * (size // 2)
+            pairs = _effective_pairs(data.weights, self.estimator.rows_per_block(data.n_samples))
             exponent = pairs * max(estimate, 0.0) ** 2 / (2 * bound**2)
             detectable = bound * np.sqrt(-2 * np.log(0.05) / pairs)
         else:
+            n = _effective_rows(data.weights)
             exponent = 0.5 * max(0.0, np.sqrt(n * estimate / bound) - 1) ** 2
             detectable = bound / n * (1 + np.sqrt(-2 * np.log(0.05))) ** 2
         return TestResult(
@@ -82,3 +90,17 @@ class DistributionFreeSKCETest(CalibrationTest):
         if not isinstance(kernel, JointKernel):
             raise InputError("bound must be given for a kernel that is a function: the largest |h| it can give.")
         return 2 * kernel.bound
+
+
+def _effective_rows(weights: FloatArray) -> float:
+    relative = weights / weights.max()
+    return float(relative.sum() ** 2 / (relative @ relative))
+
+
+def _effective_pairs(weights: FloatArray, size: int) -> float:
+    """Return the number of independent pairs in blocks of so many rows; of unit weights, half the rows of a block."""
+    blocks = np.sort((weights / weights.max())[: len(weights) // size * size].reshape(-1, size), axis=1)[:, ::-1]
+    mass = float((blocks.sum(axis=1) ** 2 - (blocks**2).sum(axis=1)).sum()) / 2
+    even = size + size % 2
+    heaviest = float((blocks[:, 0 : size - 1 : 2] ** 2 * blocks[:, 1::2] ** 2).sum())
+    return mass**2 / ((even - 1) ** 2 * heaviest)

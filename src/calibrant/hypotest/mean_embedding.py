@@ -10,17 +10,13 @@ from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.discrepancy import Data
 from calibrant.hypotest.base import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
+from calibrant.hypotest.events import relative_weights
+from calibrant.hypotest.leading import leading_directions, varying
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.results import TestResult
 
-SMALLEST_SHARE = 1e-8
-"""Directions of the deviations with less than this share of the largest variance are rounding and left out."""
-
-MOST_DIRECTIONS = 100
-"""So many directions of largest variance are considered at most."""
-
 LEAST_EVENTS = 5.0
-"""Directions along which a sum of deviations is made of fewer events are left out, as far as others remain."""
+"""Directions along which a sum of deviations is made of fewer events are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +42,9 @@ class CMETest(CalibrationTest):
     :math:`Q = n \bar z^\top \Sigma^+ \bar z` has as its mean the number of directions. Its variance follows from the
     fourth moments. p-values are those of the scaled chi-square law with this mean and this variance, which tends to the
     usual chi-square law. Of the eigenvectors u of :math:`\Sigma`, the 100 of largest variance are considered, and used
-    are those with :math:`(\sum_i E[(u^\top d_i)^2])^2 / \sum_i E[(u^\top d_i)^4] \ge 5`, or else the one where this is
-    largest: for indicators of rare events it is their expected number. All this sees predictions only.
+    are those with :math:`(\sum_i E[(u^\top d_i)^2])^2 / \sum_i E[(u^\top d_i)^4] \ge 5`: for indicators of rare events
+    this is their expected number. If there is none, the test refuses. All this sees predictions and weights only.
+    With weights, whose mean is made 1, :math:`w_i d_i` takes the place of :math:`d_i` throughout.
 
     The law is approximate. In at least 750 simulated sets a cell of flat, peaked, two-point and zero-one predictions
     (20 to 300 rows of 2, 3 and 10 classes) and of normal forecasts (20 and 100 rows) rejection rates were from 0.037 to
@@ -77,19 +74,21 @@ class CMETest(CalibrationTest):
         if self.covariance not in ("predictions", "sample"):
             raise InputError(f'covariance must be "predictions" or "sample", but is {self.covariance!r}.')
 
-    def __call__(self, data: Data, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:  # noqa: ARG002 (nothing is random)
+    def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
         check_rows(data, 2)
-        deviations = self.estimator.deviations(data)
+        weights = relative_weights(data)
+        deviations = weights[:, None] * self.estimator.deviations(data)
         if self.covariance == "sample":
             statistic, pvalue, details = self._hotelling(deviations)
         else:
-            statistic, pvalue, details = self._against_predictions(deviations, deviation_law(self.estimator, data))
+            law = deviation_law(self.estimator, data, weights)
+            statistic, pvalue, details = self._against_predictions(deviations, law)
         return TestResult(
             name=repr(self),
             statistic=statistic,
             pvalue=max(pvalue, np.finfo(float).tiny),
-            estimate=float(np.mean(deviations.mean(axis=0) ** 2)),
+            estimate=float(np.mean(deviations.mean(axis=0) ** 2)),  # The weights have mean 1.
             details=details | {"locations": deviations.shape[1]},
         )
 
@@ -97,12 +96,19 @@ class CMETest(CalibrationTest):
         from scipy.special import gammaincc
 
         n = len(deviations)
-        variances, vectors = _directions(law.covariance())
-        variances, vectors = variances[-MOST_DIRECTIONS:], vectors[:, -MOST_DIRECTIONS:]
+        variances, vectors = leading_directions(law)
         if not len(variances):
-            raise InputError("the predictions are certain, so deviations have no spread, and nothing can be tested.")
+            raise InputError(
+                "the predictions are certain, but for rounding: deviations have no spread, and nothing can be tested."
+            )
         events = _events(law, vectors)
-        used = (events >= LEAST_EVENTS) | (events == events.max())
+        used = events >= LEAST_EVENTS
+        if not used.any():
+            raise InputError(
+                f"the law of the test needs a direction in which at least {LEAST_EVENTS:g} events make the deviation, "
+                f"but in these {n} rows it is {events.max():.3g} at most. Use an exact test, ConsistencyTest(UCME()) "
+                "or OmnibusTest (--test omnibus), or more rows."
+            )
         ridged = variances[used] + self.ridge * variances[used].mean()
         directions = vectors[:, used] / np.sqrt(ridged)
         statistic = n * float(np.sum((deviations.mean(axis=0) @ directions) ** 2))
@@ -123,7 +129,7 @@ class CMETest(CalibrationTest):
         n = len(deviations)
         mean = deviations.mean(axis=0)
         centred = deviations - mean
-        variances, vectors = _directions(centred.T @ centred / (n - 1))
+        variances, vectors = varying(*np.linalg.eigh(centred.T @ centred / (n - 1)))
         rank = len(variances)
         if rank >= n - 1 or rank == 0:  # As many directions as the rows allow: the covariance is singular.
             raise InputError(
@@ -133,13 +139,6 @@ class CMETest(CalibrationTest):
         hotelling = n * float(np.sum((mean @ vectors) ** 2 / (variances + self.ridge * variances.mean())))
         statistic = (n - rank) / (rank * (n - 1)) * hotelling
         return statistic, float(fdtrc(rank, n - rank, statistic)), {"hotelling": hotelling, "directions": rank}
-
-
-def _directions(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the variances along the directions that vary, in ascending order, and the directions, (J, R)."""
-    values, vectors = np.linalg.eigh(covariance)
-    used = values > SMALLEST_SHARE * max(values.max(), np.finfo(float).tiny)
-    return values[used], vectors[:, used]
 
 
 def _events(law: DeviationLaw, directions: FloatArray) -> FloatArray:

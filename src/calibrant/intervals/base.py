@@ -10,11 +10,18 @@ from calibrant.bootstrap import Bootstrap
 
 
 class Limits(NamedTuple):
-    """Confidence limits, and what they are about."""
+    """Confidence limits of a metric."""
 
     low: float
     high: float
-    quantity: str
+
+    def roots(self) -> "Limits":
+        """Return the limits of the root of a squared error, which is not negative."""
+        return Limits(*(float(np.sqrt(max(limit, 0.0))) for limit in self))
+
+    def around(self, value: float) -> "Limits":
+        """Return limits that contain the value, which few resamples, or rounding, may leave beside them."""
+        return Limits(min(self.low, value), max(self.high, value))
 
 
 Method: TypeAlias = Callable[[Any, Any, float, Bootstrap, np.random.Generator], Limits]
@@ -41,8 +48,8 @@ class PairLaw:
     Notes
     -----
     Without error one variance rules, which is c, with it another, which falls with the number of rows, so that
-    :math:`V(\theta) = c + s \theta` holds in both cases and between. The slope makes V at the observed error the
-    observed variance v, and is shrunk to the typical one :math:`s_0` as long as chance rules:
+    :math:`V(\theta) = c + s \max(\theta, 0)` holds in both cases and between. The slope makes V at the observed error
+    the observed variance v, and is shrunk to the typical one :math:`s_0` as long as chance rules:
 
     .. math:: s = (\max(v - c, 0) + s_0 \sqrt c) / (\max(\hat\theta, 0) + \sqrt c).
 
@@ -86,6 +93,9 @@ class PairLaw:
         return low, high
 
     def _limit(self, z: float, noise: float, rare: float = 0.0) -> float:
+        level = self.estimate + z * float(np.sqrt(noise))
+        if level <= 0:  # There are no negative errors, so that V is c below 0.
+            return level
         slope = self.slope(noise) + rare
         inside = noise + slope * self.estimate + (z * slope / 2) ** 2
         return self.estimate + z**2 * slope / 2 + z * float(np.sqrt(max(inside, 0.0)))

@@ -48,6 +48,9 @@ def rows(file: str, decoded: Iterator[str], separator: str) -> Iterator[tuple[in
 def _csv_trouble(error: csv.Error) -> str:
     if "new-line" in str(error):
         return "the line ends with a carriage return alone. Save the file with line feeds."
+    if "field larger" in str(error):
+        most = csv.field_size_limit()
+        return f"a field is longer than {most:,} characters. Is a quotation mark on this line never closed?"
     return f"{brief(error)}. Is a quotation mark on this line never closed?"
 
 

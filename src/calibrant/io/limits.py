@@ -12,6 +12,9 @@ RATIO_FREE_BYTES = 10**6
 MAX_LINE_BYTES = 64 * 2**20
 """Longest row of a text file; a file without line ends must not be read into memory whole."""
 
+MAX_TEXT_BYTES = 2**16
+"""Longest text of a column that is read as text, such as a label or a group: longer ones are no names."""
+
 BLOCK_BYTES = 8 * 2**20
 """Text is parsed in blocks of about this size, so that memory does not depend on the size of the file."""
 

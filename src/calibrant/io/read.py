@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from calibrant._convert import InputError
+from calibrant._typing import FloatArray
 from calibrant.io.archives import Archive, ArrayFile, open_npy
 from calibrant.io.columnar import Columnar
 from calibrant.io.columns import as_request
@@ -27,7 +28,11 @@ READERS: dict[Kind, Callable[[OpenFile], Table | ArrayFile]] = {
     Kind.NPY: open_npy,
 }
 
-ADVICE = {"Pass them to Predictions.from_logits.": "Read them with logits=True."}
+ADVICE = {
+    "Pass them to Predictions.from_logits.": "Read them with logits=True.",
+    'Build the calibrator with scores="logits".': "Take them with logits=True.",
+    'With scores="logits", -inf is allowed.': "With logits=True, -inf is allowed.",
+}
 
 
 def read_predictions(
@@ -91,6 +96,39 @@ def read_predictions(
             if logits:
                 return Predictions.from_logits(arrays.probs, arrays.labels, arrays.weights, columns.classes)
             return Predictions(arrays.probs, arrays.labels, arrays.weights, columns.classes, renormalise=renormalise)
+
+
+def read_raw_logits(
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    probs: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    classes: Sequence[Any] | None = None,
+) -> tuple[Predictions, FloatArray]:
+    """Read logits and labels from a file, and return the logits as they are beside the predictions.
+
+    Parameters
+    ----------
+    path, label, probs, weight, classes
+        As for `read_predictions` with ``logits=True``.
+
+    Returns
+    -------
+    Predictions
+        Of the softmax.
+    ndarray of shape (n, K)
+        Finite logits, for calibrators with ``scores="raw-logits"``.
+    """
+    from calibrant.calibrators.raw_logits import as_raw_logits
+
+    request = as_request(label, probs, weight, True, classes)
+    with _open_source(path) as source:
+        columns = source.choose(request)
+        arrays = source.read(columns)
+        with located(source, {"logits": columns.probs}, ADVICE):
+            logits = as_raw_logits(arrays.probs)
+            return Predictions.from_logits(logits, arrays.labels, arrays.weights, columns.classes), logits
 
 
 def read_column(path: str | os.PathLike[str], name: str) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.io import limits
 from calibrant.io.columns import Columns, Request, choose_columns, find_column
 from calibrant.io.sniff import OpenFile
 from calibrant.io.text import quoted
@@ -90,9 +91,26 @@ class Table(ABC):
     def _numbered(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator[tuple[int, "pl.DataFrame"]]:
         start = 0
         for frame in self.batches(texts, numbers):
+            for name in texts:
+                self._check_length(frame[name], start)
             yield start, frame
             start += len(frame)
         self.file.check_unchanged()
+
+    def _check_length(self, cells: "pl.Series", start: int) -> None:
+        """Refuse endless texts: whoever copies, compares or prints them would need much time and memory."""
+        import polars as pl
+
+        if cells.dtype != pl.String:
+            return
+        lengths = cells.str.len_bytes().fill_null(0)
+        row = lengths.arg_max()
+        if row is not None and lengths[row] > limits.MAX_TEXT_BYTES:
+            raise InputError(
+                f"{self.file.name}, {self.place(start + row)}, column {quoted(cells.name)}: the text is "
+                f"{lengths[row]:,} bytes long, but {limits.MAX_TEXT_BYTES:,} are allowed. Is it the right column, and "
+                "is every quotation mark closed?"
+            )
 
     def _check_missing(self, frame: "pl.DataFrame", start: int) -> None:
         counts = dict(zip(frame.columns, frame.null_count().row(0), strict=True))

@@ -4,7 +4,7 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,8 +24,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     with _reported(path):
         _check_target(_resolve(path), printable(path))
         handle, temporary = _create(_resolve(path).parent)
-        with handle:
-            temporary.unlink()
+        handle.close()  # Windows removes no file that is open.
+        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -62,13 +62,15 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     with _reported(path):
         handle, temporary = _create(target.parent)
     try:
-        with _reported(path), handle:
-            yield handle
-            handle.flush()
-            if target.exists():
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            os.fsync(handle.fileno())
-            temporary.replace(target)
+        with _reported(path), contextlib.ExitStack() as until_replaced:
+            with handle:
+                yield handle
+                handle.flush()
+                if target.exists():
+                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+                os.fsync(handle.fileno())
+                until_replaced.callback(_keep_locked(handle))
+            temporary.replace(target)  # Windows replaces no file that is open.
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -139,6 +141,16 @@ def lock(handle: BinaryIO) -> bool:
     except (ImportError, OSError):
         return True
     return True
+
+
+def _keep_locked(handle: BinaryIO) -> Callable[[], None]:
+    """Keep the lock of a file that is closed, where there are locks; return what gives it up."""
+    try:
+        import fcntl  # noqa: F401 (only whether there are locks)
+    except ImportError:
+        return lambda: None
+    descriptor = os.dup(handle.fileno())
+    return lambda: os.close(descriptor)
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -9,6 +9,7 @@ from calibrant.kernels.distances import (
     Wasserstein,
     median_distance,
 )
+from calibrant.kernels.general import SampledKernel
 from calibrant.kernels.joint import JointKernel, JointSum, TensorProduct
 from calibrant.kernels.radial import (
     ExponentialKernel,
@@ -38,6 +39,7 @@ __all__ = [
     "ProductKernel",
     "RadialKernel",
     "RationalQuadraticKernel",
+    "SampledKernel",
     "ScaledKernel",
     "SumKernel",
     "TensorProduct",

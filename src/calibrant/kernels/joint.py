@@ -2,14 +2,16 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Forecasts, default_lengthscale
+from calibrant.forecasts.base import Distribution
 from calibrant.kernels.base import Kernel
-from calibrant.kernels.distances import median_distance
+from calibrant.kernels.distances import Distance, median_distance
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.targets import GramKernel
 from calibrant.predictions import Predictions
@@ -31,6 +33,27 @@ class JointKernel(ABC):
     def tuned(self, data: Predictions | Forecasts) -> "JointKernel":
         """Return the kernel with every lengthscale a number, chosen by the predictions alone."""
         return _joined(tuple(term.tuned_term(data) for term in self.terms))
+
+    def __call__(self, one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
+        """Return the value at two pairs of a prediction and a target.
+
+        Parameters
+        ----------
+        one, other : tuple
+            A vector of probabilities, or the probability of class 1, or a distribution of one row; and a class or a
+            value.
+
+        Examples
+        --------
+        >>> from calibrant.kernels import ExponentialKernel, WhiteKernel
+        >>> kernel = ExponentialKernel() @ WhiteKernel()  # total variation
+        >>> round(kernel(([0.5, 0.5], 1), ([1.0, 0.0], 1)), 4), kernel(([0.5, 0.5], 1), ([0.5, 0.5], 0))
+        (0.6065, 0.0)
+        """
+        (p, y), (q, z) = one, other
+        points, targets = (_as_prediction(p), _as_prediction(q)), (_as_target(y), _as_target(z))
+        values = (t.predictions.matrix(*points)[0, 0] * t.targets.matrix(*targets)[0, 0] for t in self.terms)
+        return float(sum(values))
 
     def __add__(self, other: "JointKernel") -> "JointKernel":
         return _joined(self.terms + other.terms)
@@ -74,10 +97,18 @@ class TensorProduct(JointKernel):
 
     def tuned_term(self, data: Predictions | Forecasts) -> "TensorProduct":
         """Return the product with every lengthscale a number."""
+        # Kept with the data: a median over pairs takes long, and an assessment needs it ten times.
+        medians: dict[Distance, float] = data.__dict__.setdefault("_medians", {})
         if not data.weights.all():  # Rows of weight 0 count as absent.
             data = data.take(np.flatnonzero(data.weights))
         points = data.probs if isinstance(data, Predictions) else data.distribution
-        predictions = self.predictions.tuned(lambda distance: median_distance(distance, points))
+
+        def median(distance: Distance) -> float:
+            if distance not in medians:
+                medians[distance] = median_distance(distance, points)
+            return medians[distance]
+
+        predictions = self.predictions.tuned(median)
         if isinstance(data, Predictions):
             return TensorProduct(predictions, self.targets)
         return TensorProduct(predictions, self.targets.tuned(lambda _: default_lengthscale(data.distribution)))
@@ -97,6 +128,22 @@ class JointSum(JointKernel):
 
 def _joined(terms: tuple[TensorProduct, ...]) -> JointKernel:
     return terms[0] if len(terms) == 1 else JointSum(terms)
+
+
+def _as_prediction(value: Any) -> Any:
+    """Return one prediction as the kernels on predictions take it."""
+    if isinstance(value, Distribution):
+        if value.n != 1:
+            raise InputError(f"a prediction must be a distribution of one row, but has {value.n}. Pass .take([i]).")
+        return value
+    point = np.asarray(value, dtype=float)
+    return np.array([[1.0 - point, point]]) if point.ndim == 0 else point.reshape(1, -1)
+
+
+def _as_target(value: Any) -> Any:
+    """Return one target as the kernels on targets take it."""
+    point = np.asarray(value).reshape(1, -1)
+    return point.astype(float) if point.dtype.kind in "iufb" else point
 
 
 def class_gram(kernel: Kernel, n_classes: int) -> FloatArray:

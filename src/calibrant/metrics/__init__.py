@@ -4,7 +4,8 @@ import math
 
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.metrics.base import Metric
-from calibrant.metrics.binned import ECE, ChanceECE, DebiasedECE
+from calibrant.metrics.binned import ECE, DebiasedECE
+from calibrant.metrics.chance import ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
 from calibrant.metrics.cumulative import ECCE
@@ -24,6 +25,7 @@ from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError
 from calibrant.metrics.simplex import SimplexECE
 from calibrant.metrics.smooth import SmoothECE
 from calibrant.metrics.smoothers import IsotonicCurve, Loess
+from calibrant.metrics.squared_gap import DebiasedSquaredGap, Root
 from calibrant.metrics.sweep import SweepECE
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "CoxIntercept",
     "CoxSlope",
     "DebiasedECE",
+    "DebiasedSquaredGap",
     "DirichletECE",
     "Discrimination",
     "GapQuantile",
@@ -67,6 +70,7 @@ __all__ = [
     "Refinement",
     "Reliability",
     "Resolution",
+    "Root",
     "Score",
     "Sharpness",
     "SimplexECE",
@@ -88,13 +92,16 @@ METRICS: dict[str, Metric] = {
     "ece-l2": ECE(norm=2),
     "ece-max": ECE(norm=math.inf),
     "ece-debiased": DebiasedECE(),
-    "ece-classwise": Classwise(ECE()),
+    "ece-one-vs-rest": Classwise(ECE()),
     "ece-per-predicted-class": PerPredictedClass(ECE()),
     "ece-chance": ChanceECE(),
     "ece-simplex": SimplexECE(EqualWidth(10)),
     "ece-simplex-median": SimplexECE(MedianVariance(10)),
     "ece-sweep": SweepECE(),
     "smooth-ece": SmoothECE(),
+    "rms-debiased": Root(DebiasedSquaredGap()),
+    "rms-debiased-one-vs-rest": Root(Classwise(DebiasedSquaredGap())),
+    "rms-debiased-per-predicted-class": Root(PerPredictedClass(DebiasedSquaredGap())),
     "ecce": ECCE(),
     "ecce-range": ECCE("range"),
     "miscalibration": Miscalibration(),
@@ -113,8 +120,8 @@ METRICS: dict[str, Metric] = {
     "in-the-large": InTheLarge(),
     "oe-ratio": ObservedExpectedRatio(),
     "kde-ece": KdeECE(),
-    "kde-ece-classwise": PerPredictedClass(KdeECE()),
-    "kde-ece-multiclass": Classwise(KdeECE()),
+    "kde-ece-per-predicted-class": PerPredictedClass(KdeECE()),
+    "kde-ece-one-vs-rest": Classwise(KdeECE()),
     "dirichlet-ece": DirichletECE(),
     "skce": SKCE(blocksize=Affordable()),
     "kce": KCE(blocksize=Affordable()),

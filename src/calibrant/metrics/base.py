@@ -29,8 +29,9 @@ class Metric(ABC):
     better : {"lower", "higher", "none"}
         "none" if it describes rather than judges.
     weights : {"frequency", "pairs"}
-        "frequency": an integer weight equals as many copies of the row. "pairs": a pair of different rows weighs
-        the product of their weights, and a row is never paired with its own copies.
+        Weights are relative: a constant factor changes nothing. "frequency": an integer weight equals as many copies of
+        the row. "pairs": a row is one draw, whatever its weight; a pair of different rows weighs the product of their
+        weights, and a row is never paired with its own copies.
     measures : {"calibration", "accuracy", "both", "chance", "sharpness"}
         What moves it.
     predictions, forecasts : bool
@@ -67,6 +68,10 @@ class Metric(ABC):
             return np.array([self(relabel(labels[:, b])) for b in range(labels.shape[1])])
 
         return evaluate
+
+    def class_values(self, predictions: Predictions) -> FloatArray:
+        """Return the value of every class against the rest, (K,), at the data's own weights."""
+        return np.array([self(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
 
     def details(self, predictions: Any) -> Mapping[str, Any]:  # noqa: ARG002 (most have nothing to add)
         """Return what the estimate says beyond its value."""

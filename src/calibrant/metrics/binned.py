@@ -3,16 +3,21 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
+from calibrant.curves.columns import Columns, class_blocks
 from calibrant.metrics.base import Metric
+from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
+
+ONE_ROW = 1e-9
+"""A bin whose rows but one have less than this share of its weight holds one row: its pairs are rounding."""
 
 
 class BinnedMetric(Metric):
@@ -54,6 +59,21 @@ class BinnedMetric(Metric):
         hits = bin_totals(cut, view.weights)
         target = 1 if view is predictions else predictions.predicted[:, None]
         return lambda labels: self.combine(weights.sum(axis=0), mass, predicted, hits(labels == target))
+
+    def class_values(self, predictions: Predictions) -> FloatArray:
+        """Return the value of every class against the rest, (K,), without a pass over the rows for each class."""
+        return np.concatenate([self._values(block) for block in class_blocks(predictions, self.bins)])
+
+    def _values(self, columns: Columns) -> FloatArray:
+        """Return the value of each column of predictions."""
+        weights = columns.weights[:, None]
+        sums = columns.totals(weights, columns.positions * weights, columns.events * weights)
+        values = []
+        for cut, (first, last) in zip(columns.cuts, pairwise(columns.starts.tolist()), strict=True):
+            mass, predicted, hits = (total[first:last, None] for total in sums)
+            total = mass.sum(axis=0) if (cut.index >= 0).all() else weights.sum(axis=0)
+            values.append(self.combine(total, mass, predicted, hits))
+        return np.concatenate(values)
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Say how many bins hold weight."""
@@ -98,9 +118,8 @@ class ECE(BinnedMetric):
     norm: float = 1
 
     def __post_init__(self) -> None:
-        _check_bins(self.bins)
-        if isinstance(self.norm, bool) or not isinstance(self.norm, (int, float)) or not self.norm >= 1:
-            raise InputError(f"norm must be a number of at least 1 (inf for the maximum), but is {self.norm!r}.")
+        check_bins(self.bins)
+        check_norm(self.norm, largest=True)
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return the norm of the gaps."""
@@ -110,7 +129,7 @@ class ECE(BinnedMetric):
         gaps = _ratio(gap_sums, mass)
         if self.norm == np.inf:
             return gaps.max(axis=0)
-        return ((mass * gaps**self.norm).sum(axis=0) / total) ** (1 / self.norm)
+        return root((mass * gaps**self.norm).sum(axis=0) / total, self.norm)
 
 
 @dataclass(frozen=True)
@@ -125,10 +144,13 @@ class DebiasedECE(BinnedMetric):
     -----
     The square root of :math:`\max(D, 0)`, where
 
-    .. math:: D = \sum_b \frac{W_b}{W} \Big[(\bar p_b - \bar y_b)^2 - \frac{\bar y_b (1 - \bar y_b)}{W_b - 1}\Big]
+    .. math:: D = \sum_b \frac{W_b}{W} \Big[(\bar p_b - \bar y_b)^2 - \frac{\bar y_b (1 - \bar y_b)}{n_b - 1}\Big],
+        \qquad n_b = \frac{\big(\sum_{i \in b} w_i\big)^2}{\sum_{i \in b} w_i^2},
 
-    over bins with :math:`W_b > 1`. For unit weights :math:`D` is an unbiased estimate of the squared binned error up
-    to the bins that hold one row; it is kept, with its sign, in the estimate's details as ``squared``.
+    over bins with more than one row, :math:`n_b > 1`. The variance that is taken away is the mean of
+    :math:`(y_i - y_j)^2 / 2` over pairs :math:`i \ne j`, each with weight :math:`w_i w_j`, divided by :math:`n_b`.
+    :math:`D` is an unbiased estimate of the squared binned error up to the bins that hold one row; it is kept, with its
+    sign, in the estimate's details as ``squared``.
 
     References
     ----------
@@ -142,82 +164,74 @@ class DebiasedECE(BinnedMetric):
     0.8
     """
 
+    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
     bins: Binning = EqualWidth(15)
 
     def __post_init__(self) -> None:
-        _check_bins(self.bins)
+        check_bins(self.bins)
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
-        """Return the root of D, or 0 where D is negative."""
-        return np.sqrt(np.maximum(self._squared(total, mass, predicted, hits), 0.0))
+        """Return the root of D for weights of 1, or 0 where D is negative."""
+        return self._root(_squared(total, mass, mass, predicted, hits))
 
-    def _squared(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
-        gaps = _ratio(predicted - hits, mass)
-        frequency = _ratio(hits, mass)
-        bias = _ratio(frequency * (1 - frequency), mass - 1)
-        return np.where(mass > 1, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
+        squared = self._prepare_squared(predictions)
+        return lambda weights: self._root(squared(weights))
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from labels, (n, B), to B values: only the frequencies change."""
+        view = self.view(predictions)
+        cut = self.bins.cut(view.positive, view.weights)
+        weights = relative(view.weights)[:, None]
+        mass, squares = (bin_totals(cut, np.ones(view.n_samples))(w) for w in (weights, weights**2))
+        predicted = bin_totals(cut, view.positive)(weights)
+        hits = bin_totals(cut, weights[:, 0])
+        target = 1 if view is predictions else predictions.predicted[:, None]
+        total = weights.sum(axis=0)
+        return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == target)))
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give D with its sign."""
+        squared = self._prepare_squared(predictions)(predictions.weights[:, None])
+        return {**super().details(predictions), "squared": float(squared[0])}
+
+    def _prepare_squared(self, predictions: Predictions) -> Evaluator:
         view = self.view(predictions)
         cut = self.bins.cut(view.positive, view.weights)
-        weights = view.weights[:, None]
-        columns = (np.ones(view.n_samples), view.positive, view.labels.astype(float))
-        sums = [bin_totals(cut, values)(weights) for values in columns]
-        squared = float(self._squared(weights.sum(axis=0), *sums)[0])
-        return {**super().details(predictions), "squared": squared}
-
-
-@dataclass(frozen=True)
-class ChanceECE(Metric):
-    r"""The ECE that a perfectly calibrated model with these predictions would have by chance.
-
-    Parameters
-    ----------
-    bins : Binning, default=EqualWidth(15)
-
-    Notes
-    -----
-    If every label is drawn from its prediction, the residuals of bin :math:`b` sum to a variable with mean 0 and
-    variance :math:`V_b = \sum_{i \in b} w_i p_i (1 - p_i)`, a weight counting as so many rows. Its mean absolute value
-    is near :math:`\sqrt{2 V_b / \pi}` where many rows matter, and never above :math:`2 V_b`, the sum of the rows' own
-    mean absolute residuals. The value is
-
-    .. math:: \frac1W \sum_b \min\big(\sqrt{2 V_b / \pi},\; 2 V_b\big).
-
-    The labels do not enter. `ConsistencyTest` draws the whole law instead of approximating its mean.
-
-    Examples
-    --------
-    >>> p = Predictions([0.5] * 200, labels=[0, 1] * 100)
-    >>> round(ChanceECE()(p), 4), ECE()(p)  # sqrt(2 * 50 / pi) / 200
-    (0.0282, 0.0)
-    """
-
-    family = "binned"
-    accepts = "binary"
-    better: ClassVar[Literal["lower", "higher", "none"]] = "none"
-    measures: ClassVar[Any] = "chance"
-    bins: Binning = EqualWidth(15)
-
-    def __post_init__(self) -> None:
-        _check_bins(self.bins)
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Return the map from weights, (n, B), to B values; integer weights count as copies of a row."""
-        view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
-        spread = bin_totals(cut, view.positive * (1 - view.positive))
+        sums = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive, view.labels]))
+        count = bin_totals(cut, np.ones(view.n_samples))
 
         def evaluate(weights: Any) -> FloatArray:
-            variance = spread(weights)
-            expected = np.minimum(np.sqrt(2 * variance / np.pi), 2 * variance)
-            return expected.sum(axis=0) / weights.sum(axis=0)
+            weights = relative(weights)
+            mass, predicted, hits = sums(weights)
+            return _squared(weights.sum(axis=0), mass, count(weights**2), predicted, hits)
 
         return evaluate
 
+    @staticmethod
+    def _root(squared: FloatArray) -> FloatArray:
+        return np.sqrt(np.maximum(squared, 0.0))
 
-def _check_bins(bins: object) -> None:
+
+def _squared(
+    total: FloatArray, mass: FloatArray, squares: FloatArray, predicted: FloatArray, hits: FloatArray
+) -> FloatArray:
+    """Return D from the sums of the weights, of their squares, and of the weighted predictions and labels."""
+    gaps, frequency = _ratio(predicted - hits, mass), _ratio(hits, mass)
+    pairs = mass**2 - squares  # The weight of pairs of different rows, 0 but for rounding where there is one row.
+    several = pairs > ONE_ROW * mass**2
+    bias = np.divide(frequency * (1 - frequency) * squares, pairs, out=np.zeros_like(gaps), where=several)
+    return np.where(several, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total
+
+
+def relative(weights: FloatArray) -> FloatArray:
+    """Divide by the largest weight, so that products of huge ones do not overflow."""
+    return np.asarray(weights / weights.max(axis=0))
+
+
+def check_bins(bins: object) -> None:
+    """Refuse what is no rule that cuts [0, 1] into bins."""
     if not isinstance(bins, Binning):
         raise TypeError(f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), but is {bins!r}.")
 

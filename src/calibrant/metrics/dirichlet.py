@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from calibrant._checks import check_count
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.bandwidth import minimise
 from calibrant.kernel_regression import check_bandwidth
 from calibrant.metrics.base import Metric
 from calibrant.metrics.gaps import over_rows_with_neighbours
+from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.resampling import BLOCK_CELLS, in_blocks
 from calibrant.results import Estimate
@@ -38,7 +38,7 @@ class DirichletECE(Metric):
         b below. "loo" minimises the negative log likelihood of the labels as predicted from all other rows, among at
         most 1000 rows.
     norm : float, default=1
-        The exponent d below. No root is taken.
+        The exponent d below: 2 gives the root mean square, as for `ECE`.
     most_rows : int, default=5000
         More rows with a weight are replaced by as many of them, evenly spaced in the order of their probabilities: the
         time grows with the square of their number, to about a second at the default.
@@ -48,7 +48,7 @@ class DirichletECE(Metric):
     With :math:`K_b(p, p')` the density at p of the Dirichlet distribution with parameters :math:`p' / b + 1` and
     one-hot labels y,
 
-    .. math:: \frac1W \sum_i w_i \sum_k |\hat\pi_{-i,k} - p_{ik}|^d, \qquad
+    .. math:: \Big(\frac1W \sum_i w_i \sum_k |\hat\pi_{-i,k} - p_{ik}|^d\Big)^{1/d}, \qquad
         \hat\pi_{-i} = \frac{\sum_{j \ne i} w_j K_b(p_i, p_j) y_j}{\sum_{j \ne i} w_j K_b(p_i, p_j)}.
 
     Rows with an impossible class where all others have a possible one have no neighbours: they are left out, and
@@ -78,8 +78,7 @@ class DirichletECE(Metric):
     def __post_init__(self) -> None:
         if self.bandwidth != "loo":
             check_bandwidth(self.bandwidth)
-        if isinstance(self.norm, bool) or not 0 < self.norm < np.inf:
-            raise InputError(f"norm must be a positive number, but is {self.norm!r}.")
+        check_norm(self.norm, largest=False)
         check_count(self.most_rows, "most_rows")
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
@@ -145,7 +144,7 @@ class DirichletECE(Metric):
             gaps = (np.abs(frequency - probs[:, None, :]) ** self.norm).sum(axis=2)
             counted, others = (np.where(lonely == alone, weights[targets], 0.0) for alone in (False, True))
             totals = totals + np.array([(counted * gaps).sum(0), counted.sum(0), (others * gaps).sum(0), others.sum(0)])
-        return over_rows_with_neighbours(*totals)
+        return root(over_rows_with_neighbours(*totals), self.norm)
 
 
 class _Found(NamedTuple):

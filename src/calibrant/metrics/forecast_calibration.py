@@ -16,6 +16,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.forecast_base import ForecastMetric
 from calibrant.metrics.forecast_levels import check_levels, level_array
+from calibrant.metrics.norms import check_norm, root
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,7 @@ class QuantileCalibration(ForecastMetric):
     def __post_init__(self) -> None:
         check_levels(self.levels, closed=True)
         check_ensemble(self.ensemble)
-        if isinstance(self.norm, bool) or not isinstance(self.norm, (int, float)) or not self.norm >= 1:
-            raise InputError(f"norm must be a number of at least 1 (inf for the maximum), but is {self.norm!r}.")
+        check_norm(self.norm, largest=True)
         if self.form not in ("quantile", "interval"):
             raise InputError(f'form must be "quantile" or "interval", but is {self.form!r}.')
 
@@ -91,7 +91,7 @@ class QuantileCalibration(ForecastMetric):
     def _norm(self, gaps: FloatArray) -> FloatArray:
         if self.norm == np.inf:
             return gaps.max(axis=0)
-        return (gaps**self.norm).mean(axis=0) ** (1 / self.norm)
+        return root((gaps**self.norm).mean(axis=0), self.norm)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._core.line.boxes import Line
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.bandwidth import Rule, Sample, choose_bandwidth
@@ -21,6 +20,7 @@ from calibrant.kernel_regression import (
 )
 from calibrant.metrics.base import Metric
 from calibrant.metrics.gaps import Gaps, grid_gaps, row_gaps
+from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 
@@ -47,9 +47,10 @@ class KdeECE(Metric):
         :math:`0.9 \min(\hat\sigma, \text{IQR} / 1.34) n^{-1/5}`, "mix-n-match" :math:`\hat\sigma_1 (2n)^{-1/5}` with
         the deviation of the predictions where the event happened, all as standard deviations of the kernel.
     boundary : {"reflect", "none"}, default="reflect"
-        Whether the mirror images of the rows at 0 and at 1 count as neighbours. The Beta kernel needs none.
+        Whether the mirror images of the rows at 0 and at 1 count as neighbours; "mirror" is another name for "reflect".
+        The Beta kernel needs none.
     norm : float, default=1
-        The exponent d below. No root is taken.
+        The exponent d below: 2 gives the root mean square, as for `ECE`.
     isolated : {"drop", "zero"}, default="drop"
         Rows without neighbours are left out of the mean, or their frequency is taken as 0.
     form : {"loo", "integral"}, default="loo"
@@ -59,13 +60,13 @@ class KdeECE(Metric):
     -----
     With :math:`\hat\pi_{-i}(c) = \sum_{j \ne i} w_j K_h(c, c_j) y_j / \sum_{j \ne i} w_j K_h(c, c_j)`,
 
-    .. math:: \frac1W \sum_i w_i |\hat\pi_{-i}(c_i) - c_i|^d.
+    .. math:: \Big(\frac1W \sum_i w_i |\hat\pi_{-i}(c_i) - c_i|^d\Big)^{1/d}.
 
     A row is left out with its weight and its mirror images. It is isolated if its neighbours weigh less than 1e-9 rows
     of mean weight at distance 0; the details of the estimate hold the bandwidth and the number of isolated rows. If all
     rows are isolated, or there is only one, there is nothing to drop to, and their frequency is taken as 0.
 
-    The integral form is :math:`\int |\hat\pi(z) - z|^d \hat p(z) dz / \int \hat p(z) dz` with the density
+    The integral form is :math:`(\int |\hat\pi(z) - z|^d \hat p(z) dz / \int \hat p(z) dz)^{1/d}` with the density
     :math:`\hat p(z) \propto \sum_j w_j K_h(z, c_j)` and no row left out. Mix-n-Match publishes it with a triweight
     kernel and the bandwidth "mix-n-match".
 
@@ -97,16 +98,14 @@ class KdeECE(Metric):
     form: Form = "loo"
 
     def __post_init__(self) -> None:
-        check_choice(self.kernel, "kernel", KernelName)
-        check_choice(self.boundary, "boundary", Boundary)
-        check_choice(self.isolated, "isolated", Isolated)
-        check_choice(self.form, "form", Form)
+        choices = {"kernel": KernelName, "boundary": Boundary, "isolated": Isolated, "form": Form}
         if isinstance(self.bandwidth, str):
-            check_choice(self.bandwidth, "bandwidth", Rule)
+            choices["bandwidth"] = Rule
         else:
             check_bandwidth(self.bandwidth)
-        if isinstance(self.norm, bool) or not 0 < self.norm < np.inf:
-            raise InputError(f"norm must be a positive number, but is {self.norm!r}.")
+        for name, known in choices.items():  # "Silverman" and "silverman" are one metric.
+            object.__setattr__(self, name, check_choice(getattr(self, name), name, known))
+        check_norm(self.norm, largest=False)
 
     @property
     def weights(self) -> Any:  # type: ignore[override]  # depends on a setting
@@ -126,14 +125,14 @@ class KdeECE(Metric):
         """Return the map from weights, (n, B), to B values; the bandwidth is that of the data's own weights."""
         outcomes = self.view(predictions).labels.astype(float)
         gaps = self._gaps(predictions)
-        return lambda weights: gaps.of_weights(outcomes, weights)
+        return lambda weights: root(gaps.of_weights(outcomes, weights), self.norm)
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: the neighbours stay, only their outcomes change."""
         view = self.view(predictions)
         target = 1 if view is predictions else predictions.predicted[:, None]
         gaps = self._gaps(predictions)
-        return lambda labels: gaps.of_labels(labels == target, view.weights)
+        return lambda labels: root(gaps.of_labels(labels == target, view.weights), self.norm)
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the bandwidth, and the number of rows without neighbours."""

@@ -9,9 +9,11 @@ import numpy as np
 from calibrant._checks import check_count
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.discrepancy import Data, GeneralKernel, check_kernel, pair_matrix, prediction_pairs, tune
+from calibrant.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, tune
 from calibrant.forecasts import Forecasts
-from calibrant.kernels.joint import JointKernel, class_gram, gram_factor
+from calibrant.kernels.general import GeneralKernel, as_sampled
+from calibrant.kernels.gram import gram_of
+from calibrant.kernels.joint import JointKernel
 from calibrant.kernels.radial import RadialKernel
 from calibrant.metrics.base import Metric
 from calibrant.metrics.redrawn import RedrawnPairs
@@ -36,8 +38,13 @@ class KernelMetric(Metric):
     kernel: JointKernel | GeneralKernel | None
 
     def batch_values(self, data: Data) -> FloatArray | None:
-        """Return the values at independent shares of the draws, if the predictions are Monte Carlo draws."""
-        if isinstance(data, Predictions) or data.distribution.is_exact:
+        """Return the values at independent shares of the draws, if expectations are means over draws."""
+        if isinstance(data, Predictions):
+            return None
+        if self.kernel is not None and not isinstance(self.kernel, JointKernel):
+            shares = as_sampled(self.kernel).shares()
+            return np.array([replace(self, kernel=share)(data) for share in shares])  # type: ignore[type-var]
+        if data.distribution.is_exact:
             return None
         fixed = replace(self, kernel=tune(self.kernel, data))  # type: ignore[type-var]  # every leaf is a dataclass
         return np.array([fixed(batch) for batch in data.batches(N_BATCHES)])
@@ -52,7 +59,8 @@ class SKCE(KernelMetric):
     kernel : tensor product of kernels, or callable, optional
         On pairs of a prediction and a target. Default: see `calibrant.discrepancy.default_kernel`. A callable is given
         two pairs ``(prediction, target)``, a prediction being a vector of probabilities or a distribution of one row;
-        it is slow.
+        it is slow. On forecasts it is averaged over 64 draws of each row, or as many as
+        `calibrant.kernels.SampledKernel` says; the details of the estimate hold the standard error of that.
     unbiased : bool, default=True
         The unbiased estimate may be negative, and is on average 0 for calibrated predictions; the biased one is never
         negative.
@@ -145,6 +153,8 @@ class SKCE(KernelMetric):
         details: dict[str, Any] = {"blocksize": size} if size < data.n_samples else {}
         if isinstance(kernel, JointKernel) and isinstance(kernel.terms[0].predictions, RadialKernel):
             details["lengthscale"] = kernel.terms[0].predictions.lengthscale
+        if isinstance(data, Forecasts) and not isinstance(kernel, JointKernel):
+            details["draws"] = as_sampled(kernel).n_draws
         return details | monte_carlo_error(self._estimates(data, kernel))
 
     def _pairs(self, data: Data) -> PairMatrix:
@@ -165,16 +175,17 @@ class SKCE(KernelMetric):
         weights = relative(data.weights[:, None])
         total, square = float(weights.sum()) ** 2, float((weights**2).sum())
         terms = [
-            (prediction_pairs(data, term.predictions), gram_factor(class_gram(term.targets, data.n_classes)))
-            for term in kernel.terms
+            (prediction_pairs(data, term.predictions), gram_of(term.targets, data.n_classes)) for term in kernel.terms
         ]
 
         def evaluate(labels: Any) -> FloatArray:
-            residuals = np.eye(data.n_classes)[labels] - data.probs[:, None, :]  # (n, B, K)
+            residuals = np.repeat(-data.probs[:, None, :], labels.shape[1], axis=1)  # (n, B, K)
+            rows, columns = np.indices(labels.shape, sparse=True)
+            residuals[rows, columns, labels] += 1.0
             residuals *= weights[:, :, None]
             sums = np.zeros(labels.shape[1])
-            for pairs, factor in terms:  # r G r is the sum of squares of the columns of r F, where G = F F'.
-                columns = (residuals @ factor).reshape(len(labels), -1)
+            for pairs, gram in terms:  # r G r is the sum of squares of the columns of r F, where G = F F'.
+                columns = gram.times_factor(residuals).reshape(len(labels), -1)
                 forms = pairs.quadratic_forms(columns)
                 if not self.unbiased:
                     forms += pairs.diagonal() @ columns**2

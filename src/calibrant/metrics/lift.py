@@ -127,14 +127,18 @@ class Classwise(_ByClass):
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the value of every class."""
-        values = [metric(view) for metric, view in self._views(predictions)]
-        return {"classes": dict(zip(predictions.classes, values, strict=True))}
+        return {"classes": dict(zip(predictions.classes, self._class_values(predictions), strict=True))}
 
     def estimate(self, data: Any) -> Estimate:
         """Return the value with its details, of which it is the mean: nothing is computed twice."""
         self.check(data)
         details = self.details(data)
         return Estimate(name=repr(self), value=float(np.mean([*details["classes"].values()])), details=details)
+
+    def _class_values(self, predictions: Predictions) -> list[float]:
+        if not self.members:
+            return list(map(float, self.metric.class_values(predictions)))
+        return [metric(view) for metric, view in self._views(predictions)]
 
     def _views(self, predictions: Predictions) -> Iterator[tuple[Metric, Predictions]]:
         """Yield the metric and the view of every class."""
@@ -186,7 +190,9 @@ class PerPredictedClass(_ByClass):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on the rows predicted as each class."""
         n_classes = predictions.n_classes
-        groups = [(rows, self.member(c, n_classes).prepare(view)) for rows, c, view in _by_prediction(predictions)]
+        groups = [
+            (rows, self.member(c, n_classes).prepare(_weighable(view))) for rows, c, view in _by_prediction(predictions)
+        ]
 
         def evaluate(weights: Any) -> FloatArray:
             total = np.zeros(weights.shape[1])
@@ -205,11 +211,12 @@ class PerPredictedClass(_ByClass):
         groups = [
             (rows, c, view.weights.sum(), self.member(c, predictions.n_classes).prepare_labels(view))
             for rows, c, view in _by_prediction(predictions)
+            if view.weights.any()
         ]
         total = predictions.weights.sum()
 
         def evaluate(labels: Any) -> FloatArray:
-            parts = [mass * part((labels[rows] == c).astype(np.int64)) for rows, c, mass, part in groups if mass > 0]
+            parts = [mass * part((labels[rows] == c).astype(np.int64)) for rows, c, mass, part in groups]
             return np.asarray(sum(parts)) / total
 
         return evaluate
@@ -236,6 +243,13 @@ class PerPredictedClass(_ByClass):
 
 def _of_class(part: Evaluator, c: int) -> Callable[[Any], FloatArray]:
     return lambda labels: part((labels == c).astype(np.int64))
+
+
+def _weighable(view: Predictions) -> Predictions:
+    """Return the view, with weights of 1 if its rows have none: replicates may give them some."""
+    if view.weights.any():
+        return view
+    return Predictions._trusted(view.probs, view.labels, np.ones(view.n_samples), view.classes)  # noqa: SLF001 (derived)
 
 
 def _by_prediction(predictions: Predictions) -> list[tuple[Any, int, Predictions]]:

@@ -8,10 +8,12 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray, IntArray
-from calibrant.discrepancy import Data, GeneralKernel, target_profile, tune
+from calibrant.discrepancy import Data, target_profile, tune
 from calibrant.forecasts import Distribution, Forecasts, target_deviation
 from calibrant.kernels.base import unscaled
-from calibrant.kernels.joint import JointKernel, TensorProduct, class_gram
+from calibrant.kernels.general import GeneralKernel
+from calibrant.kernels.gram import gram_of
+from calibrant.kernels.joint import JointKernel, TensorProduct
 from calibrant.metrics.kernel import KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions
 
@@ -73,20 +75,30 @@ class UCME(KernelMetric):
         kernel = tune(self.kernel, data)
         if not isinstance(kernel, JointKernel):
             raise TypeError(f"kernel must be a tensor product of kernels, but is {kernel!r}.")
-        places, targets = self.locations(data)
         if isinstance(data, Predictions):
-            parts = [_class_deviations(data, term, places, targets) for term in kernel.terms]
-        else:
-            parts = [_forecast_deviations(data, term, places, targets) for term in kernel.terms]
-        return np.sum(parts, axis=0)
+            where = self.class_locations(data)
+            return np.sum([_class_deviations(data, term, *where) for term in kernel.terms], axis=0)
+        places, targets = self.locations(data)
+        return np.sum([_forecast_deviations(data, term, places, targets) for term in kernel.terms], axis=0)
 
     def locations(self, data: Data) -> tuple[Any, Any]:
         """Return predictions and targets at the test locations."""
+        if isinstance(data, Predictions):
+            places, index, targets = self.class_locations(data)
+            return places[index], targets
         if self.test_predictions is None:
-            return _class_locations(data) if isinstance(data, Predictions) else _forecast_locations(data)
-        if isinstance(data, Forecasts):
-            return _checked_forecast_locations(data, self.test_predictions, self.test_targets)
-        return _checked_class_locations(data, self.test_predictions, self.test_targets)
+            return _forecast_locations(data)
+        return _checked_forecast_locations(data, self.test_predictions, self.test_targets)
+
+    def class_locations(self, data: Predictions) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return the M different places, (M, K), and the place and the target of each location, both (J,)."""
+        k = data.n_classes
+        if self.test_predictions is None:
+            places, index = np.unique(_class_places(k), axis=0, return_inverse=True)
+            return places, np.repeat(index.ravel(), k), np.tile(np.arange(k), len(places))
+        given, targets = _checked_class_locations(data, self.test_predictions, self.test_targets)
+        places, index = np.unique(given, axis=0, return_inverse=True)
+        return places, index.ravel(), targets
 
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
@@ -100,14 +112,15 @@ class UCME(KernelMetric):
 
     def details(self, data: Data) -> Mapping[str, Any]:
         """Say how many test locations there are, and the Monte Carlo error if there is one."""
-        return {"locations": len(self.locations(data)[1])} | monte_carlo_error(self.batch_values(data))
+        where = self.class_locations(data) if isinstance(data, Predictions) else self.locations(data)
+        return {"locations": len(where[-1])} | monte_carlo_error(self.batch_values(data))
 
 
-def _class_deviations(data: Predictions, term: TensorProduct, predictions: FloatArray, targets: IntArray) -> FloatArray:
-    gram = class_gram(term.targets, data.n_classes)
-    places, index = np.unique(predictions, axis=0, return_inverse=True)
-    values = term.predictions.matrix(data.probs, places)[:, index.ravel()]
-    return values * (data.residuals @ gram[:, targets])
+def _class_deviations(
+    data: Predictions, term: TensorProduct, places: FloatArray, index: IntArray, targets: IntArray
+) -> FloatArray:
+    values = term.predictions.matrix(data.probs, places)[:, index]
+    return values * gram_of(term.targets, data.n_classes).columns(data.residuals, targets)
 
 
 def _forecast_deviations(
@@ -118,12 +131,10 @@ def _forecast_deviations(
     return scale * values * target_deviation(data, *target_profile(kernel), targets)
 
 
-def _class_locations(data: Predictions) -> tuple[FloatArray, IntArray]:
-    k = data.n_classes
-    places = np.full((1, k), 1 / k)
-    if k <= MOST_CORNERS:
-        places = np.vstack([places, np.eye(k)])
-    return np.repeat(places, k, axis=0), np.tile(np.arange(k), len(places))
+def _class_places(k: int) -> FloatArray:
+    """Return the centre of the simplex, and its corners unless there are many."""
+    centre = np.full((1, k), 1 / k)
+    return np.vstack([centre, np.eye(k)]) if k <= MOST_CORNERS else centre
 
 
 def _forecast_locations(data: Forecasts) -> tuple[Distribution, FloatArray]:

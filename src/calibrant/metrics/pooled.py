@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning.interval import DECIMALS
+from calibrant.binning.ties import comparable
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
 
@@ -66,7 +66,7 @@ class Ties:
     @classmethod
     def of(cls, values: FloatArray) -> Self:
         """Sort the values."""
-        rounded = np.round(values, DECIMALS)
+        rounded = comparable(values)
         order = np.argsort(rounded)
         ascending = rounded[order]
         return cls(order, np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1]))

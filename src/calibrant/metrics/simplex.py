@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning import EqualWidth, SimplexBinning
+from calibrant.binning import EqualWidth, MedianVariance, SimplexBinning
 from calibrant.curves import bin_totals
 from calibrant.kernels.distances import Distance, TotalVariation
 from calibrant.metrics.base import Metric
@@ -55,6 +55,11 @@ class SimplexECE(Metric):
             raise TypeError(f"bins must be EqualWidth(...) or MedianVariance(...), but is {self.bins!r}.")
         if not isinstance(self.distance, Distance) and not callable(self.distance):
             raise TypeError(f"distance must be a Distance or a function, but is {self.distance!r}.")
+
+    @property
+    def weights(self) -> Any:  # type: ignore[override]  # depends on a setting
+        """Cells that need a number of rows count effective rows: copies of a row are more rows, a weight is not."""
+        return "pairs" if isinstance(self.bins, MedianVariance) else "frequency"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the cells are cut once, at the data's own weights."""

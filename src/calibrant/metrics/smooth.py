@@ -157,6 +157,8 @@ def _fixed_point(wave: FloatArray, gap: float) -> float:
         at_low = _error(wave, low, points)
         if at_low <= low:
             return at_low
+        if _error(wave, 2 * gap, points) >= 2 * gap:
+            return gap  # Too few points for so narrow a bandwidth.
         return float(brentq(lambda width: _error(wave, width, points) - width, low, 2 * gap, xtol=1e-15))
 
     points = FEWEST
@@ -164,7 +166,7 @@ def _fixed_point(wave: FloatArray, gap: float) -> float:
     while points < _resolution(max(value, low)):
         points = _resolution(max(value, low))
         value = solve(points)
-    return value
+    return min(value, gap)
 
 
 def _resolution(width: float) -> int:

@@ -16,6 +16,9 @@ CELLS = 1024
 ANCHORS = 128
 """With more than twice as many cells, the curve is fitted at so many quantiles and so many equidistant places."""
 
+FEW_PAIRS = 2**16
+"""Up to so many pairs of a place and a cell, distances are sorted."""
+
 
 class Smoother(ABC):
     """A rule that estimates the frequency of the event at every prediction."""
@@ -124,6 +127,8 @@ def _anchors(x: FloatArray, mass: FloatArray) -> IntArray:
 
 def _reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> FloatArray:
     """Return the distance from each place within which the span of the weight lies, and no further than needed."""
+    if len(places) * len(x) <= FEW_PAIRS:
+        return _direct_reach(places, x, mass, span)
     running = np.concatenate([[0.0], np.cumsum(mass)])
     target = span * running[-1] * (1 - 1e-12)
     # A little further than the whole range, so that rounding leaves nothing out.
@@ -135,3 +140,12 @@ def _reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> 
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     first, last = np.searchsorted(x, places - high, "left"), np.searchsorted(x, places + high, "right")
     return np.maximum(places - x[first], x[last - 1] - places)
+
+
+def _direct_reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> FloatArray:
+    """Return the same by sorting the distances of all pairs, which is quicker for few of them than a bisection."""
+    distances = np.abs(x - places[:, None])
+    order = np.argsort(distances, axis=1, kind="stable")
+    within = np.cumsum(mass[order], axis=1)
+    enough = np.argmax(within >= span * within[:, -1:] * (1 - 1e-12), axis=1)
+    return np.take_along_axis(distances, np.take_along_axis(order, enough[:, None], axis=1), axis=1)[:, 0]

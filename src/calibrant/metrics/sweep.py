@@ -7,12 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant._typing import BoolArray, IntArray
+from calibrant.binning.interval import ROUNDING
 from calibrant.metrics.binned import ECE
 from calibrant.metrics.pooled import PooledMetric, Pools, pool
 from calibrant.predictions import Predictions
-
-ROUNDING = 1e-12
-"""Frequencies that differ by less than rounding of the running sums are equal, unless the weights are whole numbers."""
 
 EDGES_A_BLOCK = 100_000
 """Numbers of bins are tried in blocks with about this many edges to examine."""
@@ -77,12 +75,13 @@ def _sweep(pools: Pools) -> int:
     n_pools = len(pools.mass)
     # A cut is safe if no frequency before it is above any after it.
     highest, lowest = np.maximum.accumulate(pools.frequencies), np.minimum.accumulate(pools.frequencies[::-1])[::-1]
-    unsafe = np.flatnonzero(highest[:-1] > lowest[1:]) + 1
+    unsafe = np.flatnonzero(highest[:-1] > lowest[1:]) + 1  # Those by rounding are examined, and found not to fall.
     if len(unsafe) == 0:
         return n_pools
-    low, high = float(line.before[unsafe[0] - 1]) / line.total, float(line.before[unsafe[-1]]) / line.total
+    low, high = float(line.before[unsafe[0] - 1]), float(line.before[unsafe[-1]])
     for block in _blocks(n_pools, high - low):
-        first, last = np.floor(low * block).astype(np.int64), np.ceil(high * block).astype(np.int64)
+        first = np.floor((low - ROUNDING) * block).astype(np.int64)
+        last = np.ceil((high + ROUNDING) * block).astype(np.int64)
         count = last - first + 1
         n_bins = np.repeat(block, count)
         edge = np.arange(len(n_bins)) - np.repeat(np.cumsum(count) - count - first, count)
@@ -109,30 +108,28 @@ def _bin_starts(pools: Pools, n_bins: int) -> IntArray:
 
 
 class _Line:
-    """The pools laid out along their weight, from 0 to the weight of all."""
+    """The pools laid out along their share of the weight, from 0 to 1; shares that differ by rounding are equal."""
 
     def __init__(self, pools: Pools) -> None:
-        whole = pools.mass.sum() < 2**26 and not np.any(pools.mass % 1)
-        scale = 1.0 if whole else pools.mass.sum()
-        self.rounding = 0.0 if whole else ROUNDING
-        self.mass, self.hits = (np.concatenate([[0.0], np.cumsum(sums / scale)]) for sums in (pools.mass, pools.hits))
-        self.before, self.total = self.mass[:-1], float(self.mass[-1])
+        # Summed before they are divided: running sums of whole weights are exact.
+        mass, hits = (np.concatenate([[0.0], np.cumsum(sums)]) for sums in (pools.mass, pools.hits))
+        self.mass, self.hits = mass / mass[-1], hits / mass[-1]
+        self.before = self.mass[:-1]
 
     def start_of(self, b: IntArray, n_bins: IntArray) -> IntArray:
         """Return the first pool that begins in bin b, or in a later one if ties leave that empty."""
-        return np.searchsorted(self.before, b * self.total / n_bins, side="left")
+        return np.searchsorted(self.before, b / n_bins - ROUNDING, side="left")
 
     def falls(self, edge: IntArray, n_bins: IntArray) -> BoolArray:
         """Whether the frequency falls from the bin that ends at an edge to the one that begins there."""
         cut = self.start_of(edge, n_bins)
         inside = (cut > 0) & (cut < len(self.before))
         cut, n_bins = np.where(inside, cut, 0), n_bins.astype(float)
-        before = np.floor(self.before[cut - 1] * n_bins / self.total)
-        after = np.floor(self.before[cut] * n_bins / self.total) + 1
+        before = np.floor((self.before[cut - 1] + ROUNDING) * n_bins)
+        after = np.floor((self.before[cut] + ROUNDING) * n_bins) + 1
         # Rounding must not leave a bin without its pool next to the cut.
         start = np.minimum(self.start_of(before, n_bins), cut - 1)
         stop = np.where(after < n_bins, np.maximum(self.start_of(after, n_bins), cut + 1), len(self.before))
         left, right = self.mass[cut] - self.mass[start], self.mass[stop] - self.mass[cut]
         left_hits, right_hits = self.hits[cut] - self.hits[start], self.hits[stop] - self.hits[cut]
-        # Whole weights below 2^26 in all make these products exact.
-        return inside & (left_hits * right - right_hits * left > self.rounding * (left + right))
+        return inside & (left_hits * right - right_hits * left > ROUNDING * (left + right))

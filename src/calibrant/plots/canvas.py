@@ -25,7 +25,7 @@ def axes_or_new(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("Plots need matplotlib: pip install 'calibrant[plot]'.") from error
+        raise ModuleNotFoundError('Plots need matplotlib: pip install "calibrant[plot]".') from error
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 

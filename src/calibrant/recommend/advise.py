@@ -13,17 +13,22 @@ from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap
 from calibrant.calibrators import Calibrator, Identity
 from calibrant.calibrators.compose import parse
+from calibrant.calibrators.names import calibrator_name
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.recommend.choice import choose
 from calibrant.recommend.cross_fit import cross_fit, draw_folds, fitted
 from calibrant.recommend.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist
-from calibrant.recommend.words import headline, reasons
+from calibrant.recommend.words import disagreement, headline, reasons
 from calibrant.results import Candidate, Recommendation
+from calibrant.verdict import examine
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """What candidates may be compared by: proper scores, which the true probabilities minimise."""
+
+MOST_REDRAWS = 999
+"""Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
 
 LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be told from chance."""
@@ -132,7 +137,12 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
         level=level,
         settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
     )
-    return replace(advice, headline=headline(advice), reasons=reasons(advice, used))
+    # The draws of assess with the same seed, so that both speak of the same verdict.
+    again = np.random.default_rng(rng) if isinstance(rng, int) else generator
+    verdict = examine(used, min(n_resamples, MOST_REDRAWS), rng=again).verdict
+    differs = disagreement(advice, verdict)
+    why = tuple(filter(None, (*reasons(advice, used), differs)))
+    return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
 
 
 def _candidates(
@@ -149,7 +159,7 @@ def _candidates(
         )
     if isinstance(given, str):
         raise TypeError(f"candidates must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
-    named = dict(given) if isinstance(given, Mapping) else {name: parse(name) for name in given}
+    named = dict(given) if isinstance(given, Mapping) else {calibrator_name(name): parse(name) for name in given}
     changing = [name for name, calibrator in named.items() if not calibrator.preserves_argmax]
     if keep_argmax and changing:
         raise InputError(

@@ -4,7 +4,7 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import Progress, Rng
-from calibrant.calibrators import parse
+from calibrant.calibrators import calibrator_name, parse
 from calibrant.predictions import Predictions
 from calibrant.recommend.advise import recommend
 from calibrant.recommend.cross_fit import cross_fit, draw_folds
@@ -53,7 +53,7 @@ def fix(
         raise InputError(f"n_folds must be from 2 to the number of rows, {predictions.n_samples}, but is {n_folds}.")
     seed = int(np.random.default_rng(rng).integers(2**63))  # Twice, so that the folds are those of the advice.
     advice = recommend(predictions, n_folds=n_folds, progress=progress, rng=seed) if method == AUTO else None
-    name = method if advice is None else advice.name
+    name = calibrator_name(method) if advice is None else advice.name
     folds = draw_folds(predictions, n_folds, np.random.default_rng(seed))
     after, converged = cross_fit(parse(name), predictions, folds, lambda: None)
     changed = np.average(after.predicted != predictions.predicted, weights=predictions.weights)

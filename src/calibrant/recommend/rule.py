@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant.calibrators.compose import THEN
+from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 
 NOTHING = "identity"

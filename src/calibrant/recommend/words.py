@@ -4,7 +4,7 @@ import numpy as np
 
 from calibrant.predictions import Predictions
 from calibrant.recommend.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels
-from calibrant.results import Candidate, Difference, Recommendation
+from calibrant.results import Candidate, Difference, Recommendation, Verdict
 
 NAMES = {"nll": "log loss", "brier": "Brier score"}
 
@@ -35,6 +35,33 @@ def reasons(advice: Recommendation, predictions: Predictions) -> tuple[str, ...]
         *_reservations(advice, chosen, predictions),
     ]
     return tuple(filter(None, found))
+
+
+def disagreement(advice: Recommendation, verdict: Verdict) -> str:
+    """Say why nothing is advised where the verdict finds miscalibration, or the other way round; else nothing."""
+    is_found = verdict.pvalue <= verdict.level
+    if is_found == (advice.name != NOTHING):
+        return ""
+    test = f"p = {verdict.pvalue:.2g}"
+    if not is_found:
+        return f"The verdict finds no miscalibration ({test}): {_unseen_gain(advice)}"
+    found = f"The verdict finds the predictions {verdict.code} ({test}; what gave it away: {verdict.gave_away})"
+    if verdict.size == "within tolerance":
+        return (
+            f"{found}, but within the tolerance of {verdict.tolerance:g}: the difference is real, and too small for a "
+            "fix to gain more than chance could."
+        )
+    return (
+        f"{found}: none of these candidates mends that on rows that it was not fitted to by more than chance could. "
+        "More rows, or other candidates, may."
+    )
+
+
+def _unseen_gain(advice: Recommendation) -> str:
+    chosen = advice.candidate(advice.name)
+    if chosen.accuracy > advice.candidates[0].accuracy:
+        return "a part of the gain is accuracy, which no test of calibration sees."
+    return "a paired difference of losses can see errors that are too small for a test of one model."
 
 
 def _tried(advice: Recommendation) -> str:

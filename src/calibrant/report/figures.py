@@ -9,7 +9,7 @@ from calibrant._typing import FloatArray, IntArray
 from calibrant.report import svg
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.text import number
-from calibrant.results import TestResult, Verdict
+from calibrant.results import TestResult, Verdict, state
 
 N_NULL_BINS = 30
 FLOOR = 122.0
@@ -26,20 +26,36 @@ def gauge(verdict: Verdict, limit: float, *, small: bool = False) -> Element:
         element("rect", x=x.start, y=8, width=x.span, height=8, rx=2, class_="track"),
         element("rect", x=x.start, y=8, width=detectable, height=8, rx=2, class_="zone"),
         svg.line(expected, 4, expected, 20, "expected"),
+        *_tolerance(verdict, x, limit),
+        *_limits(verdict, x, limit),
         element("circle", cx=error, cy=12, r=6, class_="error"),
     ]
+    known = "" if verdict.low is None else f", limits {number(verdict.low)} to {number(verdict.high or 0.0)}"
     label = (
-        f"Calibration error {number(verdict.error)}; chance explains errors up to {number(verdict.detectable)} "
-        f"and gives {number(verdict.expected)} on average."
+        f"Calibration error {number(verdict.error)}{known}; chance explains errors up to {number(verdict.detectable)} "
+        f"and gives {number(verdict.expected)} on average; tolerance {number(verdict.tolerance)}."
     )
-    state = "good" if verdict.code == "consistent" else "bad"
-    class_ = f"gauge small {state}" if small else "gauge"
+    class_ = f"gauge small {state(verdict)}" if small else "gauge"
     return element("svg", *parts, viewBox=f"0 0 {width} 24", class_=class_, role="img", aria_label=label)
+
+
+def _limits(verdict: Verdict, x: Scale, limit: float) -> list[Element]:
+    """Draw the limits of the error, if there are any."""
+    if verdict.low is None or verdict.high is None:
+        return []
+    return [svg.line(x(min(verdict.low, limit)), 12, x(min(verdict.high, limit)), 12, "reach")]
+
+
+def _tolerance(verdict: Verdict, x: Scale, limit: float) -> list[Element]:
+    """Draw the tolerance, if it is on the scale."""
+    if not verdict.tolerance <= limit:
+        return []
+    return [svg.line(x(verdict.tolerance), 1, x(verdict.tolerance), 23, "tolerance")]
 
 
 def gauge_limit(verdicts: Sequence[Verdict]) -> float:
     """Return the end of a scale that all gauges of a page share."""
-    values = np.array([[v.error, v.detectable, v.expected] for v in verdicts])
+    values = np.array([[v.error, v.detectable, v.expected, v.tolerance, v.high or 0.0] for v in verdicts])
     return 1.04 * float(values.max(initial=0.0, where=np.isfinite(values))) or 1.0
 
 
@@ -62,7 +78,7 @@ def null_bins(test: TestResult) -> tuple[FloatArray, IntArray]:
     return edges, counts
 
 
-def null_histogram(test: TestResult, title_id: str) -> Element:
+def null_histogram(test: TestResult, title_id: str, axis: str = "Statistic under calibration") -> Element:
     """Draw what the statistic would be under calibration, and what it is."""
     edges, counts = null_bins(test)
     inside = bool(np.isfinite(test.statistic))
@@ -76,7 +92,7 @@ def null_histogram(test: TestResult, title_id: str) -> Element:
     heights = [y.start - y(c) for c in counts.tolist()]
     parts = [
         svg.bars(spans, heights, y.start, "null"),
-        svg.axis_below(x, y.start, "Statistic under calibration", about=3),
+        svg.axis_below(x, y.start, axis, about=3),
         *(_observed(x(test.statistic), test.statistic, x) if inside else ()),
     ]
     return element("svg", *parts, viewBox="0 0 240 164", class_="chart", role="img", aria_labelledby=title_id)

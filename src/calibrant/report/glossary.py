@@ -39,8 +39,23 @@ GLOSSARY: dict[str, Entry] = {
         "lower",
         "The root-mean-square error without the part that chance adds; 0 if chance explains all.",
     ),
-    "ece-classwise": Entry(
-        "ECE, class-wise", "lower", "The ECE of every class against the rest, averaged over classes."
+    "rms-debiased": Entry(
+        "RMS error, debiased",
+        "lower",
+        "Root-mean-square gap between prediction and frequency, without what chance adds; it has a valid interval.",
+    ),
+    "rms-debiased-one-vs-rest": Entry(
+        "RMS error, debiased, one against the rest",
+        "lower",
+        "As RMS error, debiased, for every class against the rest; squares are averaged over classes.",
+    ),
+    "rms-debiased-per-predicted-class": Entry(
+        "RMS error, debiased, per predicted class",
+        "lower",
+        "As RMS error, debiased, in bins of the rows that are predicted as each class.",
+    ),
+    "ece-one-vs-rest": Entry(
+        "ECE, one vs rest", "lower", "The ECE of every class against the rest, averaged over classes."
     ),
     "ece-per-predicted-class": Entry(
         "ECE, per predicted class", "lower", "The ECE within the rows predicted as each class, weighted by their share."
@@ -59,11 +74,13 @@ GLOSSARY: dict[str, Entry] = {
     "kde-ece": Entry(
         "KDE-ECE", "lower", "As ECE, with the frequency among rows of similar prediction in place of bins."
     ),
-    "kde-ece-classwise": Entry(
-        "KDE-ECE, class-wise", "lower", "The KDE-ECE within the rows predicted as each class, weighted by their share."
+    "kde-ece-per-predicted-class": Entry(
+        "KDE-ECE, per predicted class",
+        "lower",
+        "The KDE-ECE within the rows predicted as each class, weighted by their share.",
     ),
-    "kde-ece-multiclass": Entry(
-        "KDE-ECE, multi-class", "lower", "The KDE-ECE of every class against the rest, averaged over classes."
+    "kde-ece-one-vs-rest": Entry(
+        "KDE-ECE, one vs rest", "lower", "The KDE-ECE of every class against the rest, averaged over classes."
     ),
     "dirichlet-ece": Entry(
         "Dirichlet ECE",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.report import figures, fix, forecasts, metrics, panels, parts, ranking, tables, testing, text, views
 from calibrant.report.record import page_record
 from calibrant.report.series import AnySeries, ForecastSeries
-from calibrant.results import Comparison, Fix
+from calibrant.results import Comparison, Fix, state
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,24 +35,21 @@ class Kind:
 
     question: str
     sections: tuple[str, ...]
-    gap: str
-    gap_words: str
     redrawn: str
+    tested: str
 
 
 CLASSES = Kind(
     question="When the model says 80 %, is it right 80 % of the time?",
     sections=("verdicts", "diagram", "metrics", "fix", "parts", "classes", "groups", "test", "ranking", "settings"),
-    gap="Confidence gap",
-    gap_words="mean confidence minus accuracy",
     redrawn="the labels were drawn from the predictions",
+    tested="the strongest evidence of any kind would be",
 )
 FORECASTS = Kind(
     question="Do 80 % of the values fall into what the model gives a probability of 80 %?",
     sections=("verdicts", "forecasts", "metrics", "test", "settings"),
-    gap="Coverage gap",
-    gap_words="90 % minus the share of values in central 90 % intervals",
     redrawn="the values were drawn from the forecasts",
+    tested="the calibration error would be",
 )
 
 
@@ -121,7 +118,7 @@ def environment() -> "Environment":
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise ImportError("the report needs Jinja2: pip install 'calibrant[cli]'.") from error
+        raise ImportError('the report needs Jinja2: pip install "calibrant[cli]".') from error
     engine = Environment(
         loader=PackageLoader("calibrant.report"),
         autoescape=True,
@@ -145,6 +142,7 @@ def environment() -> "Environment":
         panels=panels,
         parts=parts,
         ranking=ranking,
+        state=state,
         tables=tables,
         testing=testing,
         views=views,

@@ -69,7 +69,19 @@ class Series(Marked):
     @property
     def tests(self) -> Mapping[str, TestResult]:
         """All tests, by name, that behind the verdict first."""
-        return {"consistency": self.assessment.test, **self.assessment.tests}
+        return {"omnibus": self.assessment.test, **self.assessment.tests}
+
+    @property
+    def gap(self) -> str:
+        """What the gap of the verdict is called."""
+        return "Mean gap" if self.assessment.n_classes == 2 else "Confidence gap"
+
+    @property
+    def gap_words(self) -> str:
+        """What it is."""
+        if self.assessment.n_classes == 2:
+            return "mean probability of the second class minus its frequency"
+        return "mean confidence minus accuracy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +104,16 @@ class ForecastSeries(Marked):
     def tests(self) -> Mapping[str, TestResult]:
         """The test behind the verdict."""
         return {"redraw": self.assessment.test}
+
+    @property
+    def gap(self) -> str:
+        """What the gap of the verdict is called."""
+        return "Coverage gap"
+
+    @property
+    def gap_words(self) -> str:
+        """What it is."""
+        return "90 % minus the share of values in central 90 % intervals"
 
 
 AnySeries = Series | ForecastSeries

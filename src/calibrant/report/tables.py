@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.report.series import AnySeries
-from calibrant.report.text import aligned, count, machine, name, pvalue
+from calibrant.report.text import aligned, count, machine, name, number, pvalue
 from calibrant.results import Assessment, ClassSummary, ForecastAssessment, TestResult, Verdict
 
 STATUS = {
+    "calibrated": "Calibrated",
     "consistent": "Consistent with calibration",
     "over-confident": "Over-confident",
     "under-confident": "Under-confident",
@@ -17,6 +18,24 @@ STATUS = {
     "miscalibrated": "Miscalibrated",
 }
 """What each code of a verdict is called; a code that is not here is shown as it is."""
+
+DIRECTIONS = ("over-confident", "under-confident", "biased", "miscalibrated")
+"""Codes of what was found."""
+
+
+def status(verdict: Verdict) -> str:
+    """Return what a verdict is called, small errors as such."""
+    called = STATUS.get(verdict.code, verdict.code)
+    if verdict.code in DIRECTIONS and verdict.size == "within tolerance":
+        return f"Slightly {called.lower()}"
+    return called
+
+
+def limits(verdict: Verdict) -> str:
+    """Return the limits of the error, if there are any."""
+    if verdict.low is None or verdict.high is None:
+        return "not known"
+    return f"{number(verdict.low)} to {number(verdict.high)}"
 
 
 @dataclass(frozen=True)
@@ -42,20 +61,28 @@ def class_rows(classes: Sequence[ClassSummary]) -> list[Row]:
 
 
 def group_rows(assessment: Assessment) -> list[Row]:
-    """Return a row a group, the largest error first: rows, error, error by chance, gap, p-value, adjusted p-value."""
+    """Return a row per group, the largest error first.
+
+    Its numbers: rows, error, limits, error by chance, gap, p-value, adjusted p-value.
+    """
     ordered = sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error)
     parts = [part for _, part in ordered]
     adjusted = [assessment.adjusted.get(key, math.nan) for key, _ in ordered]
     columns = [
         _column([a.n_samples for a in parts], [count(a.n_samples) for a in parts]),
         _column([a.verdict.error for a in parts]),
-        _column([a.verdict.expected for a in parts]),
+        _column([math.nan if a.verdict.high is None else a.verdict.high for a in parts], [_range(a) for a in parts]),
+        _column([a.verdict.detectable for a in parts]),
         _column([a.verdict.gap for a in parts], sign=True),
         _column([a.verdict.pvalue for a in parts], [test_pvalue(a) for a in parts]),
         _column(adjusted, ["" if math.isnan(value) else pvalue(value) for value in adjusted]),
     ]
     rows = zip(ordered, zip(*columns, strict=True), strict=True)
     return [Row(name(key), cells, part.verdict) for (key, part), cells in rows]
+
+
+def _range(assessment: Assessment) -> str:
+    return "" if assessment.verdict.low is None else limits(assessment.verdict)
 
 
 def group_summary(assessment: Assessment) -> str:
@@ -71,6 +98,11 @@ def _column(
     values: Sequence[float], written: Sequence[str] | None = None, *, sign: bool = False
 ) -> list[tuple[str, str]]:
     return list(zip(map(machine, values), written or aligned(values, sign=sign), strict=True))
+
+
+def gaps(series: Sequence[AnySeries]) -> list[tuple[str, str]]:
+    """Return the kinds of gaps on the page with what they are, each once."""
+    return list(dict.fromkeys((s.gap, s.gap_words) for s in series))
 
 
 def test_names(series: Sequence[AnySeries]) -> list[str]:

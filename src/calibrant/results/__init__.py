@@ -8,13 +8,12 @@ from calibrant.results.comparison import (
     Difference,
     Interval,
     favours,
-    has_range_only,
+    known_limits,
     missing_differences,
     missing_limits,
-    own_limits,
-    shown_limits,
+    rule_in_words,
 )
-from calibrant.results.core import Assessment, ClassSummary, TestResult, Verdict, as_record, to_frame
+from calibrant.results.core import Assessment, ClassSummary, TestResult, as_record, to_frame
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
 from calibrant.results.estimate import Estimate
 from calibrant.results.experiment import (
@@ -39,6 +38,7 @@ from calibrant.results.ranking import (
     TreeDiagram,
 )
 from calibrant.results.scores import ScoreDecomposition
+from calibrant.results.verdict import Verdict, state
 
 __all__ = [
     "Assessment",
@@ -82,11 +82,11 @@ __all__ = [
     "Verdict",
     "as_record",
     "favours",
-    "has_range_only",
+    "known_limits",
     "missing_differences",
     "missing_limits",
-    "own_limits",
-    "shown_limits",
+    "rule_in_words",
+    "state",
     "to_frame",
 ]
 

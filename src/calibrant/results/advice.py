@@ -72,6 +72,9 @@ class Recommendation:
         Of the intervals.
     settings : mapping
         Seed, version.
+    disagreement : str
+        Why the advice and the verdict of `assess` seem to differ: nothing to do where miscalibration was found, or the
+        other way round. Empty if they do not. It is the last of the reasons, too.
     """
 
     name: str
@@ -90,6 +93,7 @@ class Recommendation:
     n_resamples: int
     level: float
     settings: Mapping[str, Any] = field(default_factory=dict)
+    disagreement: str = ""
 
     def candidate(self, name: str) -> Candidate:
         """Return the candidate of this name."""

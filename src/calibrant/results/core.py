@@ -15,6 +15,7 @@ from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, Reliabili
 from calibrant.results.estimate import Estimate
 from calibrant.results.ranking import ROCOutline
 from calibrant.results.scores import ScoreDecomposition
+from calibrant.results.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,41 +44,6 @@ class TestResult:
     estimate: float | None = None
     null: FloatArray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Verdict:
-    """What a person reads first.
-
-    Attributes
-    ----------
-    code : {"consistent", "over-confident", "under-confident", "biased", "miscalibrated"}
-    headline : str
-        One sentence.
-    explanation : str
-        The numbers behind it, in words.
-    error : float
-        The calibration error, KDE-ECE.
-    expected : float
-        Its mean if the model were perfectly calibrated.
-    detectable : float
-        Errors below this could be chance at this number of rows.
-    gap : float
-        Mean confidence minus accuracy.
-    pvalue : float
-    level : float
-        The verdict is "consistent" if the p-value is above this.
-    """
-
-    code: str
-    headline: str
-    explanation: str
-    error: float
-    expected: float
-    detectable: float
-    gap: float
-    pvalue: float
-    level: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -74,15 +74,15 @@ class ReliabilityCurve:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClasswiseCurves:
-    """The reliability curve of every class against the rest, and their average.
+    """The reliability curve of every class against the rest, or of the rows predicted as each, and their average.
 
     Attributes
     ----------
     names : tuple of length K
-        The classes.
+        The classes; those that are predicted at all, if their curves are of the rows predicted as each.
     curves : tuple of ReliabilityCurve, of length K
     average : ReliabilityCurve
-        At each prediction, the mean of the curves that reach it, each class with equal weight.
+        At each prediction, the mean of the curves that reach it, each class with equal weight or with that of its rows.
     """
 
     names: tuple[str, ...]

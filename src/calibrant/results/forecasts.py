@@ -8,7 +8,8 @@ from calibrant._typing import FloatArray
 from calibrant.results.estimate import Estimate
 
 if TYPE_CHECKING:
-    from calibrant.results.core import TestResult, Verdict
+    from calibrant.results.core import TestResult
+    from calibrant.results.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -40,7 +40,7 @@ def of_classes(p: Sequence[Row], y: Sequence[int]) -> dict[str, Any]:
         "nll": -mean([mp.log(row[label]) for row, label in zip(p, y, strict=True)]),
         "brier": mean([mp.fsum(e**2 for e in row) for row in residuals]),
         "ece": ece(confidence, hits),
-        "ece-classwise": mean([ece([row[k] for row in p], [int(label == k) for label in y]) for k in range(3)]),
+        "ece-one-vs-rest": mean([ece([row[k] for row in p], [int(label == k) for label in y]) for k in range(3)]),
         "ece-per-predicted-class": mp.fsum(
             mpf(len(rows)) / n * ece([confidence[i] for i in rows], [hits[i] for i in rows]) for rows in per_class
         ),

@@ -3,12 +3,11 @@
 import argparse
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from calibrant._typing import FloatArray
 from calibrant.simulations import workers
 from calibrant.simulations.units import Unit, load
 
@@ -27,12 +26,15 @@ class Study:
         Maps a number of data sets, or None for those of the published table, to the units, cheapest first.
     write : callable
         Given a folder, all units and the values of those that are complete, writes the tables.
+    can_keep : bool
+        Whether `write` takes ``keep=True``, for rows of tables whose units are not in the cache.
     """
 
     name: str
     description: str
     plan: Callable[[int | None], Sequence[Any]]
-    write: Callable[[Path, Sequence[Any], Mapping[Any, FloatArray]], None]
+    write: Callable[..., None]
+    can_keep: bool = False
 
 
 def run(study: Study, arguments: Sequence[str]) -> int:
@@ -47,7 +49,7 @@ def run(study: Study, arguments: Sequence[str]) -> int:
             sys.stderr.write("interrupted; call again to continue.\n")
             return 130
     found = {unit: values for unit in units if (values := load(unit, options.cache)) is not None}
-    study.write(options.out, units, found)
+    study.write(options.out, units, found, **({"keep": True} if getattr(options, "keep", False) else {}))
     sys.stderr.write(f"{len(found)} of {len(units)} units are complete; tables in {options.out}.\n")
     return 0
 
@@ -66,6 +68,10 @@ def _parser(study: Study) -> argparse.ArgumentParser:
     )
     parser.add_argument("--jobs", type=_positive, default=2, help="worker processes (%(default)s)")
     parser.add_argument("--tables", action="store_true", help="run nothing, write the tables from what is complete")
+    if study.can_keep:
+        parser.add_argument(
+            "--keep", action="store_true", help="leave rows that are in the tables already and not in the cache"
+        )
     return parser
 
 

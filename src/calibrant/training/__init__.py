@@ -3,7 +3,7 @@
 try:
     import torch as _torch  # noqa: F401 (tells at once what is missing)
 except ImportError as error:
-    raise ImportError("calibrant.training needs PyTorch: pip install 'calibrant[torch]'.") from error
+    raise ImportError('calibrant.training needs PyTorch: pip install "calibrant[torch]".') from error
 
 from calibrant.training.loop import train
 from calibrant.training.losses import (

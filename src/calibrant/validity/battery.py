@@ -10,6 +10,7 @@ from calibrant.hypotest import (
     CMETest,
     ConsistencyTest,
     DistributionFreeSKCETest,
+    OmnibusTest,
 )
 from calibrant.hypotest.classical import HosmerLemeshowTest, SpiegelhalterTest
 from calibrant.hypotest.cox import CoxTest
@@ -35,29 +36,35 @@ class Entry:
         Milliseconds on 1000 rows of two classes, roughly, to run cheap work first.
     forecasts : bool
         Whether it tests predictive distributions too.
+    special : bool
+        Whether it is run outside the full grid too; costly variants of another test are not.
     """
 
     test: CalibrationTest
     promise: Literal["exact", "bound", "asymptotic"]
     cost: float
     forecasts: bool = True
+    special: bool = True
 
     def takes(self, cell: Cell) -> bool:
         """Whether the test is for data of this kind."""
-        return self.forecasts or cell.n_classes > 0
+        return (self.forecasts or cell.n_classes > 0) and (self.special or not cell.is_special)
 
 
 BATTERY: dict[str, Entry] = {
+    "omnibus": Entry(OmnibusTest(N_RESAMPLES), "exact", 12, forecasts=False),
     "consistency-ece": Entry(ConsistencyTest(n_resamples=N_RESAMPLES), "exact", 3, forecasts=False),
     "consistency-top-label": Entry(
         ConsistencyTest(n_resamples=N_RESAMPLES, null="top-label"), "exact", 3, forecasts=False
     ),
     "consistency-skce": Entry(ConsistencyTest(SKCE(), N_RESAMPLES), "exact", 60),
     "consistency-skce-biased": Entry(ConsistencyTest(SKCE(unbiased=False), N_RESAMPLES), "exact", 60),
-    "distribution-free": Entry(DistributionFreeSKCETest(), "bound", 20),
-    "distribution-free-biased": Entry(DistributionFreeSKCETest(SKCE(unbiased=False)), "bound", 20),
+    "distribution-free": Entry(DistributionFreeSKCETest(), "bound", 20, special=False),
+    "distribution-free-biased": Entry(DistributionFreeSKCETest(SKCE(unbiased=False)), "bound", 20, special=False),
     "skce-bootstrap": Entry(AsymptoticSKCETest(n_resamples=N_RESAMPLES), "asymptotic", 45),
-    "skce-spectral": Entry(AsymptoticSKCETest(n_resamples=N_RESAMPLES, method="spectral"), "asymptotic", 200),
+    "skce-spectral": Entry(
+        AsymptoticSKCETest(n_resamples=N_RESAMPLES, method="spectral"), "asymptotic", 200, special=False
+    ),
     "skce-block-2": Entry(BlockSKCETest(blocksize=2), "asymptotic", 5),
     "skce-block-20": Entry(BlockSKCETest(blocksize=20), "asymptotic", 9),
     "cme": Entry(CMETest(), "asymptotic", 30),

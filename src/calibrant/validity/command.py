@@ -6,7 +6,7 @@ from calibrant.simulations.command import Study, run
 from calibrant.validity import tables
 from calibrant.validity.units import plan
 
-STUDY = Study("validity", "Simulate levels and power of the tests of calibration.", plan, tables.write)
+STUDY = Study("validity", "Simulate levels and power of the tests of calibration.", plan, tables.write, can_keep=True)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,6 +1,5 @@
 """What the p-values of a unit say: rates with Monte Carlo intervals, and the whole distribution with its band."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,8 +120,3 @@ def summarise(unit: Unit, raw: FloatArray) -> Summary:
 def _rate(pvalues: FloatArray, level: float, confidence: float) -> Rate:
     rejected, total = int((pvalues <= level).sum()), len(pvalues)
     return Rate(level, rejected / total, *clopper_pearson(rejected, total, confidence))
-
-
-def summaries(found: Mapping[Unit, FloatArray], *, null: bool) -> list[Summary]:
-    """Summarise the units with calibrated predictions, or those with spoilt ones."""
-    return [summarise(unit, raw) for unit, raw in found.items() if unit.cell.is_null == null]

@@ -1,20 +1,17 @@
 """The tables as files: every number as CSV, and the same to read as Markdown."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.io import write_text
 from calibrant.simulations import text
+from calibrant.simulations.limits import clopper_pearson
 from calibrant.validity.battery import BATTERY, N_RESAMPLES
 from calibrant.validity.cells import HARMS, SHAPES
-from calibrant.validity.summaries import LEVELS, POWER_LEVEL, Rate, Summary, summaries
+from calibrant.validity.records import Record, Records, all_records
+from calibrant.validity.summaries import LEVELS, POWER_CONFIDENCE, POWER_LEVEL
 from calibrant.validity.units import Unit
-
-GRID = (0.01, 0.02, *(k / 20 for k in range(1, 20)))
-"""Where the distribution functions are written down; departures are taken over all points."""
 
 COMMAND = "python -m calibrant.validity"
 
@@ -33,103 +30,51 @@ Written by `{COMMAND}`; the same numbers are in `power.csv`. Share of data sets 
 """
 
 
-def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray]) -> None:
-    """Write all tables from the units that are complete."""
-    place = {name: i for i, name in enumerate([*SHAPES, "normal", *HARMS])}
+def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray], *, keep: bool = False) -> None:
+    """Write all tables from the units that are complete; `keep` the rows of the others that are there already."""
+    place = {name: i for i, name in enumerate([*SHAPES, "normal"])}
+    harms = {name: i for i, name in enumerate(HARMS)}
     order = {name: i for i, name in enumerate(BATTERY)}
 
-    def key(summary: Summary) -> tuple[int, int, int, int]:
-        cell = summary.unit.cell
-        where = place[cell.shape if cell.is_null else cell.harm]
-        return order[summary.unit.test], where, cell.n_classes, cell.n
+    def key(unit: Unit) -> tuple[int | str, ...]:
+        cell = unit.cell
+        return order[unit.test], harms[cell.harm], place[cell.shape], cell.n_classes, cell.weights != "none", cell.n
 
-    null, power = (sorted(summaries(found, null=kind), key=key) for kind in (True, False))
-    missing = [unit for unit in units if unit not in found]
+    tables = all_records(sorted(units, key=key), found, out if keep else None)
     out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "null.csv", text.as_csv(_null_records(null)))
-    write_text(out / "ecdf.csv", text.as_csv(_ecdf_records(null)))
-    write_text(out / "power.csv", text.as_csv(_power_records(power)))
-    write_text(out / "null.md", _null_page(null, [unit for unit in missing if unit.cell.is_null]))
-    write_text(out / "power.md", _power_page(power, [unit for unit in missing if not unit.cell.is_null]))
+    for name, records in tables.items():
+        write_text(out / f"{name}.csv", text.as_csv(records.values()))
+    write_text(out / "null.md", _null_page(tables["null"], _missing(units, tables["null"], null=True)))
+    write_text(out / "power.md", _power_page(tables["power"], _missing(units, tables["power"], null=False)))
 
 
-def _columns(summary: Summary) -> dict[str, object]:
-    cell = summary.unit.cell
-    return {
-        "predictions": cell.shape,
-        "classes": cell.n_classes or "",
-        "n": cell.n,
-        "test": summary.unit.test,
-        "promise": BATTERY[summary.unit.test].promise,
-        "sets": cell.sets,
-        "refused": summary.refused,
-    }
+def _missing(units: Sequence[Unit], records: Records, *, null: bool) -> list[Unit]:
+    return [unit for unit in units if unit.cell.is_null == null and unit not in records]
 
 
-def _rate_columns(rate: Rate) -> dict[str, object]:
-    at = f"{rate.level:.2f}"
-    return {f"rate_{at}": f"{rate.value:.4f}", f"low_{at}": f"{rate.low:.4f}", f"high_{at}": f"{rate.high:.4f}"}
-
-
-def _null_records(rows: Sequence[Summary]) -> Iterable[dict[str, object]]:
-    for row in rows:
-        record = _columns(row)
-        for rate in row.rates:
-            record |= _rate_columns(rate)
-        record |= {
-            "ecdf_above": f"{row.departure.excess:.4f}",
-            "ecdf_below": f"{row.departure.deficit:.4f}",
-            "band": f"{row.band:.4f}",
-            "levels": row.level_verdict,
-            "whole": row.whole_verdict,
-        }
-        yield record
-
-
-def _ecdf_records(rows: Sequence[Summary]) -> Iterable[dict[str, object]]:
-    for row in rows:
-        shares = np.searchsorted(np.sort(row.pvalues), GRID, side="right") / len(row.pvalues)
-        points = {f"{t:.2f}": f"{share:.4f}" for t, share in zip(GRID, shares, strict=True)}
-        yield _columns(row) | {"band": f"{row.band:.4f}"} | points
-
-
-def _power_records(rows: Sequence[Summary]) -> Iterable[dict[str, object]]:
-    for row in rows:
-        yield {"harm": row.unit.cell.harm} | _columns(row) | _rate_columns(row.rates[0])
-
-
-def _null_page(rows: Sequence[Summary], missing: Sequence[Unit]) -> str:
-    parts = [NULL_HEAD, _overview(rows)]
+def _null_page(records: Records, missing: Sequence[Unit]) -> str:
+    parts = [NULL_HEAD, _overview(records)]
+    heads = ("cell", "sets", "refused", *(f"at {level:.2f}" for level in LEVELS), "above", "below", "levels", "whole")
     for name in BATTERY:
-        chosen = [row for row in rows if row.unit.test == name]
-        if chosen:
-            heads = (
-                "cell",
-                "sets",
-                "refused",
-                *(f"at {level:.2f}" for level in LEVELS),
-                "above",
-                "below",
-                "levels",
-                "whole",
-            )
-            parts.append(f"## {name} ({BATTERY[name].promise})\n\n" + text.as_markdown(heads, map(_null_cells, chosen)))
+        lines = [_null_cells(unit, record) for unit, record in records.items() if unit.test == name]
+        if lines:
+            parts.append(f"## {name} ({BATTERY[name].promise})\n\n" + text.as_markdown(heads, lines))
     return "\n".join([*parts, text.missing(missing)])
 
 
-def _overview(rows: Sequence[Summary]) -> str:
+def _overview(records: Records) -> str:
     heads = ("test", "promise", "cells", "refuses", "too often", "too seldom", "above the band", "rates at 0.05")
     lines = []
     for name, entry in BATTERY.items():
-        chosen = [row for row in rows if row.unit.test == name]
-        answering = [row for row in chosen if not row.refuses]
-        rates = [row.rates[LEVELS.index(0.05)].value for row in answering]
+        chosen = [record for unit, record in records.items() if unit.test == name]
+        answering = [record for record in chosen if record["levels"] != "refuses"]
+        rates = [float(record["rate_0.05"]) for record in answering]
         counts = (
             len(chosen),
             len(chosen) - len(answering),
-            sum(row.rejects_too_often for row in answering),
-            sum(row.rejects_too_seldom for row in answering),
-            sum(row.rises_above for row in answering),
+            sum("too often" in record["levels"] for record in answering),
+            sum("too seldom" in record["levels"] for record in answering),
+            sum("too often" in record["whole"] for record in answering),
         )
         span = f"{min(rates):.3f} to {max(rates):.3f}" if rates else ""
         lines.append((name, entry.promise, *map(str, counts), span))
@@ -138,42 +83,51 @@ def _overview(rows: Sequence[Summary]) -> str:
     )
 
 
-def _null_cells(row: Summary) -> tuple[str, ...]:
+def _null_cells(unit: Unit, record: Record) -> tuple[str, ...]:
     return (
-        row.unit.cell.name,
-        str(row.unit.cell.sets),
-        str(row.refused),
-        *(_marked(rate) for rate in row.rates),
-        f"{row.departure.excess:.3f} / {row.band:.3f}",
-        f"{row.departure.deficit:.3f}",
-        row.level_verdict,
-        row.whole_verdict,
+        unit.cell.name,
+        record["sets"],
+        record["refused"],
+        *(_marked(record, level) for level in LEVELS),
+        f"{record['ecdf_above']} / {record['band']}",
+        record["ecdf_below"],
+        record["levels"],
+        record["whole"],
     )
 
 
-def _marked(rate: Rate) -> str:
-    text = f"{rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}]"
-    return f"**{text}**" if rate.is_above else text
+def _marked(record: Record, level: float) -> str:
+    rate, low, high = (record[f"{name}_{level:.2f}"] for name in ("rate", "low", "high"))
+    shown = f"{rate} [{low}, {high}]"
+    return f"**{shown}**" if float(low) >= level and "too often" in record["levels"] else shown
 
 
-def _power_page(rows: Sequence[Summary], missing: Sequence[Unit]) -> str:
+def _power_page(records: Records, missing: Sequence[Unit]) -> str:
     parts = [POWER_HEAD]
-    present = {row.unit.cell.harm for row in rows}
-    for harm in (harm for harm in HARMS if harm in present):
-        chosen = {(row.unit.test, row.unit.cell.n): row for row in rows if row.unit.cell.harm == harm}
+    worlds = dict.fromkeys((unit.cell.harm, unit.cell.shape, unit.cell.n_classes) for unit in records)
+    for world in sorted(worlds, key=lambda world: list(HARMS).index(world[0])):
+        harm, shape, n_classes = world
+        chosen = {
+            (unit.test, unit.cell.n): record
+            for unit, record in records.items()
+            if (unit.cell.harm, unit.cell.shape, unit.cell.n_classes) == world
+        }
         sizes = sorted({n for _, n in chosen})
-        n_classes = next(iter(chosen.values())).unit.cell.n_classes
-        lines = [(name, *(_power_cell(chosen.get((name, n))) for n in sizes)) for name in BATTERY]
+        tests = [name for name, entry in BATTERY.items() if entry.special or shape == "flat"]
+        lines = [(name, *(_power_cell(chosen.get((name, n))) for n in sizes)) for name in tests]
+        head = harm if shape == "flat" else f"{harm} of {shape}"
         parts.append(
-            f"## {harm}, {n_classes} classes\n\n" + text.as_markdown(("test", *(f"n={n}" for n in sizes)), lines)
+            f"## {head}, {n_classes} classes\n\n" + text.as_markdown(("test", *(f"n={n}" for n in sizes)), lines)
         )
     return "\n".join([*parts, text.missing(missing)])
 
 
-def _power_cell(row: Summary | None) -> str:
-    if row is None:
+def _power_cell(record: Record | None) -> str:
+    if record is None:
         return "not computed"
-    if row.refuses:
+    if record["refused"] == record["sets"]:
         return "refuses"
-    (rate,) = row.rates
-    return f"{rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}]"
+    sets = int(record["sets"])
+    hits = round(float(record[f"rate_{POWER_LEVEL:.2f}"]) * sets)
+    low, high = clopper_pearson(hits, sets, POWER_CONFIDENCE)  # Not those of the record: nothing is rounded twice.
+    return f"{hits / sets:.2f} [{low:.2f}, {high:.2f}]"

@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -53,7 +53,7 @@ def plan(sets: int | None = None) -> list[Unit]:
     """Return all units, cheapest first; `sets` overrides the number of data sets of every cell."""
     cells = null_cells() + power_cells()
     if sets is not None:
-        cells = [Cell(cell.shape, cell.n, cell.n_classes, sets, cell.harm) for cell in cells]
+        cells = [replace(cell, sets=sets) for cell in cells]
     units = [Unit(cell, name) for cell in cells for name, entry in BATTERY.items() if entry.takes(cell)]
     return sorted(units, key=lambda unit: estimated_seconds(unit.test, unit.cell))
 

@@ -4,8 +4,10 @@ Rows in sorted order see only the rows within reach, some rows at a time, so tha
 far: its sums are made of the moments of boxes, as `tables` describes, but for rows in boxes with hardly any other.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,8 @@ Integers = NDArray[np.int64]
 
 _PAIRS_AT_A_TIME = 2**15
 _CELLS_AT_A_TIME = 2**20
-_FEW_ROWS = 300
-"""Up to so many rows all pairs are quicker than boxes."""
+FEW_ROWS = 181
+"""Up to so many rows all pairs are quicker than any preparation."""
 
 _FEW_SOURCES = 4
 """In a box with so few sources a row may have next to no neighbours: subtracting the row itself would cancel."""
@@ -34,7 +36,7 @@ class PlainSums:
     """Sums over the rows of a line with any kernel, "beta" among them; see `KernelSums` for the rest."""
 
     line: Line
-    bandwidth: float
+    bandwidth: Any  # A number; several, of shape (B, 1, 1), for all pairs at once.
     kernel: str = "gaussian"
     reflect: bool = True
 
@@ -56,7 +58,7 @@ class PlainSums:
         """Sort the charges, and bring the sums into the order in which the targets were given."""
         charges, found = charges[self.line.order], np.empty((len(targets), charges.shape[1]))
         directly = np.arange(len(targets))
-        if self.kernel == "gaussian" and len(self.line) > _FEW_ROWS:
+        if self.kernel == "gaussian" and len(self.line) > FEW_ROWS:
             boxes = fill_boxes(self.line.x, count_boxes(self.bandwidth))
             found = self._by_boxes(boxes, targets, charges, leave_out=leave_out)
             ids = np.minimum((targets.x * boxes.n_boxes).astype(np.int64), boxes.n_boxes - 1)
@@ -72,7 +74,7 @@ class PlainSums:
     def _directly(self, x: Floats, rows: Integers | None, charges: Floats) -> Floats:
         """Return the sums at some targets in increasing order, term by term; the targets may be rows to leave out."""
         low, high = self._within(x)
-        K = self._kernel(x[:, None], self.line.x[low:high])
+        K = self.kernel_between(x[:, None], self.line.x[low:high])
         if rows is not None:
             K[np.arange(len(x)), rows - low] = 0.0
         return K @ charges[low:high]
@@ -94,7 +96,8 @@ class PlainSums:
             found[1], int(np.searchsorted(self.line.x, x[-1], side="right"))
         )
 
-    def _kernel(self, a: Floats, b: Floats) -> Floats:
+    def kernel_between(self, a: Floats, b: Floats) -> Floats:
+        """Return the kernel between targets and rows, images among them."""
         h = self.bandwidth
         if self.kernel == "beta":
             return _beta(a, b, h)
@@ -137,6 +140,24 @@ class PlainSums:
                 _add_boxes(local, mirrored[offset + reach], boxes.ids, -1 - (ids - offset), moments)
                 _add_boxes(local, mirrored[offset + reach], boxes.ids, 2 * boxes.n_boxes - 1 - (ids - offset), moments)
         return local
+
+
+def can_be_joined(several: Sequence[object]) -> TypeGuard[Sequence[PlainSums]]:
+    """Tell whether sums over one line, but for their bandwidths, are few enough to be made together."""
+    first = several[0]
+    return isinstance(first, PlainSums) and len(first.line) <= FEW_ROWS
+
+
+def leave_one_out_of_each(several: Sequence[PlainSums], charges: Floats) -> Floats:
+    """Return the sums over all other rows, (B, n, m), of B sums over one line that differ in their bandwidths."""
+    x, order = several[0].line.x, several[0].line.order
+    together = replace(several[0], bandwidth=np.array([sums.bandwidth for sums in several])[:, None, None])
+    K = together.kernel_between(x[:, None], x)
+    rows = np.arange(len(x))
+    K[:, rows, rows] = 0.0
+    found = np.empty((len(several), *charges.shape))
+    found[:, order] = K @ charges[order]
+    return found
 
 
 def _polynomials(x: Floats, boxes: Boxes) -> Floats:

@@ -1,0 +1,82 @@
+"""Names of calibrators as people write them, and of compositions."""
+
+from collections.abc import Collection
+from difflib import get_close_matches
+
+from calibrant._convert import InputError
+from calibrant._names import Spellings
+
+THEN = ">"
+"""What stands between the names of the stages of a composition, in order of application."""
+
+ARROW = "→"
+"""What papers write for it."""
+
+SPELLINGS = Spellings(
+    aliases={"hb": "histogram", "ir": "isotonic", "sigmoid": "platt"},
+    ambiguous={
+        # In its own spelling it is the published family; as the note on multi-class calibration writes it, the other.
+        "iop-oi": "one increasing function shared by all scores is 'iop-diag'; the published order-invariant family is "
+        "'iop-oi', in small letters. Write one of these.",
+    },
+)
+"""What is accepted beside the names in CALIBRATORS."""
+
+
+def stage_names(name: str, known: Collection[str]) -> list[str]:
+    """Return the names in the table of the stages that a name is made of, in order of application.
+
+    Examples
+    --------
+    >>> stage_names("TS→IROvA", ["ts", "irova"])
+    ['ts', 'irova']
+    """
+    return [_stage(part.strip(), name, known) for part in name.replace(ARROW, THEN).split(THEN)]
+
+
+def calibrator_name(name: str) -> str:
+    """Return the name in CALIBRATORS, or the composition of such names, that a name stands for.
+
+    Parameters
+    ----------
+    name : str
+        In any case; "hb", "ir", "sigmoid" and arrows as in "TS→IROvA" are understood as well.
+
+    Raises
+    ------
+    InputError
+        If it is not known, or may mean two things: "IROvA-TS" does not say which comes first.
+
+    Examples
+    --------
+    >>> calibrator_name("IROvA"), calibrator_name("TS > HB")
+    ('irova', 'ts>histogram')
+    """
+    from calibrant.calibrators import CALIBRATORS
+
+    if not isinstance(name, str):
+        raise TypeError(f'name must be a string such as "ts" or "ts>irova", but is {name!r:.80}.')
+    return THEN.join(stage_names(name, CALIBRATORS))
+
+
+def _stage(part: str, name: str, known: Collection[str]) -> str:
+    found = SPELLINGS.find(part, known)
+    if found in known:
+        return found
+    _refuse_without_order(part, known)
+    what = f"{part!r} is not one" if part == name else f"{part!r} in {name!r} is not one"
+    close = get_close_matches(part.lower(), known, n=3, cutoff=0.4)
+    advice = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"There are {', '.join(known)}."
+    raise InputError(f'a calibrator must have a known name, or several joined by "{THEN}", but {what}. {advice}')
+
+
+def _refuse_without_order(part: str, known: Collection[str]) -> None:
+    """Refuse two names with a hyphen between them, which do not say which is applied first."""
+    words = part.split("-")
+    for i in range(1, len(words)):
+        one, other = (SPELLINGS.find("-".join(some), known) for some in (words[:i], words[i:]))
+        if one in known and other in known:
+            raise InputError(
+                f"{part!r} does not say which is applied first. Write '{one}{THEN}{other}' or '{other}{THEN}{one}', in "
+                "order of application."
+            )

@@ -1,0 +1,65 @@
+"""Raw logits: as a network computes them, with the number common to a row that the softmax takes away."""
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from calibrant._checks import as_floats, fail_at
+from calibrant._convert import InputError, convert
+from calibrant._labels import column_order
+from calibrant._typing import FloatArray
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.base import Calibrator
+
+RAW_LOGITS = "raw-logits"
+"""What the argument `scores` of a calibrator is to say."""
+
+LARGEST_LOGIT = 1e6
+"""Larger ones are no logits of a network, and their squares would leave no digits for the others."""
+
+
+@np.errstate(all="ignore")
+def as_raw_logits(data: Any, classes: tuple[Hashable, ...] | None = None) -> FloatArray:
+    """Return finite logits, (n, K), as they are; columns of a data frame in the order of the classes, if given."""
+    raw = convert(data, "logits")
+    values = as_floats(raw)
+    if values.shape[1] == 1:
+        raise InputError(
+            "raw logits must have a column for every class, but there is one column, which has no offset to learn "
+            'from. Build the calibrator with scores="logits".'
+        )
+    bad = ~np.isfinite(values)
+    if bad.any():
+        fail_at(raw, values, bad, "must be finite to be taken raw", 'With scores="logits", -inf is allowed.')
+    bad = np.abs(values) > LARGEST_LOGIT
+    if bad.any():
+        remedy = "Divide all of them by one number: maps of raw logits do not depend on it."
+        fail_at(raw, values, bad, f"must not exceed {LARGEST_LOGIT:,.0f} in size to be taken raw", remedy)
+    order = column_order(raw.columns, classes)
+    return values if order is None else values.take(order, axis=1)
+
+
+def uses_raw_logits(calibrator: "Calibrator") -> bool:
+    """Return whether the map of a calibrator is one of raw logits."""
+    return bool(calibrator.scores == RAW_LOGITS)
+
+
+def check_has_logits(calibrator: "Calibrator") -> None:
+    """Refuse log-probabilities, which have lost the offsets, for a map of raw logits."""
+    if uses_raw_logits(calibrator):
+        raise InputError(
+            f'{type(calibrator).__name__} with scores="{RAW_LOGITS}" needs the logits themselves, but was given '
+            "predictions, which keep probabilities only. Call its fit(logits, labels) and predict_proba(logits), or "
+            'build it with scores="logits".'
+        )
+
+
+def refuse_raw_logits(name: str) -> NoReturn:
+    """Refuse raw logits for a map that does not depend on offsets."""
+    raise InputError(
+        f"{name} is a function of the probabilities, to which a number added to all logits of a row does not matter: "
+        'build it with scores="logits". Raw logits are taken by VectorScaling ("vs"), MatrixScaling ("ms"), '
+        'OrderPreserving with family="diag" ("iop-diag") and OneVsRest with score="logit" ("irova").'
+    )

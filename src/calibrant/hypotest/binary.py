@@ -1,0 +1,92 @@
+"""Tests of binary predictions in closed form: what they share."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import Evaluator, FloatArray, Progress, Rng
+from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
+from calibrant.predictions import Predictions
+from calibrant.resampling import redraw_labels
+from calibrant.results import TestResult
+
+SMALLEST_PVALUE = float(np.finfo(float).tiny)
+"""p-values below this normal number are reported as it: a p-value is never 0."""
+
+LEAST_EVENTS = 20.0
+"""With fewer effective events the law for large samples is rough, and the law of the statistic is drawn."""
+
+N_REDRAWS = 999
+
+
+class Finding(NamedTuple):
+    """What a test found in the binary view."""
+
+    statistic: float
+    pvalue: float
+    estimate: float
+    details: Mapping[str, Any]
+
+
+class BinaryTest(CalibrationTest):
+    """A test of binary predictions whose null law for large samples is known in closed form.
+
+    Where that law is not to be trusted, by a rule that sees predictions and weights only, the labels are redrawn 999
+    times from the predictions, and the p-value is the exact one of `ConsistencyTest`.
+
+    More than two classes are reduced to confidence against correctness; the result's details say which ``view`` was
+    tested, "binary" or "top-label". They also hold ``smallest_pvalue``, the floor at which p-values stop, and
+    ``redraws``, which is 0 where the p-value is that of the closed form; else ``closed_form`` keeps that.
+    """
+
+    @abstractmethod
+    def examine(self, view: Predictions, weights: FloatArray) -> Finding:
+        """Test binary predictions; the weights are positive, and the largest is 1."""
+
+    def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:  # noqa: ARG002 (most need none)
+        """Return the map from labels, (n, B), to B statistics; None where the closed form is good enough."""
+        return None
+
+    @np.errstate(under="ignore")  # Tails underflow to 0, whatever the caller has set with numpy.seterr.
+    def run(self, predictions: Predictions, rng: Rng, progress: Progress | None) -> TestResult:
+        """Run the test on the binary view."""
+        if not isinstance(predictions, Predictions):
+            raise TypeError(f"{type(self).__name__} tests Predictions, but got {type(predictions).__name__}.")
+        reduced = predictions.n_classes > 2
+        view = predictions.top_label() if reduced else predictions
+        weights = view.weights / view.weights.max()
+        found = self.examine(view, weights)
+        pvalue = min(1.0, max(found.pvalue, SMALLEST_PVALUE))
+        shared = {"view": "top-label" if reduced else "binary", "smallest_pvalue": SMALLEST_PVALUE, "redraws": 0}
+        evaluate = self.redrawn(view, weights)
+        if evaluate is not None and found.statistic < np.inf:
+            shared |= {"smallest_pvalue": 1 / (1 + N_REDRAWS), "redraws": N_REDRAWS, "closed_form": pvalue}
+            blocks = redraw_labels(view, N_REDRAWS, np.random.default_rng(rng), progress=progress)
+            pvalue = monte_carlo_pvalue(found.statistic, np.concatenate([evaluate(labels) for labels in blocks]))
+        return TestResult(
+            name=repr(self),
+            statistic=found.statistic,
+            pvalue=pvalue,
+            estimate=found.estimate,
+            details={**found.details, **shared},
+        )
+
+
+def refuse_certainty(view: Predictions) -> None:
+    """Refuse predictions that leave nothing to chance."""
+    if not view.probs.all(axis=1).any():
+        wrong = int((view.predicted != view.labels).sum())
+        raise InputError(
+            f"some predictions must lie strictly between 0 and 1, but all {view.n_samples} are exactly 0 or 1, so that "
+            f"chance plays no part: one wrong row refutes them, and {wrong} {'is' if wrong == 1 else 'are'} wrong. "
+            "Test predicted probabilities, not decisions."
+        )
+
+
+def root_sum_of_squares(values: FloatArray) -> float:
+    """Return the Euclidean norm, also where the squares alone would underflow."""
+    largest = float(np.abs(values).max())
+    return largest * float(np.sqrt(np.sum((values / largest) ** 2))) if largest > 0 else 0.0

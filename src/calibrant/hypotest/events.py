@@ -1,0 +1,66 @@
+"""How much there is to see: the number of rows, or of rare events, that the law of a sum rests on."""
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.discrepancy import Data
+from calibrant.forecasts import Forecasts
+
+CERTAIN = "the predictions are certain, so residuals have no spread, and nothing can be tested."
+
+
+def relative_weights(data: Data) -> FloatArray:
+    """Return the weights divided by their mean."""
+    weights = data.weights / data.weights.max()  # So that no sum overflows.
+    return np.asarray(weights / weights.mean(), dtype=np.float64)
+
+
+def effective_events(data: Data, factors: FloatArray) -> float:
+    r"""Return the number of events that make the sum of the residuals times factors, by the predictions alone.
+
+    Notes
+    -----
+    With residuals :math:`r_i`, one-hot label minus prediction, and factors :math:`c_i`, most often the weights,
+
+    .. math:: \frac{\big(\sum_i c_i^2 E|r_i|^2\big)^2}{\sum_i c_i^4 E|r_i|^4}, \qquad
+        E|r|^2 = \sum_k p_k (1 - p_k), \quad E|r|^4 = \sum_k p_k \Big(1 - 2 p_k + \sum_l p_l^2\Big)^2.
+
+    Of n rows with equal weights and p = 1/2 these are n events; of rare events it is their expected number; weights
+    that differ leave fewer. For forecasts, whose targets vary in every row, it is
+    :math:`(\sum_i c_i^2)^2 / \sum_i c_i^4`.
+
+    Examples
+    --------
+    >>> from calibrant.predictions import Predictions
+    >>> round(effective_events(Predictions([0.5] * 10, labels=[0, 1] * 5), np.ones(10)), 9)
+    10.0
+    >>> round(effective_events(Predictions([0.001] * 40, labels=[0] * 40), np.ones(40)), 2)  # 40 * 0.001
+    0.04
+    """
+    second, fourth = (float(moment.sum()) for moment in moments(data, factors))
+    return second**2 / fourth if fourth > 0 else 0.0
+
+
+def moments(data: Data, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return second and fourth moments of the lengths of residuals times factors, relative to the largest factor."""
+    squares = (factors / np.abs(factors).max(initial=np.finfo(float).tiny)) ** 2
+    if isinstance(data, Forecasts):
+        return squares, squares**2
+    lengths = 1 - 2 * data.probs + (data.probs**2).sum(axis=1, keepdims=True)
+    second = (data.probs * (1 - data.probs)).sum(axis=1)
+    return squares * second, squares**2 * (data.probs * lengths**2).sum(axis=1)
+
+
+def check_events(data: Data, least: float, law: str) -> float:
+    """Refuse data in which too few events make the statistic for its law to hold; return their number."""
+    events = effective_events(data, data.weights)
+    if events == 0:
+        raise InputError(CERTAIN)
+    if events < least:
+        raise InputError(
+            f"{law} needs at least {least:g} effective events (rows that are not nearly certain and share the weight), "
+            f"but these {data.n_samples} rows hold {events:.3g}: it would reject calibrated predictions too often. Use "
+            "an exact test, ConsistencyTest(SKCE()) or OmnibusTest (--test omnibus), or more rows."
+        )
+    return events

@@ -1,0 +1,69 @@
+"""What the omnibus test looks at: several statistics of the labels, prepared once and evaluated on many labels."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+
+SMALLEST = 1e-12
+"""Log-odds are taken of probabilities clipped to [1e-12, 1 - 1e-12]."""
+
+BIAS = {1: "too low", -1: "too high"}
+"""What a positive or negative excess of events says about the predictions."""
+
+SLOPE = {1: "too timid", -1: "too extreme"}
+"""What a positive or negative score of the slope says about them."""
+
+
+class Part(NamedTuple):
+    """One statistic of the test.
+
+    Attributes
+    ----------
+    name : str
+    words : mapping
+        The direction that a sign of the component means; empty if signs mean nothing.
+    by_class : bool
+        Whether there is one component per class.
+    decides : bool
+        Whether its p-value is one of those whose smallest counts; otherwise it only helps to say what is wrong.
+    """
+
+    name: str
+    words: Mapping[int, str]
+    by_class: bool = False
+    decides: bool = True
+
+
+class Evidence(ABC):
+    """Statistics that share work; the value of each is its largest component, in absolute value."""
+
+    parts: ClassVar[tuple[Part, ...]]
+
+    @abstractmethod
+    def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
+        """Return the components of each part, (C, B), for labels of shape (n, B)."""
+
+    def statistics(self, labels: IntArray) -> FloatArray:
+        """Return the value of each part, (parts, B)."""
+        return np.stack([np.abs(found).max(axis=0) for found in self.components(labels)])
+
+
+def log_odds(probs: FloatArray) -> FloatArray:
+    """Return log(p / (1 - p)), clipped."""
+    clipped = np.clip(probs, SMALLEST, 1 - SMALLEST)
+    return np.log(clipped) - np.log1p(-clipped)
+
+
+def centred(levers: FloatArray, variances: FloatArray) -> FloatArray:
+    """Subtract the mean of each column, so that its score is uncorrelated with the bias."""
+    total = variances.sum(axis=0)
+    return levers - (variances * levers).sum(axis=0) / np.where(total > 0, total, 1.0)
+
+
+def inverse_deviation(variance: FloatArray) -> FloatArray:
+    """Return 1 / sqrt(v), and 0 where there is no variance: what cannot vary says nothing."""
+    return np.where(variance > 0, 1 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)

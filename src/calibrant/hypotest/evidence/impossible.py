@@ -1,0 +1,33 @@
+"""Evidence beyond chance: labels that were declared impossible."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.hypotest.evidence.base import Evidence, Part
+from calibrant.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class ImpossibleEvidence(Evidence):
+    """The share of rows, by weight, whose label has a predicted probability of exactly 0.
+
+    No redraw has one, so that it costs no power where there is none.
+    """
+
+    shares: FloatArray
+    impossible: FloatArray
+    parts: ClassVar[tuple[Part, ...]] = (Part("impossible labels", {}),)
+
+    @classmethod
+    def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
+        """Remember which classes are impossible."""
+        return cls(weights / weights.sum(), predictions.probs == 0)
+
+    def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
+        """Return the share for each column of labels."""
+        if not self.impossible.any():
+            return (np.zeros((1, labels.shape[1])),)
+        return (self.shares[None] @ np.take_along_axis(self.impossible, labels, axis=1),)

@@ -1,0 +1,143 @@
+"""One exact test that sees many kinds of errors: several statistics of the same redraws, the smallest p-value."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.evidence import (
+    ClassEvidence,
+    Evidence,
+    ImpossibleEvidence,
+    KernelEvidence,
+    LineEvidence,
+    Part,
+    RankedEvidence,
+)
+from calibrant.hypotest.minimum_p import at_or_above, smallest_pvalue
+from calibrant.predictions import Predictions
+from calibrant.resampling import redraw_labels
+from calibrant.results import TestResult
+
+CELLS = 500_000
+"""Labels are worked on in blocks of about so many."""
+
+
+@dataclass(frozen=True)
+class OmnibusTest(CalibrationTest):
+    r"""Is anything wrong with the predictions, of many things that may be? One p-value, exact at every sample size.
+
+    Parameters
+    ----------
+    n_resamples : int, default=999
+        Number of redraws B.
+
+    Notes
+    -----
+    The predictions are kept and the labels redrawn from them B times. Several statistics that need no fit to the labels
+    are computed of the observed labels and of every redraw. Each gives every member of this pool of B + 1 its rank
+    p-value; the test's statistic is the smallest of a member's, and its p-value the share of the pool whose smallest is
+    as small (`smallest_pvalue`). If the rows are independent and every label really is drawn from its row of
+    probabilities, the pool is exchangeable and the p-value exact, whatever the weights, which are kept fixed. Each row
+    is one independent draw, whatever its weight; a row of weight 0 is absent.
+
+    Two classes: "bias", "slope", "spiegelhalter" and "ecce" of the probability of class 1 (`LineEvidence`). More
+    classes: the "slope" of all, the largest "class bias" and "class slope" (`ClassEvidence`), "skce" (`KernelEvidence`)
+    and "top-label ece" (`RankedEvidence`). In any case "impossible labels", of a predicted probability of 0. The set
+    was chosen by simulation: more statistics see more kinds of errors, and each of them less sharply.
+
+    The ``statistic`` is the smallest rank p-value of the observed labels, ``null`` those of the redraws: **small**
+    values are extreme. The details hold ``parts``, a mapping from the name of each part to its ``statistic``, rank
+    ``pvalue`` (not adjusted for the number of parts), ``direction`` and ``class``, where there are such; ``found_by``,
+    the part with the smallest p-value, of several the one that stands out most; ``also``, the same of statistics that
+    do not decide but help to say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
+
+    References
+    ----------
+    P. H. Westfall, S. S. Young, "Resampling-based multiple testing", Wiley 1993.
+
+    Examples
+    --------
+    >>> p = Predictions([0.9] * 40, labels=[0, 1] * 20)
+    >>> result = OmnibusTest(n_resamples=99)(p, rng=0)
+    >>> result.pvalue, result.details["parts"]["bias"]["direction"]
+    (0.01, 'too high')
+    """
+
+    n_resamples: int = 999
+
+    def __post_init__(self) -> None:
+        check_count(self.n_resamples, "n_resamples")
+
+    def run(self, data: Predictions, rng: Rng, progress: Progress | None) -> TestResult:
+        """Run the test."""
+        if not isinstance(data, Predictions):
+            raise TypeError(f"OmnibusTest tests Predictions, but got {type(data).__name__}.")
+        evidence = gather(data)
+        observed = [found[:, 0] for one in evidence for found in one.components(data.labels[:, None])]
+        pool = [np.array([[np.abs(found).max()] for found in observed])]
+        for labels in redraw_labels(data, self.n_resamples, np.random.default_rng(rng), progress=progress):
+            pool += [_statistics(evidence, block) for block in _blocks(labels, data.n_classes)]
+        parts = [part for one in evidence for part in one.parts]
+        return self._judge(parts, observed, np.concatenate(pool, axis=1), data.classes)
+
+    def _judge(
+        self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, classes: Sequence[Any]
+    ) -> TestResult:
+        """Compare the first column of the pool with all, and describe every part of it."""
+        pvalues = at_or_above(pool)[:, 0] / pool.shape[1]
+        described = [_described(*each, classes) for each in zip(parts, observed, pvalues, strict=True)]
+        decides = np.array([part.decides for part in parts])
+        found = smallest_pvalue(pool[decides])
+        smallest = found.pvalues.min(axis=0)
+        deciding, others = (
+            {part.name: each for part, each in zip(parts, described, strict=True) if part.decides == wanted}
+            for wanted in (True, False)
+        )
+        return TestResult(
+            name=repr(self),
+            statistic=float(smallest[0]),
+            pvalue=found.pvalue,
+            null=smallest[1:],
+            details={
+                "smallest_pvalue": 1 / (1 + self.n_resamples),
+                "found_by": list(deciding)[found.part],
+                "parts": deciding,
+                "also": others,
+            },
+        )
+
+
+def gather(view: Predictions) -> tuple[Evidence, ...]:
+    """Prepare all evidence about predictions whose rows have positive weights."""
+    weights = view.weights / view.weights.max()
+    impossible = ImpossibleEvidence.of(view, weights)
+    if view.n_classes == 2:
+        return LineEvidence.of(view, weights), impossible
+    kinds = (ClassEvidence, RankedEvidence, KernelEvidence)
+    return (*(kind.of(view, weights) for kind in kinds), impossible)
+
+
+def _blocks(labels: IntArray, n_classes: int) -> Iterator[IntArray]:
+    """Split columns into blocks that need little memory beside the labels themselves."""
+    width = max(1, CELLS // max(len(labels), n_classes))
+    return (labels[:, b : b + width] for b in range(0, labels.shape[1], width))
+
+
+def _statistics(evidence: Sequence[Evidence], labels: IntArray) -> FloatArray:
+    return np.concatenate([one.statistics(labels) for one in evidence])
+
+
+def _described(part: Part, components: FloatArray, pvalue: float, classes: Sequence[Any]) -> Mapping[str, Any]:
+    """Say how far a part of the observed labels goes, and which way."""
+    largest = int(np.abs(components).argmax())
+    return {
+        "statistic": float(np.abs(components[largest])),
+        "pvalue": float(pvalue),
+        "direction": part.words.get(int(np.sign(components[largest]))),
+        "class": classes[largest] if part.by_class else None,
+    }

@@ -1,0 +1,68 @@
+"""The matrix of a kernel on class labels, without the matrix where it is a multiple of the identity."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.kernels.base import Kernel, unscaled
+from calibrant.kernels.joint import class_gram, gram_factor
+from calibrant.kernels.targets import WhiteKernel
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGram:
+    """Values G of a target kernel at all pairs of K classes.
+
+    Attributes
+    ----------
+    scale : float
+        The values on the diagonal, if there are no others.
+    matrix : ndarray of shape (K, K), or None
+        All values; None if G is `scale` times the identity: with 10 000 classes it would take 800 MB.
+
+    Examples
+    --------
+    >>> gram_of(WhiteKernel(), 3).times(np.array([[0.5, 0.2, 0.3]])).tolist()
+    [[0.5, 0.2, 0.3]]
+    """
+
+    scale: float
+    matrix: FloatArray | None
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether G does nothing."""
+        if self.matrix is None:
+            return self.scale == 1
+        return np.array_equal(self.matrix, np.eye(len(self.matrix)))
+
+    def times(self, rows: FloatArray) -> FloatArray:
+        """Return V G for rows V of shape (..., K)."""
+        return self.scale * rows if self.matrix is None else rows @ self.matrix
+
+    def columns(self, rows: FloatArray, classes: IntArray) -> FloatArray:
+        """Return V G e_c for each class c of a list, of shape (n, J)."""
+        return self.scale * rows[:, classes] if self.matrix is None else rows @ self.matrix[:, classes]
+
+    def row(self, label: int, classes: IntArray) -> FloatArray:
+        """Return the values of one class with each class of a list."""
+        return self.scale * (classes == label) if self.matrix is None else self.matrix[label, classes]
+
+    def distance(self, a: int, b: int) -> float:
+        """Return the squared distance of two different classes, G_aa - 2 G_ab + G_bb."""
+        if self.matrix is None:
+            return 2 * self.scale
+        return float(self.matrix[a, a] - 2 * self.matrix[a, b] + self.matrix[b, b])
+
+    def times_factor(self, rows: FloatArray) -> FloatArray:
+        """Return V F for rows V of shape (..., K), where G = F F'."""
+        return np.sqrt(self.scale) * rows if self.matrix is None else rows @ gram_factor(self.matrix)
+
+
+def gram_of(kernel: Kernel, n_classes: int, scale: float = 1.0) -> ClassGram:
+    """Return the values of a target kernel at all pairs of K classes, times a number."""
+    own, inner = unscaled(kernel)
+    if isinstance(inner, WhiteKernel):
+        return ClassGram(scale * own, None)
+    return ClassGram(1.0, scale * class_gram(kernel, n_classes))

@@ -1,0 +1,160 @@
+"""The mean squared gap over bins without what chance adds to it, and its root."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import Evaluator, FloatArray
+from calibrant.binning import Binning, EqualMass
+from calibrant.curves import bin_totals, joint_bin_totals
+from calibrant.metrics.base import Metric
+from calibrant.metrics.binned import check_bins
+from calibrant.metrics.lift import Lift
+from calibrant.predictions import Predictions
+
+LEAST_PAIRS = 1e-12
+"""A bin whose pairs of different rows have less than this part of the weight of all pairs holds one row."""
+
+
+@dataclass(frozen=True)
+class DebiasedSquaredGap(Metric):
+    r"""Mean squared gap between prediction and frequency over bins, estimated from pairs of different rows.
+
+    Parameters
+    ----------
+    bins : Binning, default=EqualMass(15)
+
+    Notes
+    -----
+    With residuals :math:`r_i = y_i - p_i`, the weight :math:`W_b` of bin b out of W and its sum :math:`S_b` of squared
+    weights,
+
+    .. math:: T = \sum_b \frac{W_b}{W} \, \frac{\sum_{i \ne j \in b} w_i w_j r_i r_j}{W_b^2 - S_b}
+
+    over bins with two rows or more. The squares of single residuals, which chance alone makes positive, do not enter,
+    so that T is unbiased: for calibrated predictions it is 0 on average, and may be negative. A constant factor of the
+    weights changes nothing. The bins hold equal shares of the rows, because those of equal width see nothing of rare
+    events. `Root` of it is in units of a probability.
+
+    Given more than two classes, it means `TopLabel` of itself.
+
+    References
+    ----------
+    C. A. T. Ferro, T. E. Fricker, "A bias-corrected decomposition of the Brier score", Quarterly Journal of the Royal
+    Meteorological Society 138 (2012); A. Kumar, P. Liang, T. Ma, "Verified uncertainty calibration", NeurIPS 2019.
+
+    Examples
+    --------
+    >>> p = Predictions([0.5] * 4, labels=[1, 1, 1, 0])  # residuals 1/2, 1/2, 1/2, -1/2: six pairs that add up to 0
+    >>> DebiasedSquaredGap()(p)
+    0.0
+    """
+
+    family = "binned"
+    accepts = "binary"
+    measures = "calibration"
+    weights = "pairs"
+    bins: Binning = EqualMass(15)
+
+    def __post_init__(self) -> None:
+        check_bins(self.bins)
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
+        view = self.view(predictions)
+        cut = self.bins.cut(view.positive, view.weights)
+        residuals = view.labels - view.positive
+        ones = np.ones(view.n_samples)
+        sums = joint_bin_totals(cut, np.column_stack([ones, residuals]))
+        squares = joint_bin_totals(cut, np.column_stack([ones, residuals**2]))
+
+        def evaluate(weights: Any) -> FloatArray:
+            weights = weights / weights.max(axis=0)  # So that squares of huge weights do not overflow.
+            mass, gaps = sums(weights)
+            own, own_gaps = squares(weights**2)
+            return _mean_square(weights.sum(axis=0), mass, mass**2 - own, gaps**2 - own_gaps)
+
+        return evaluate
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from labels, (n, B), to B values: only the residuals change."""
+        view = self.view(predictions)
+        cut = self.bins.cut(view.positive, view.weights)
+        weights = view.weights[:, None] / view.weights.max()
+        mass, predicted = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive]))(weights)
+        own, squares = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive**2]))(weights**2)
+        hits = bin_totals(cut, weights[:, 0])
+        # The square of y - p is p^2 + (1 - 2 p) y.
+        more = bin_totals(cut, weights[:, 0] ** 2 * (1 - 2 * view.positive))
+        target = 1 if view is predictions else predictions.predicted[:, None]
+
+        def evaluate(labels: Any) -> FloatArray:
+            events = labels == target
+            products = (hits(events) - predicted) ** 2 - (squares + more(events))
+            return _mean_square(weights.sum(axis=0), mass, mass**2 - own, products)
+
+        return evaluate
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Say how many bins hold weight."""
+        view = self.view(predictions)
+        index = self.bins.cut(view.positive, view.weights).index
+        return {"bins_used": len(np.unique(index[(view.weights > 0) & (index >= 0)]))}
+
+
+@dataclass(frozen=True)
+class Root(Lift):
+    r"""The root of a squared error, :math:`\sqrt{\max(m, 0)}`.
+
+    Parameters
+    ----------
+    metric : Metric
+        Whose estimate may be negative by chance, such as `DebiasedSquaredGap` or a lift of it: classes are averaged
+        before the root is taken.
+
+    Notes
+    -----
+    The details of the estimate hold the square with its sign.
+
+    Examples
+    --------
+    >>> p = Predictions([0.8, 0.8, 0.8], labels=[0, 0, 0])
+    >>> round(Root(DebiasedSquaredGap())(p), 4)
+    0.8
+    """
+
+    metric: Metric
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values."""
+        squared = self.metric.prepare(predictions)
+        return lambda weights: _root(squared(weights))
+
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from labels, (n, B), to B values."""
+        squared = self.metric.prepare_labels(predictions)
+        return lambda labels: _root(squared(labels))
+
+    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Give the square with its sign, and the root of what the metric says of each class."""
+        found = self.metric.estimate(predictions)
+        classes = found.details.get("classes", {})
+        roots = {name: float(_root(np.float64(value))) for name, value in classes.items()}
+        return {**found.details, **({"classes": roots} if roots else {}), "squared": found.value}
+
+
+def _mean_square(total: FloatArray, mass: FloatArray, pairs: FloatArray, products: FloatArray) -> FloatArray:
+    """Return T from the weight of all rows, (B,), and the sums in each bin, (n_bins, B).
+
+    The sums are those of the weights, of the weights of pairs of different rows, and of these times the product of the
+    two residuals.
+    """
+    several = pairs > LEAST_PAIRS * mass**2
+    squared = np.divide(products, pairs, out=np.zeros_like(products), where=several)
+    return np.asarray((mass * squared).sum(axis=0) / total)
+
+
+def _root(values: Any) -> Any:
+    return np.sqrt(np.maximum(values, 0.0))

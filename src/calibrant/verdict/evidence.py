@@ -1,0 +1,106 @@
+"""What gave miscalibration away: the part of the omnibus test that stands out furthest, in words."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from calibrant.results import TestResult
+
+LEVEL = 0.05
+"""A p-value at or below this speaks against calibration."""
+
+CONFIDENCE = "top-label "
+"""How the names of parts begin that look at the confidence, where there are more than two classes."""
+
+PARTS = {
+    "bias": "the mean",
+    "slope": "the slope",
+    "spiegelhalter": "the spread",
+    "ecce": "a range of predictions",
+    "impossible labels": "labels of probability 0",
+    "top-label bias": "the mean confidence",
+    "top-label ece": "the reliability curve",
+}
+"""Parts that are not about one class of several, in words."""
+
+PREFERRED = {
+    "biased": ("impossible labels", "bias"),
+    "over-confident": ("impossible labels", "top-label bias", "class bias", "slope"),
+    "under-confident": ("top-label bias", "class bias", "slope"),
+    "miscalibrated": ("impossible labels", "top-label ece", "slope", "class bias", "class slope"),
+}
+"""Of parts with the same p-value, that which a verdict can speak of most plainly, by its code."""
+
+RIVALS = {"top-label bias": ("class bias",)}
+"""Parts on the same scale, of which the larger counts."""
+
+VECTORS = ("slope", "skce")
+"""Parts that look at all classes together, where there are more than two."""
+
+TOGETHER, RUNNERS_UP = "the probabilities of all classes together", "the runners-up"
+
+
+class Evidence(NamedTuple):
+    """The part by which the test found something.
+
+    Attributes
+    ----------
+    part : str
+        Empty if the test has no parts.
+    direction : str
+        "too high", "too low", "too extreme", "too timid", or empty.
+    class_name : str or None
+        If the part is about one class of several.
+    confidence_is_suspect : bool
+        Whether a part that looks at the confidence, or at class 1 of two, speaks against calibration by itself.
+    """
+
+    part: str
+    direction: str
+    class_name: str | None
+    confidence_is_suspect: bool
+
+    @property
+    def is_about_classes(self) -> bool:
+        """Whether the confidence in the predicted class is not enough to see it."""
+        return self.class_name is not None or (bool(self.part) and not self.confidence_is_suspect)
+
+
+def evidence_of(test: TestResult, code: str) -> Evidence:
+    """Return what gave miscalibration away, given an omnibus test; nothing of another test."""
+    parts: Mapping[str, Mapping[str, Any]] = {**test.details.get("parts", {}), **test.details.get("also", {})}
+    name = _plainest(parts, test.details.get("found_by", ""), PREFERRED.get(code, ()))
+    part = parts.get(name, {})
+    found = part.get("class")
+    suspect = any(one["pvalue"] <= LEVEL for key, one in parts.items() if key.startswith(CONFIDENCE))
+    two_classes = not any(key.startswith(CONFIDENCE) for key in parts)
+    return Evidence(name, part.get("direction") or "", None if found is None else str(found), suspect or two_classes)
+
+
+def _plainest(parts: Mapping[str, Mapping[str, Any]], found_by: str, preferred: tuple[str, ...]) -> str:
+    """Return the first part of those preferred whose p-value is as small as that of the one that stands out."""
+    ties = [key for key in preferred if key in parts and parts[key]["pvalue"] <= parts[found_by]["pvalue"]]
+    if not ties:
+        return found_by
+    # Both in standard errors: a class that stands out further than the confidence is what is wrong with it.
+    rivals = [key for key in ties if key in (ties[0], *RIVALS.get(ties[0], ()))]
+    return max(rivals, key=lambda key: parts[key]["statistic"])
+
+
+def in_words(evidence: Evidence) -> str:
+    """Say what gave it away, such as "the slope (too extreme)" or "class Shirt (too high)".
+
+    Examples
+    --------
+    >>> in_words(Evidence("class bias", "too high", "Shirt", False))
+    'class Shirt (too high)'
+    >>> in_words(Evidence("skce", "", None, False))
+    'the runners-up'
+    """
+    direction = f" ({evidence.direction})" if evidence.direction else ""
+    if evidence.class_name is not None:
+        return f"class {evidence.class_name}{direction}"
+    if evidence.part in VECTORS and not evidence.confidence_is_suspect:
+        return RUNNERS_UP
+    if evidence.part == "skce":
+        return TOGETHER
+    return f"{PARTS.get(evidence.part, evidence.part)}{direction}"

@@ -1,0 +1,240 @@
+"""The verdict: what gave it away, how large it is, and that it speaks of the event where there are two classes."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from calibrant import InputError, Predictions, assess
+from calibrant.metrics import METRICS, CoxSlope
+from calibrant.results import TestResult, Verdict, state
+from calibrant.verdict import Size, examine, judge
+from calibrant.verdict.evidence import Evidence, evidence_of, in_words
+from calibrant.verdict.facts import facts_of, slope_of
+from calibrant.verdict.size import compare_with, limits
+from simulate import calibrated, draw_labels, sharpened
+
+
+def binary(n, seed=0, low=0.05, high=0.95):
+    """True probabilities of an event, and whether it happened."""
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(low, high, n)
+    return truth, rng.random(n) < truth
+
+
+def omnibus(pvalue, **parts):
+    """An omnibus test's outcome with these parts: name to (p-value, direction, class)."""
+    names = {name.replace("_", " "): value for name, value in parts.items()}
+    found = min(names, key=lambda name: names[name][0], default="")
+    described = {
+        name: {"statistic": 1.0, "pvalue": p, "direction": direction, "class": about}
+        for name, (p, direction, about) in names.items()
+    }
+    details = {"smallest_pvalue": 0.01, "parts": described, "found_by": found}
+    return TestResult(name="t", statistic=pvalue, pvalue=pvalue, details=details)
+
+
+def size(error, low, high, reason=""):
+    return Size(error, low, high, reason, 0.004, 0.01, np.zeros(9))
+
+
+def rare(n=3000, seed=0):
+    """Rare events that are predicted twice as often as they happen; no prediction is above one half."""
+    rng = np.random.default_rng(seed)
+    predicted = rng.beta(1, 9, n) * 0.45
+    return Predictions(predicted, rng.random(n) < predicted / 2)
+
+
+def two_percent(n=10_000, seed=0):
+    """Events of 2 % whose log-odds are too extreme: a test in bins of equal width has nearly all rows in one bin."""
+    rng = np.random.default_rng(seed)
+    log_odds = rng.normal(-4.5, 1.0, n)
+    return Predictions(expit(log_odds / 0.6 + 2.6), rng.random(n) < expit(log_odds))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rare_events_that_are_predicted_too_often_are_biased(seed):
+    verdict = examine(rare(seed=seed), 99, rng=0).verdict
+    assert verdict.code == "biased"
+    assert verdict.headline.startswith("Biased: it predicts class 1 too often, with 4.")
+    assert (verdict.part, verdict.gave_away) == ("bias", "the mean (too high)")
+    assert verdict.gap == pytest.approx(rare(seed=seed).positive.mean() - rare(seed=seed).labels.mean())
+
+
+def test_a_wrong_slope_of_rare_events_is_seen():
+    p = two_percent()
+    verdict = examine(p, 199, rng=0).verdict
+    assert verdict.pvalue <= 0.01
+    assert verdict.slope == pytest.approx(CoxSlope()(p))
+    assert f"slope {verdict.slope:.2g}: too extreme" in verdict.headline
+    assert f"{p.positive.mean():.1%} on average where {p.labels.mean():.1%} are observed" in verdict.headline
+    assert "confidence" not in verdict.headline.replace("Over-confident", "") + verdict.explanation
+    assert "is coarse where the rarer class" in verdict.explanation
+
+
+@pytest.mark.parametrize("factor, code, words", [(1.7, "over-confident", "extreme"), (0.6, "under-confident", "timid")])
+def test_two_classes_are_spoken_of_by_mean_and_slope(factor, code, words):
+    truth, labels = binary(3000)
+    verdict = examine(Predictions(expit(factor * logit(truth)), labels), 99, rng=0).verdict
+    assert verdict.code == code
+    assert f": too {words}." in verdict.headline
+    assert verdict.gave_away == f"the slope (too {words})"
+    assert verdict.size == "beyond tolerance"
+
+
+def test_the_score_of_the_slope_is_uncorrelated_with_the_bias():
+    rng = np.random.default_rng(0)
+    predicted, weights = rng.uniform(0.02, 0.6, 60), rng.exponential(size=60)
+    found = [facts_of(Predictions(predicted, rng.random(60) < predicted, weights)) for _ in range(1500)]
+    z, extreme = np.array([f.z for f in found]), np.array([f.extreme for f in found])
+    assert np.std(z) == pytest.approx(1, abs=0.08)  # 4 standard errors of a standard deviation
+    assert np.std(extreme) == pytest.approx(1, abs=0.1)
+    assert abs(np.corrcoef(z, extreme)[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize(
+    "probs, labels", [([0.2, 0.8, 0.9], [0, 1, 1]), ([0.5] * 4, [0, 1, 1, 0]), ([0.1, 0.7], [1, 1])]
+)
+def test_there_is_no_slope_without_a_finite_fit(probs, labels):
+    assert slope_of(Predictions(probs, labels)) is None
+
+
+class TestWhatGaveItAway:
+    @pytest.mark.parametrize(
+        "parts, words",
+        [
+            ({"slope": (0.01, "too extreme", None), "top-label_ece": (0.5, None, None)}, "the runners-up"),
+            ({"skce": (0.01, None, None), "top-label_ece": (0.5, None, None)}, "the runners-up"),
+            ({"slope": (0.01, "too timid", None), "top-label_ece": (0.03, None, None)}, "the slope (too timid)"),
+            ({"class_bias": (0.01, "too high", "A"), "top-label_ece": (0.03, None, None)}, "class A (too high)"),
+            (
+                {"skce": (0.01, None, None), "top-label_ece": (0.03, None, None)},
+                "the probabilities of all classes together",
+            ),
+            ({"skce": (0.01, None, None), "class_bias": (0.01, "too low", 7), "top-label_ece": (0.5, None, None)},
+             "class 7 (too low)"),
+            ({"new": (0.01, None, None)}, "new"),
+        ],
+    )  # fmt: skip
+    def test_is_said_in_words(self, parts, words):
+        assert in_words(evidence_of(omnibus(0.01, **parts), "miscalibrated")) == words
+
+    def test_bad_class_is_named_and_its_numbers_are_shown(self):
+        p = calibrated(n=1500, k=10, concentration=0.3)
+        names = [f"class{c}" for c in range(10)]
+        probs = p.probs.copy()
+        probs[:, 3] *= 2.5
+        probs /= probs.sum(axis=1, keepdims=True)
+        bad = Predictions(probs, p.labels, classes=names)
+        verdict = examine(bad, 199, rng=0).verdict
+        assert verdict.gave_away.startswith("class class3 (too high")
+        assert "class3" in verdict.explanation
+        assert state(verdict) != "good"
+
+    def test_rotated_runners_up_are_found_and_named(self):
+        p = calibrated(n=1500, k=4)
+        order, rows = np.argsort(-p.probs, axis=1), np.arange(1500)[:, None]
+        probs = p.probs.copy()
+        probs[rows, order[:, 1:]] = p.probs[rows, np.roll(order[:, 1:], 1, axis=1)]
+        verdict = examine(Predictions(probs, p.labels), 199, rng=0).verdict
+        assert verdict.headline.startswith("Miscalibrated in the runners-up: its confidence is")
+        assert "the confidence alone shows nothing" in verdict.explanation
+
+    def test_nothing_is_given_away_by_calibrated_rows(self):
+        verdict = examine(calibrated(n=500), 99, rng=1).verdict
+        assert (verdict.gave_away, verdict.part) == ("", "")
+
+
+class TestSize:
+    def test_is_one_quantity_with_its_limits_and_what_chance_makes(self):
+        p = sharpened(calibrated(n=2000), 0.7)
+        verdict = examine(p, 99, rng=0).verdict
+        assert verdict.error == pytest.approx(METRICS["rms-debiased"](p), rel=1e-9)
+        assert verdict.low <= verdict.error <= verdict.high
+        rng = np.random.default_rng(1)
+        redrawn = [METRICS["rms-debiased"](p.with_labels(draw_labels(p.probs, rng))) for _ in range(100)]
+        assert verdict.expected == pytest.approx(np.mean(redrawn), abs=5 * np.std(redrawn) / 10)
+        for number in (verdict.error, verdict.low, verdict.high, verdict.expected, verdict.detectable):
+            assert f"{number:.3g}" in verdict.explanation
+        assert "KDE" not in verdict.explanation
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_limits_hold_the_value(self, seed):
+        for p in (rare(800, seed), calibrated(600, 5, seed), sharpened(calibrated(600, 3, seed), 0.5)):
+            verdict = examine(p, 19, rng=0).verdict
+            assert verdict.low is None or verdict.low <= verdict.error <= verdict.high
+
+    def test_without_limits_says_why(self):
+        verdict = examine(calibrated(n=8), 99, rng=0).verdict
+        assert (verdict.low, verdict.high, verdict.size) == (None, None, "not known")
+        assert verdict.reason
+        assert verdict.reason in verdict.explanation
+        assert verdict.explanation.startswith("8 rows are too few to measure")
+
+    @pytest.mark.parametrize(
+        "pvalue, low, high, code, scale, how, words",
+        [
+            (0.5, 0.0, 0.015, "calibrated", "within tolerance", "good", "Calibrated to within 0.02: "),
+            (0.5, 0.0, 0.03, "consistent", "not known", "unclear", "Consistent with calibration, as far as 3,000 rows"),
+            (0.5, 0.03, 0.05, "consistent", "not known", "unclear", "Consistent with calibration"),
+            (0.01, 0.004, 0.015, "over-confident", "within tolerance", "unclear", "Slightly over-confident: "),
+            (0.01, 0.01, 0.04, "over-confident", "not known", "unclear", "Over-confident: "),
+            (0.01, 0.03, 0.04, "over-confident", "beyond tolerance", "bad", "Over-confident: "),
+            (0.01, None, None, "over-confident", "not known", "unclear", "Over-confident: "),
+        ],
+    )
+    def test_decides_how_bad_it_is(self, pvalue, low, high, code, scale, how, words):
+        truth, labels = binary(3000)
+        p = Predictions(expit(1.3 * logit(truth)), labels)
+        verdict = judge(p, omnibus(pvalue, slope=(pvalue, "too extreme", None)), size(0.01, low, high, "of something"))
+        assert (verdict.code, verdict.size, state(verdict)) == (code, scale, how)
+        assert verdict.headline.startswith(words)
+
+    def test_of_a_class_that_gave_it_away_must_be_within_too(self):
+        p = calibrated(n=3000, k=3)
+        probs = p.probs * [1.0, 1.0, 1.6]
+        bad = Predictions(probs / probs.sum(axis=1, keepdims=True), p.labels)
+        by_class = omnibus(0.01, class_bias=(0.01, "too high", 2), **{"top-label_ece": (0.5, None, None)})
+        verdict = judge(bad, by_class, size(0.005, 0.0, 0.01))
+        assert limits(bad.one_vs_rest(2))[0] > 0.02
+        assert (verdict.size, state(verdict)) == ("not known", "unclear")
+        assert "The confidence is within the tolerance of 0.02. Class 2 against the rest" in verdict.explanation
+        assert judge(p, by_class, size(0.005, 0.0, 0.01), 0.1).size == "within tolerance"
+
+    def test_temperature_scaling_takes_the_red_card_off(self):
+        model = sharpened(calibrated(n=8000, k=5), 0.6)
+        raw, fixed = examine(model, 99, rng=0).verdict, examine(sharpened(model, 1 / 0.57), 99, rng=0).verdict
+        assert (state(raw), raw.code) == ("bad", "over-confident")
+        assert state(fixed) != "bad"
+
+    @pytest.mark.parametrize("bad", [0, 1, -0.1, np.nan, "0.02", True])
+    def test_tolerance_is_an_error_of_probabilities(self, bad):
+        with pytest.raises(InputError, match="tolerance must be a number above 0 and below 1"):
+            assess(calibrated(), tolerance=bad)
+
+    def test_the_tolerance_is_that_of_the_caller(self):
+        p = calibrated(n=4000)
+        assert examine(p, 99, 0.05, rng=0).verdict.headline.startswith("Calibrated to within 0.05")
+        assert examine(p, 99, 0.001, rng=0).verdict.code == "consistent"
+
+
+@pytest.mark.parametrize("n", [1500, 6000])
+def test_errors_just_above_the_tolerance_are_seldom_called_within_it(n):
+    """At a true error of exactly the tolerance, the upper limit is below it in 2.5 of 100 data sets."""
+    rng, claims, n_sets = np.random.default_rng(n), 0, 120
+    for _ in range(n_sets):
+        truth = rng.uniform(0.1, 0.8, n)
+        bad = truth > 0.45  # One half of the rows errs, so that the mean of squares is that of the tolerance.
+        p = Predictions(truth + np.where(bad, 0.05 * np.sqrt(2), 0.0), rng.random(n) < truth)
+        claims += compare_with(0.05, *limits(p)[:2]) == "within tolerance"
+    assert claims <= 9  # P(more than 9 of 120 at 2.5 %) = 0.0005
+
+
+def test_calibrated_rows_are_called_within_the_tolerance_if_there_are_enough():
+    found = [compare_with(0.03, *limits(calibrated(n=8000, k=3, seed=seed))[:2]) for seed in range(20)]
+    assert found.count("within tolerance") >= 19
+
+
+def test_state_knows_codes_of_others():
+    numbers = {"error": 0.1, "expected": 0.0, "detectable": 0.1, "gap": 0.0, "pvalue": 0.5, "level": 0.05}
+    assert state(Verdict(code="sideways", headline="", explanation="", **numbers)) == "unclear"
+    assert Evidence("", "", None, True).is_about_classes is False
