@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from calibrant._blas import one_blas_thread
 from calibrant._checks import check_count
 from calibrant._typing import FloatArray
 
@@ -45,6 +46,7 @@ class Minimum(NamedTuple):
     n_iter: int
 
 
+@one_blas_thread()
 def minimise(objective: Objective, start: FloatArray, *, max_iter: int = 100) -> Minimum:
     """Return the minimum; the value never rises, so that it is at most the value at the start.
 

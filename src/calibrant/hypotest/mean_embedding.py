@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant._blas import one_blas_thread
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.discrepancy import Data
@@ -74,6 +75,7 @@ class CMETest(CalibrationTest):
         if self.covariance not in ("predictions", "sample"):
             raise InputError(f'covariance must be "predictions" or "sample", but is {self.covariance!r}.')
 
+    @one_blas_thread()
     def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Run the test."""
         check_rows(data, 2)
