@@ -150,7 +150,6 @@ def difference(value, **changes):
     settings = {
         "low": value - 0.01,
         "high": value + 0.01,
-        "same_sign": 1.0,
         "pvalue": 0.002,
         "adjusted": 0.004,
         "is_significant": abs(value) > 0.01,
@@ -163,7 +162,7 @@ def comparison(before="before", after="after"):
     shown = {
         "nll": ("lower", 0.5, 0.4, difference(-0.1)),
         "accuracy": ("higher", 0.9, 0.895, difference(-0.005)),
-        "ece": ("lower", 0.05, 0.01, difference(-0.04, quantity="debiased", resampled=(-0.06, -0.02))),
+        "ece": ("lower", 0.05, 0.01, difference(-0.04)),
         "brier": ("lower", np.inf, np.inf, None),
     }
     first = [Compared(model=before, metric=m, better=b, value=old) for m, (b, old, _, _) in shown.items()]

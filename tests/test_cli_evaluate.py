@@ -48,28 +48,32 @@ def test_a_selection_is_shown_in_groups_and_fits_a_narrow_terminal(file, capsys,
 
 
 def test_intervals_are_those_of_the_library(file, capsys):
-    _, out, _ = run(capsys, "evaluate", file, "--metrics", "accuracy", "ece", "mmce")
+    _, out, _ = run(capsys, "evaluate", file, "--metrics", "accuracy", "rms-debiased", "ece", "mmce")
     rows = rows_of(out)
-    assert set(rows) == {"accuracy", "ece", "mmce"}
+    assert set(rows) == {"accuracy", "rms-debiased", "ece", "mmce"}
     wilson = interval(PREDICTIONS, Accuracy())
     assert f"{wilson.low:.3g} to {wilson.high:.3g}" in rows["accuracy"]
-    debiased = interval(PREDICTIONS, METRICS["ece"])
-    assert f"({debiased.low:.3g} to {debiased.high:.3g})" in rows["ece"]
+    debiased = interval(PREDICTIONS, METRICS["rms-debiased"])
+    assert f" {debiased.low:.3g} to {debiased.high:.3g} " in rows["rms-debiased"]
+    assert len(rows["ece"].split()) == 5  # Name, value, and the range if calibrated.
+    assert "no interval of ece, mmce, as none is known to cover: chance alone" in " ".join(out.split())
     assert len(rows["mmce"].split()) == 2  # No valid method is known.
 
 
 def test_too_few_wrong_rows_leave_the_range_by_chance_and_say_so(tmp_path, capsys):
     path = tmp_path / "sure.csv"
     pl.DataFrame({"proba_1": [0.99] * 60 + [0.02] * 60, "label": [1] * 60 + [0] * 60}).write_csv(path)
-    _, out, _ = run(capsys, "evaluate", path, "--metrics", "accuracy", "ece")
+    _, out, _ = run(capsys, "evaluate", path, "--metrics", "accuracy", "rms-debiased")
     rows = rows_of(out)
     assert rows["accuracy"].split()[1:] == ["1"]
-    assert len(rows["ece"].split()) == 5  # Name, value, and the range if calibrated.
-    assert "no interval of accuracy, ece, as none is known to cover: at least 10 wrong rows" in " ".join(out.split())
+    assert len(rows["rms-debiased"].split()) == 5  # Name, value, and the range if calibrated.
+    assert "no interval of accuracy, rms-debiased, as none is known to cover: at least 10 wrong rows" in " ".join(
+        out.split()
+    )
     other = tmp_path / "other.csv"
     pl.DataFrame({"proba_1": [0.98] * 60 + [0.01] * 60, "label": [1] * 60 + [0] * 60}).write_csv(other)
     _, out, _ = run(capsys, "compare", path, other, "--metrics", "nll")
-    assert "p = 1 for nll, as no interval is known to cover: at least 15 wrong rows" in " ".join(out.split())
+    assert "no interval of the difference of nll: at least 15 wrong rows" in " ".join(out.split())
 
 
 def test_json_holds_all_metrics_with_their_intervals_and_tests(file, capsys):

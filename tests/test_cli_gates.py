@@ -41,10 +41,11 @@ def judged(capsys, baseline, *options):
 
 
 def test_a_gate_that_nothing_can_judge_is_refused(folder, capsys):
-    code, lines = judged(capsys, "good", "--metrics", "ece", "--cluster", "patient")
+    code, lines = judged(capsys, "good", "--metrics", "rms-debiased", "--cluster", "patient")
     assert code == 2
     assert lines[0].startswith(
-        "calibrant: note: whether bad is worse than good in ece cannot be judged: no limits are known to cover; they"
+        "calibrant: note: whether bad is worse than good in rms-debiased cannot be judged: no limits are known to "
+        "cover; they are for independent rows"
     )
     assert "--fail-if-worse-than good cannot be judged by any of these metrics" in lines[1]
     assert len(lines) == 2
@@ -131,7 +132,7 @@ class TestInfiniteLogLoss:
 )
 def test_a_difference_is_worse_or_not_or_cannot_be_judged(better, value, low, worse, can_be_judged):
     difference = Difference(
-        value=value, low=low, high=None if low is None else 0.2, same_sign=1.0, pvalue=1.0, adjusted=1.0,
+        value=value, low=low, high=None if low is None else 0.2, pvalue=1.0, adjusted=1.0,
         is_significant=low is not None and low > 0,
     )  # fmt: skip
     entries = (

@@ -1,5 +1,8 @@
 """Paired comparison of models."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,9 +10,12 @@ from calibrant import InputError, Predictions
 from calibrant.bootstrap import Bootstrap
 from calibrant.compare import DEFAULT_METRICS, compare
 from calibrant.hypotest import holm
+from calibrant.intervals import percentiles
 from calibrant.intervals.debiased import debiased_difference
+from calibrant.intervals.differences import around
 from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge
-from calibrant.results import as_record
+from calibrant.results import as_record, rule_in_words
+from calibrant.results.comparison import PERCENTILES
 from simulate import calibrated, sharpened
 
 GOOD = calibrated(n=300, k=3)
@@ -23,21 +29,48 @@ def samples(seed, n, n_resamples):
     return [np.repeat(np.arange(n), column.astype(int)) for column in counts.T]
 
 
-def test_values_and_resampled_differences_are_their_definitions():
+@pytest.mark.parametrize("rule, keys", [("percentile", ["nll", "ece", "in-the-large"]), ("valid", ["in-the-large"])])
+def test_values_and_percentiles_of_differences_are_their_definitions(rule, keys):
     metrics = {"nll": NLL(), "ece": ECE(), "in-the-large": InTheLarge()}
-    result = compare({"good": GOOD, "bad": BAD}, metrics, n_resamples=50, rng=4)
-    for key, metric in metrics.items():
+    result = compare({"good": GOOD, "bad": BAD}, metrics, n_resamples=50, differences=rule, rng=4)
+    assert result.rule == rule
+    for key in keys:
+        metric = metrics[key]
         draws = np.array([metric(BAD.take(rows)) - metric(GOOD.take(rows)) for rows in samples(4, 300, 50)])
         entry = result.entry("bad", key)
         low, high = np.quantile(draws, [0.025, 0.975], method="inverted_cdf")
         assert entry.value == pytest.approx(metric(BAD), rel=1e-12)
         assert entry.difference.value == pytest.approx(metric(BAD) - metric(GOOD), rel=1e-12)
-        assert entry.difference.resampled == pytest.approx((low, high), rel=1e-9)
-        assert entry.difference.same_sign == np.mean(np.sign(draws) == np.sign(entry.difference.value))
+        assert (entry.difference.low, entry.difference.high) == pytest.approx((low, high), rel=1e-9)
+        assert entry.difference.is_significant == (low > 0 or high < 0)
+        assert entry.difference.method == "percentile"
+        assert entry.difference.pvalue == 2 * (1 + min((draws <= 0).sum(), (draws >= 0).sum())) / 51
         assert result.entry("good", key).difference is None
-    assert entry.difference.method == "percentile"
-    assert (entry.difference.low, entry.difference.high) == entry.difference.resampled
-    assert entry.difference.pvalue == 2 * (1 + min((draws <= 0).sum(), (draws >= 0).sum())) / 51
+
+
+def test_percentiles_by_request_are_given_whatever_the_rows_and_say_what_they_cover():
+    """Few wrong rows, clusters: the rule is the rule. The words hold the least and largest share of the tables."""
+    first, second = nearly_sure(4)
+    clusters = np.arange(200) // 20
+    models = {"a": first, "b": second}
+    result = compare(models, ["nll", "ece"], n_resamples=99, differences="percentile", clusters=clusters, rng=0)
+    assert {entry.difference.method for entry in result.entries if entry.difference} == {"percentile"}
+    assert "docs/coverage.md" in rule_in_words(result)
+    assert rule_in_words(compare(models, ["nll"], n_resamples=9, rng=0)) == ""
+
+
+def test_the_words_about_percentiles_are_those_of_the_tables():
+    rows = [*csv.DictReader((Path(__file__).parents[1] / "docs/coverage/coverage.csv").read_text().splitlines())]
+    for names in (("ece", "kde-ece"), ("nll", "brier")):
+        shares = [
+            100 * float(row["coverage"])
+            for row in rows
+            if row["metric"].removesuffix(" difference") in names
+            and row["metric"].endswith(" difference")
+            and row["method"] == "percentile"
+            and 2 * int(row["refused"]) <= int(row["sets"])
+        ]
+        assert f"in {round(min(shares))} to {round(max(shares))}" in PERCENTILES
 
 
 def test_limits_of_score_differences_are_those_of_the_studentised_bootstrap():
@@ -54,34 +87,68 @@ def test_limits_of_score_differences_are_those_of_the_studentised_bootstrap():
     assert found.pvalue == pytest.approx(2 * (1 + beyond) / 100, rel=1e-12)
 
 
-def test_limits_of_calibration_differences_are_those_of_debiased_squares():
-    result = compare({"good": GOOD, "bad": BAD}, ["ece", "kde-ece-classwise"], n_resamples=20, rng=0)
-    for key in ("ece", "kde-ece-classwise"):
+def test_limits_of_root_mean_square_differences_are_those_of_their_law():
+    result = compare({"good": GOOD, "bad": BAD}, ["rms-debiased", "rms-debiased-one-vs-rest"], n_resamples=20, rng=0)
+    for key in result.metrics:
         found = result.entry("bad", key).difference
         expected = debiased_difference(GOOD, BAD, METRICS[key], 0.95)
-        assert (found.low, found.high, found.pvalue) == (*expected.limits[:2], expected.pvalue)
-        assert (found.method, found.quantity) == ("debiased", expected.limits.quantity)
+        assert (found.low, found.high, found.pvalue) == (*expected.limits, expected.pvalue)
+        assert (found.method, found.reason) == ("debiased", "")
         assert found.is_significant
 
 
-def test_metrics_without_a_valid_interval_have_none():
-    result = compare({"good": GOOD, "bad": BAD}, ["ucme", "nll"], n_resamples=20, rng=0)
-    assert result.entry("bad", "ucme").interval is None
-    assert result.entry("bad", "ucme").difference.method == "percentile"
-    assert result.entry("bad", "nll").interval is not None
+def test_differences_of_errors_that_chance_makes_positive_have_no_limits():
+    result = compare({"good": GOOD, "bad": BAD}, ["ece", "kde-ece", "ucme", "nll"], n_resamples=20, rng=0)
+    for key in ("ece", "kde-ece", "ucme"):
+        found = result.entry("bad", key).difference
+        assert (found.low, found.high, found.pvalue, found.method) == (None, None, 1.0, "none")
+        assert found.reason == "chance adds more to the error of the better calibrated model; rms-debiased has limits"
+        assert result.entry("bad", key).interval.low is None
+    assert result.entry("bad", "ece").interval.null is not None
+    assert result.entry("bad", "nll").interval.low is not None
     bare = compare({"good": GOOD, "bad": BAD}, ["nll"], n_resamples=20, intervals=False, rng=0)
     assert bare.entry("bad", "nll").interval is None
     assert bare.entry("bad", "nll").difference.low == result.entry("bad", "nll").difference.low
 
 
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("temperature", [0.4, 1.05])
+def test_limits_stand_beside_the_value_they_are_limits_of(name, temperature):
+    """One rule for every metric, interval and difference: low <= value <= high, or none and why."""
+    p = calibrated(n=1000, k=2)
+    models = {"good": p, "other": sharpened(p, temperature)}
+    result = compare(models, [name], n_resamples=9, rng=0)
+    found = [(entry.value, entry.interval) for entry in result.entries]
+    found += [(entry.difference.value, entry.difference) for entry in result.entries if entry.difference is not None]
+    for value, limits in found:
+        if limits is None:
+            continue
+        assert limits.value == value
+        assert (limits.low is None) == (limits.high is None) == (limits.method == "none")
+        if limits.low is None:
+            assert limits.reason
+        else:
+            assert limits.low <= value <= limits.high
+    difference = result.entry("other", name).difference
+    assert difference.is_significant == (difference.low is not None and (difference.low > 0 or difference.high < 0))
+
+
+def test_percentiles_on_one_side_of_the_value_are_no_limits():
+    limits = percentiles(np.array([0.3, 0.4, 0.5]), np.zeros(3), 0.5)
+    assert around(limits, 0.4) is limits
+    assert around(limits, 0.6)[:4] == (None, None, 1.0, "none")
+    assert around(limits, 0.2).reason == "the percentiles lie on one side of it"
+
+
 def test_clusters_leave_calibration_errors_without_limits_of_their_own():
     clusters = np.arange(300) // 3
-    result = compare({"good": GOOD, "bad": BAD}, ["ece", "skce", "nll"], n_resamples=20, clusters=clusters, rng=0)
-    for key, method in (("ece", "none"), ("skce", "percentile")):
+    keys = ["rms-debiased", "skce", "nll"]
+    result = compare({"good": GOOD, "bad": BAD}, keys, n_resamples=20, clusters=clusters, rng=0)
+    for key, method in (("rms-debiased", "none"), ("skce", "percentile")):
         assert result.entry("bad", key).interval.low is None
         assert result.entry("bad", key).interval.reason == "they are for independent rows, not for clusters"
         assert result.entry("bad", key).difference.method == method
-    assert result.entry("bad", "ece").difference.reason == "they are for independent rows, not for clusters"
+    assert result.entry("bad", "rms-debiased").difference.reason == "they are for independent rows, not for clusters"
     assert result.entry("bad", "nll").difference.method == "bootstrap-t"
 
 
@@ -153,13 +220,13 @@ def test_progress_ends_at_the_total():
     seen = []
     compare(
         {"a": GOOD, "b": BAD},
-        ["nll", "ece"],
+        ["nll", "in-the-large"],
         n_resamples=20,
         by=np.arange(300) % 2,
         progress=lambda *x: seen.append(x),
         rng=0,
     )
-    assert seen[-1] == (3 * 4 * 20, 3 * 4 * 20)
+    assert seen[-1] == (3 * 2 * 4, 3 * 2 * 4)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
@@ -189,6 +256,8 @@ def test_default_metrics_are_rows_of_the_table():
         ({"a": GOOD, "b": Predictions(GOOD.probs, GOOD.labels, np.arange(1, 301))}, {}, "same weights.*first row 1"),
         ({"a": GOOD, "b": calibrated(n=300, k=4)}, {}, "same classes"),
         ({"a": GOOD}, {"by": [1, 2]}, "by must have one value a row"),
+        ({"a": GOOD}, {"differences": "basic"}, "differences must be 'valid' or 'percentile', but is 'basic'"),
+        ({"a": GOOD}, {"bandwidth": "shared"}, "bandwidth must be 'baseline' or 'own', but is 'shared'"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(models, settings, words):
@@ -207,16 +276,15 @@ def nearly_sure(wrong, n=200):
 
 def test_differences_have_no_limits_if_neither_model_is_expected_to_be_wrong_often_enough():
     first, second = nearly_sure(4)
-    result = compare({"a": first, "b": second}, ["nll", "ece", "in-the-large"], n_resamples=99, rng=0)
+    result = compare({"a": first, "b": second}, ["nll", "rms-debiased", "in-the-large"], n_resamples=99, rng=0)
     for key in result.metrics:
         entry = result.entry("b", key)
         found = entry.difference
         assert (found.low, found.high, found.pvalue, found.adjusted, found.method) == (None, None, 1.0, 1.0, "none")
         assert not found.is_significant
         assert found.reason.startswith("at least 15 wrong rows must be expected")
-        assert found.resampled[0] <= found.resampled[1]
         assert entry.interval is None or entry.interval.low is None
-    assert result.entry("b", "ece").interval.null is not None
+    assert result.entry("b", "rms-debiased").interval.null is not None
     first, second = nearly_sure(17)
     result = compare({"a": first, "b": second}, ["nll"], n_resamples=99, rng=0)
     assert result.entry("b", "nll").difference.method == "bootstrap-t"
@@ -226,9 +294,9 @@ def test_differences_have_no_limits_if_neither_model_is_expected_to_be_wrong_oft
 def test_one_model_that_is_wrong_often_enough_suffices():
     first, _ = nearly_sure(4)
     vague = Predictions._trusted((first.probs + 0.5) / 2, first.labels, first.weights, first.classes)
-    result = compare({"sure": first, "vague": vague}, ["brier", "ece"], n_resamples=199, rng=0)
+    result = compare({"sure": first, "vague": vague}, ["brier", "rms-debiased"], n_resamples=199, rng=0)
     assert result.entry("vague", "brier").difference.is_significant
-    assert result.entry("vague", "ece").difference.is_significant
+    assert result.entry("vague", "rms-debiased").difference.is_significant
     assert "15 wrong rows" in result.entry("sure", "brier").interval.reason
 
 
@@ -260,8 +328,8 @@ def test_few_clusters_leave_differences_without_limits():
 def test_differences_without_limits_do_not_count_in_the_adjustment():
     p = calibrated(n=120, k=4)
     models = {"good": p, "bad": sharpened(p, 0.5)}
-    both = compare(models, ["nll", "kde-ece-classwise"], n_resamples=99, rng=0)
+    both = compare(models, ["nll", key := "rms-debiased-per-predicted-class"], n_resamples=99, rng=0)
     alone = compare(models, ["nll"], n_resamples=99, rng=0)
-    assert both.entry("bad", "kde-ece-classwise").difference.method == "none"
-    assert both.entry("bad", "kde-ece-classwise").difference.reason.startswith("its bins hold too few rows")
+    assert both.entry("bad", key).difference.method == "none"
+    assert both.entry("bad", key).difference.reason.startswith("its bins hold too few rows")
     assert both.entry("bad", "nll").difference.adjusted == alone.entry("bad", "nll").difference.adjusted

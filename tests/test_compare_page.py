@@ -19,7 +19,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_example_of_the_page_runs(folder, capsys):
-    assert main(["compare", "before.csv", "after.csv", "--metrics", "nll", "ece", "--resamples", "99", "--quiet"]) == 0
+    assert (
+        main(["compare", "before.csv", "after.csv", "--metrics", "nll", "rms-debiased", "--resamples", "99", "--quiet"])
+        == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     after = [line.split() for line in lines if line.split()[:1] == ["after"]]
     assert [row[-1] for row in after] != []

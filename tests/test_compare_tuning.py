@@ -69,21 +69,31 @@ def test_bandwidths_of_every_class_are_chosen_on_the_tuning_rows():
     assert all(abs(found.of("m")[key] - own.of("m")[key]) > 1e-4 for key in metrics)
 
 
-def test_each_model_has_the_bandwidths_of_its_own_tuning_rows_in_groups_and_replicates():
+@pytest.mark.parametrize("whose", ["baseline", "own"])
+def test_bandwidths_are_those_of_the_baseline_or_of_each_model_in_groups_and_replicates(whose):
     models, tuning = {"a": TEST, "b": sharpened(TEST, 0.5)}, {"a": TUNING, "b": calibrated(n=200, k=3, seed=3)}
     group = np.where(np.arange(240) < 120, "first", "second")
-    result = compare(models, ["kde-ece-multiclass"], tuning=tuning, by=group, n_resamples=3, rng=0)
+    settings = {"tuning": tuning, "by": group, "bandwidth": whose, "differences": "percentile"}
+    result = compare(models, ["kde-ece-multiclass"], n_resamples=3, rng=0, **settings)
+    used = {name: tuning["a" if whose == "baseline" else name] for name in models}
     for name, p in models.items():
-        assert result.of(name)["kde-ece-multiclass"] == pytest.approx(multiclass_by_hand(p, tuning[name]), rel=1e-9)
-        part = multiclass_by_hand(p, tuning[name], slice(120))
+        assert result.of(name)["kde-ece-multiclass"] == pytest.approx(multiclass_by_hand(p, used[name]), rel=1e-9)
+        part = multiclass_by_hand(p, used[name], slice(120))
         assert result.groups["first"].of(name)["kde-ece-multiclass"] == pytest.approx(part, rel=1e-9)
-    fitted = {name: MULTICLASS.fit_bandwidth(p) for name, p in tuning.items()}
+    fitted = {name: MULTICLASS.fit_bandwidth(p) for name, p in used.items()}
     seed = np.random.default_rng(0).integers(2**63)
     counts = np.concatenate(list(Bootstrap(3).counts(240, np.random.default_rng(seed))), axis=1)
     drawn = [{name: fitted[name](Predictions(p.probs, p.labels, w)) for name, p in models.items()} for w in counts.T]
     differences = [values["b"] - values["a"] for values in drawn]
-    resampled = result.entry("b", "kde-ece-multiclass").difference.resampled
-    assert resampled == pytest.approx((min(differences), max(differences)), rel=1e-9)
+    found = result.entry("b", "kde-ece-multiclass").difference
+    assert (found.low, found.high) == pytest.approx((min(differences), max(differences)), rel=1e-9)
+
+
+def test_without_tuning_rows_the_bandwidth_is_that_of_the_baseline_on_the_compared_rows():
+    models = {"a": TEST, "b": sharpened(TEST, 0.5)}
+    result = compare(models, ["kde-ece"], baseline="b", n_resamples=3, intervals=False, rng=0)
+    fitted = METRICS["kde-ece"].fit_bandwidth(models["b"])
+    assert result.of("a")["kde-ece"] == fitted(TEST) != METRICS["kde-ece"](TEST)
 
 
 def test_the_range_under_calibration_is_that_of_the_chosen_bandwidth(monkeypatch):

@@ -1,5 +1,7 @@
 """Confidence limits: definitions, coverage with a Monte Carlo bound, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,11 +13,12 @@ from calibrant import Forecasts, InputError, Normal, Predictions
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.bootstrap import Bootstrap
 from calibrant.curves import bands
-from calibrant.intervals import METHODS, interval, known_interval, method_for
-from calibrant.intervals.base import PairLaw
-from calibrant.intervals.debiased import debiased_difference
+from calibrant.intervals import METHODS, interval, known_interval, method_for, why_not
+from calibrant.intervals.base import Limits, PairLaw
+from calibrant.intervals.debiased import _of_roots, _upper, debiased_difference
+from calibrant.intervals.enough import UNEQUAL
 from calibrant.intervals.kernel import _expected_squares
-from calibrant.intervals.parts import are_filled, diagonal_sum, parts_of, square_sums
+from calibrant.intervals.parts import are_filled, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.intervals.scores import N_REDRAWS, _steadied
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (
@@ -29,13 +32,16 @@ from calibrant.metrics import (
     Brier,
     Classwise,
     CoxSlope,
-    DebiasedECE,
+    DebiasedSquaredGap,
     PerPredictedClass,
+    Root,
     TopLabel,
 )
 from calibrant.resampling import redraw_labels
 from simulate import calibrated, sharpened
 
+SQUARED = DebiasedSquaredGap(EqualWidth(15))
+RMS = Root(SQUARED)
 KERNEL = ExponentialKernel(TotalVariation(), 0.5) @ WhiteKernel()
 
 
@@ -56,7 +62,7 @@ def test_wilson_limits_are_those_of_scipy():
     limits = interval(p, Accuracy(), level=0.9)
     expected = binomtest(80, 100).proportion_ci(0.9, "wilson")
     assert (limits.low, limits.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
-    assert (limits.method, limits.quantity) == ("wilson", "Accuracy()")
+    assert (limits.method, limits.name) == ("wilson", "Accuracy()")
 
 
 def test_studentised_bootstrap_is_its_definition():
@@ -176,7 +182,6 @@ def test_limits_of_a_pair_law_contain_the_estimate(estimate, seen, observed, typ
 def test_limits_of_the_root_mean_square_error_are_about_the_value(name, temperature):
     p = sharpened(calibrated(n=900, k=3), temperature)
     limits = interval(p, METRICS[name], rng=0)
-    assert limits.quantity == limits.name
     assert limits.low <= limits.value <= limits.high
     assert (limits.low > 0) == (temperature < 1)
 
@@ -230,6 +235,7 @@ class Definition:
     @staticmethod
     def views(p, metric):
         """Return, by part: its factor, and for each row the bin, the class, and the probability of the class."""
+        metric = metric.metric  # Of the root.
         if isinstance(metric, Classwise):
             ranges = [(1 / p.n_classes, np.full(p.n_samples, c)) for c in range(p.n_classes)]
         else:
@@ -281,7 +287,7 @@ class Definition:
         return total, diagonal
 
 
-LIFTS = [ECE(), TopLabel(ECE()), Classwise(ECE()), PerPredictedClass(ECE())]
+LIFTS = [RMS, *(Root(lift(SQUARED)) for lift in (TopLabel, Classwise, PerPredictedClass))]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -304,7 +310,7 @@ def test_observed_squares_are_those_of_the_residuals_about_the_mean_of_their_bin
     p = Predictions([0.98] * 6, labels=[0, 0, 1, 1, 1, 0])
     centred = (p.labels - p.labels.mean()) * np.sqrt(6 / 5)  # Their squares add up to 6 times the unbiased variance.
     by_pair = [(centred[i] * centred[j]) ** 2 for i in range(6) for j in range(6) if i != j]
-    assert square_sums(parts_of(ECE(), p)).observed == pytest.approx(sum(by_pair) / 30**2, rel=1e-9)
+    assert square_sums(parts_of(RMS, p)).observed == pytest.approx(sum(by_pair) / 30**2, rel=1e-9)
 
 
 @pytest.mark.parametrize("metric", LIFTS, ids=repr)
@@ -356,38 +362,70 @@ def test_the_estimate_of_one_bin_is_the_pair_mean():
     p = Predictions([0.2, 0.4, 0.5, 0.3, 0.9], labels=[0, 1, 1, 0, 0])
     residuals = p.labels - p.positive
     pairs = [residuals[i] * residuals[j] for i in range(5) for j in range(5) if i != j]
-    (part,) = parts_of(ECE(EqualWidth(1)), p)
+    (part,) = parts_of(DebiasedSquaredGap(EqualWidth(1)), p)
     assert part.row_sums().sum() == pytest.approx(np.mean(pairs), rel=1e-12)
 
 
 def test_rows_that_a_convention_leaves_in_no_bin_count_in_the_total_only():
     p = Predictions([0.0, 0.0, 0.5, 0.5], labels=[0, 1, 1, 1])
-    (part,) = parts_of(ECE(EqualWidth(2, convention="guo")), p)
+    (part,) = parts_of(DebiasedSquaredGap(EqualWidth(2, convention="guo")), p)
     assert part.row_sums().tolist() == pytest.approx([0, 0, 0.0625, 0.0625])
 
 
 def test_bins_of_one_row_say_nothing():
     p = Predictions([0.1, 0.5, 0.9], labels=[0, 1, 1])
-    limits = interval(p, ECE(), "debiased", rng=0)
+    limits = interval(p, RMS, "debiased", rng=0)
     assert (limits.low, limits.high) == (0.0, 1.0)
 
 
-def test_the_difference_of_squared_gaps_turns_with_the_order_of_the_models_and_is_0_for_twins():
+@pytest.mark.parametrize("metric", [*LIFTS, *(root.metric for root in LIFTS)], ids=repr)
+def test_the_difference_of_gaps_turns_with_the_order_of_the_models_and_is_0_for_twins(metric):
     good = calibrated(n=400, k=3)
     bad = sharpened(good, 0.4)
-    for metric in LIFTS:
-        one, two = debiased_difference(good, bad, metric, 0.95), debiased_difference(bad, good, metric, 0.95)
-        better, worse = (sum(part.row_sums().sum() for part in parts_of(metric, p)) for p in (good, bad))
-        assert one.value == pytest.approx(worse - better, rel=1e-9)
-        assert one.value == pytest.approx(-two.value, rel=1e-12)
-        assert (one.limits.low, one.limits.high) == pytest.approx((-two.limits.high, -two.limits.low), rel=1e-9)
-        assert one.limits.low > 0
-        assert one.pvalue < 0.05
-        same = debiased_difference(good, good, metric, 0.95)
-        assert (same.value, same.limits.low, same.limits.high, same.pvalue) == pytest.approx((0, 0, 0, 1), abs=1e-9)
+    one, two = debiased_difference(good, bad, metric, 0.95), debiased_difference(bad, good, metric, 0.95)
+    assert one.value == pytest.approx(metric(bad) - metric(good), rel=1e-9)
+    assert one.value == pytest.approx(-two.value, rel=1e-12)
+    assert (one.limits.low, one.limits.high) == pytest.approx((-two.limits.high, -two.limits.low), rel=1e-9)
+    assert 0 < one.limits.low < one.value < one.limits.high
+    assert one.pvalue < 0.05
+    same = debiased_difference(good, good, metric, 0.95)
+    assert (same.value, same.limits.low, same.limits.high, same.pvalue) == pytest.approx((0, 0, 0, 1), abs=1e-9)
 
 
-@pytest.mark.parametrize("metric, method", [(ECE(), "debiased"), (SKCE(KERNEL), "law")], ids=["ece", "skce"])
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("temperature", [1.0, 0.9, 0.7])
+def test_limits_of_a_difference_of_roots_contain_it_and_exclude_0_if_and_only_if_the_p_value_says_so(seed, temperature):
+    good = calibrated(n=200, k=2, seed=seed)
+    bad = sharpened(good, temperature)
+    bad = Predictions(0.97 * bad.probs + 0.015, bad.labels)
+    found = debiased_difference(good, bad, Root(DebiasedSquaredGap()), 0.95)
+    squared = debiased_difference(good, bad, DebiasedSquaredGap(), 0.95)
+    assert found.limits.low <= found.value <= found.limits.high
+    assert (found.limits.low > 0 or found.limits.high < 0) == (found.pvalue < 0.05)
+    assert found.pvalue == (squared.pvalue if found.value != 0 else 1.0)
+
+
+def test_limits_of_a_difference_of_roots_are_made_of_those_of_squares_and_of_the_smaller_root():
+    """Roots 0.3 and 0.1, whose squares differ by 0.08: 0.09 and 0.0625 + 0.0225 are squares that one can check."""
+    own = Limits(0.0, 0.15)
+    assert _of_roots(0.08, 0.1) == pytest.approx(0.2, rel=1e-12)
+    assert _upper(0.2, 0.08, 0.09, 0.1, own) == pytest.approx(0.3, rel=1e-12)  # d(0.09, 0)
+    towards = np.hypot(0.2 - _of_roots(0.0525, 0.1), 0.2 - _of_roots(0.08, 0.15))
+    assert _upper(-0.2, -0.08, -0.0525, 0.1, own) == pytest.approx(-0.2 + towards, rel=1e-12)
+    nearly = _upper(-0.2, -0.08, -1e-9, 0.1, own)
+    assert -0.2 < nearly < 0
+
+
+def test_cross_sums_are_those_of_the_difference():
+    """Squares of the difference of two models, from one list of parts in which those of the first are negative."""
+    good = calibrated(n=300, k=3)
+    first, second = parts_of(LIFTS[2], good), parts_of(LIFTS[2], sharpened(good, 0.5))
+    together = square_sums([replace(part, coefficient=-part.coefficient) for part in first] + second)
+    pieces = zip(square_sums(first), square_sums(second), cross_sums(first, second), strict=True)
+    assert [one + two - 2 * cross for one, two, cross in pieces] == pytest.approx([*together], rel=1e-9)
+
+
+@pytest.mark.parametrize("metric, method", [(RMS, "debiased"), (SKCE(KERNEL), "law")], ids=["rms", "skce"])
 def test_a_model_that_is_rightly_sure_is_not_found_miscalibrated(metric, method):
     """Hardly any of its predictions is wrong, so that the residuals scatter less than they might."""
     rng = np.random.default_rng(3)
@@ -406,7 +444,7 @@ def test_debiased_limits_cover_with_and_without_miscalibration(slope, truth):
     rng = np.random.default_rng(0)
     n_sets, covered = 400, 0
     for _ in range(n_sets):
-        limits = METHODS["debiased"](binary(400, slope, rng), ECE(), 0.95, Bootstrap(1), rng)
+        limits = METHODS["debiased"](binary(400, slope, rng), RMS, 0.95, Bootstrap(1), rng)
         covered += limits.low <= truth <= limits.high
     assert abs(covered / n_sets - 0.95) < 0.02 + monte_carlo_bound(0.95, n_sets)
 
@@ -420,7 +458,7 @@ def test_debiased_limits_of_the_under_confident_are_not_too_wide():
     rng = np.random.default_rng(6)
     n_sets, covered = 3000, 0
     for _ in range(n_sets):
-        limits = METHODS["debiased"](binary(100, 1.5, rng), ECE(), 0.95, Bootstrap(1), rng)
+        limits = METHODS["debiased"](binary(100, 1.5, rng), RMS, 0.95, Bootstrap(1), rng)
         covered += limits.low <= truth <= limits.high
     assert 0.93 < covered / n_sets < 0.97
 
@@ -466,25 +504,29 @@ def test_rare_pairs_widen_the_law_of_skce_where_none_was_seen():
 def test_predictions_of_0_and_1_have_the_limits_of_the_rows_as_they_are():
     """They expect no scatter: what happened is all there is."""
     p = Predictions._trusted(np.tile([0.0, 1.0], (60, 1)), np.repeat([1, 0], [40, 20]), np.ones(60), (0, 1))
-    for metric, method in ((ECE(), "debiased"), (SKCE(KERNEL), "law")):
+    for metric, method in ((RMS, "debiased"), (SKCE(KERNEL), "law")):
         limits = interval(p, metric, method, rng=0)
         assert 0 < limits.low < limits.high < 1
 
 
-def test_limits_of_kce_are_roots_of_those_of_skce():
-    p = sharpened(calibrated(n=100, k=3), 0.3)
+@pytest.mark.parametrize("temperature", [0.3, 1.0])
+def test_limits_of_kce_are_signed_roots_of_those_of_skce(temperature):
+    p = sharpened(calibrated(n=100, k=3), temperature)
     squared, root = interval(p, SKCE(KERNEL), "law", rng=0), interval(p, KCE(KERNEL), "law", rng=0)
-    assert root.low == pytest.approx(np.sqrt(max(squared.low, 0)), rel=1e-12)
-    assert root.high == pytest.approx(np.sqrt(squared.high), rel=1e-12)
+    assert (squared.low > 0) == (temperature < 1)
+    for found, of in ((root.low, squared.low), (root.high, squared.high), (root.value, squared.value)):
+        assert found == pytest.approx(np.copysign(np.sqrt(abs(of)), of), rel=1e-12)
 
 
-def test_calibration_errors_come_with_their_law_under_calibration():
+def test_errors_that_chance_makes_positive_have_their_range_by_chance_instead_of_limits():
     p = calibrated(n=400, k=3, seed=2)
     limits = interval(p, ECE(), bootstrap=Bootstrap(199), rng=0)
     assert limits.null[0] < limits.expected < limits.null[1]
     assert limits.null[0] < limits.value < limits.null[1]
-    assert limits.low == 0.0
-    assert "debiased" in limits.quantity
+    assert (limits.low, limits.high, limits.method) == (None, None, "none")
+    assert limits.reason == "chance alone makes it positive; rms-debiased has limits"
+    with pytest.raises(InputError, match='method="debiased" is not for ECE'):
+        interval(p, ECE(), "debiased")
 
 
 def test_bins_and_views_are_those_of_the_metric():
@@ -494,19 +536,20 @@ def test_bins_and_views_are_those_of_the_metric():
     def limits(predictions, metric):
         return METHODS["debiased"](predictions, metric, 0.95, Bootstrap(1), rng)
 
-    assert limits(p, TopLabel(ECE()))[:2] == limits(p.top_label(), ECE())[:2]
-    assert limits(p, ECE(EqualMass(5))).quantity.count("EqualMass") == 1
-    assert limits(p.top_label(), DebiasedECE())[:2] == limits(p, ECE())[:2]
+    assert limits(p, Root(TopLabel(SQUARED))) == limits(p.top_label(), RMS)
+    assert limits(p.top_label(), RMS) == limits(p, RMS)
+    assert limits(p, Root(DebiasedSquaredGap(EqualMass(5)))) != limits(p, RMS)
     binary_view = p.one_vs_rest(0)
-    assert limits(binary_view, Classwise(ECE()))[:2] == pytest.approx(limits(binary_view, ECE())[:2], rel=1e-9)
-    groups = limits(p, PerPredictedClass(ECE()))
-    assert groups.low <= PerPredictedClass(DebiasedECE())(p) + 0.05
+    assert limits(binary_view, Root(Classwise(SQUARED))) == pytest.approx(limits(binary_view, RMS), rel=1e-9)
+    for metric in (*LIFTS, SQUARED):
+        low, high = limits(p, metric)
+        assert low < metric(p) < high
 
 
 def test_weights_in_proportion_change_nothing():
     p = calibrated(n=100, k=3)
     scaled = Predictions(p.probs, p.labels, np.full(100, 1e200))
-    for metric in (NLL(), Accuracy(), ECE()):
+    for metric in (NLL(), Accuracy(), RMS):
         one, two = interval(p, metric, rng=0), interval(scaled, metric, rng=0)
         assert (two.low, two.high) == pytest.approx((one.low, one.high), rel=1e-9)
 
@@ -527,7 +570,7 @@ LEAST_WRONG = [
     (NLL(), 15, 10),
     (Brier(), 15, 10),
     (CoxSlope(), 15, 10),
-    (ECE(EqualWidth(1)), 10, 4),
+    (Root(DebiasedSquaredGap(EqualWidth(1))), 10, 4),
 ]
 
 
@@ -581,10 +624,10 @@ def test_the_slope_has_limits_only_if_some_rows_are_right():
 def test_labels_that_all_agree_do_not_make_limits_narrow():
     """They seem not to scatter at all; of 100 rows, about one should be wrong here, and twenty are predicted to be."""
     p = Predictions([0.8] * 100, labels=[1] * 100)
-    for metric in (ECE(), CoxSlope(), METRICS["oe-ratio"], NLL(), Accuracy()):
+    for metric in (RMS, CoxSlope(), METRICS["oe-ratio"], NLL(), Accuracy()):
         with pytest.raises(InputError, match="be there"):
             interval(p, metric, rng=0)
-    assert interval(p, ECE(), "debiased", rng=0).low < 0.19
+    assert interval(p, RMS, "debiased", rng=0).low < 0.19
 
 
 def test_limits_of_skce_need_a_thousand_rows():
@@ -648,12 +691,15 @@ def test_limits_for_forecasts_were_not_simulated_and_must_be_asked_for_by_name()
 def test_what_is_known_leaves_out_what_is_not_known_to_cover_and_keeps_the_range_under_calibration():
     p = calibrated(n=40, k=3)
     rng = np.random.default_rng(0)
-    found = known_interval(p, PerPredictedClass(ECE()), 0.1, 0.95, Bootstrap(99), rng)
-    assert (found.low, found.high, found.method, found.quantity) == (None, None, "none", "")
+    found = known_interval(p, LIFTS[-1], 0.1, 0.95, Bootstrap(99), rng)
+    assert (found.low, found.high, found.method) == (None, None, "none")
     assert found.reason.startswith("its bins hold too few rows")
     assert found.null[0] < found.expected < found.null[1]
-    assert known_interval(p, UCME(), 0.1, 0.95, Bootstrap(99), rng) is None
-    in_clusters = known_interval(p, PerPredictedClass(ECE()), 0.1, 0.95, Bootstrap(99, clusters=np.arange(40)), rng)
+    slow = known_interval(p, UCME(), 0.1, 0.95, Bootstrap(99), rng)
+    assert (slow.low, slow.null) == (None, None)
+    assert slow.reason.startswith("chance alone")
+    assert known_interval(p, METRICS["discrimination"], 0.1, 0.95, Bootstrap(99), rng) is None
+    in_clusters = known_interval(p, LIFTS[-1], 0.1, 0.95, Bootstrap(99, clusters=np.arange(40)), rng)
     assert (in_clusters.low, in_clusters.null) == (None, None)
     assert in_clusters.reason == "they are for independent rows, not for clusters"
 
@@ -665,9 +711,34 @@ def test_weights_are_counted_as_kish_does_where_bins_must_be_filled():
     weights[0] = 3.0
     for scale in (1.0, 1e-6, 1e6):
         weighted = Predictions(p.probs, p.labels, scale * weights)
-        assert are_filled(parts_of(ECE(), weighted)) == are_filled(parts_of(ECE(), p)) is True
+        assert are_filled(parts_of(RMS, weighted)) == are_filled(parts_of(RMS, p)) is True
     few = np.where(np.arange(400) < 30, 1.0, 1e-6)  # Nearly all of the weight is on thirty rows.
-    assert not are_filled(parts_of(ECE(), Predictions(p.probs, p.labels, few)))
+    assert not are_filled(parts_of(RMS, Predictions(p.probs, p.labels, few)))
+
+
+def test_limits_are_refused_where_a_few_rows_decide_about_the_variance():
+    """(sum of w^2)^2 / sum of w^4: 20 heavy rows among light ones are enough, 19 are not, whatever the unit."""
+    p = calibrated(n=600, k=3)
+    for scale in (1.0, 1e150):
+        enough, few = (np.where(np.arange(600) < heavy, 1e4, 1e-4) * scale for heavy in (20, 19))
+        for metric in (Accuracy(), NLL(), RMS, CoxSlope()):
+            assert why_not(metric, Predictions(p.probs, p.labels, enough), Bootstrap(9)) != UNEQUAL
+            assert why_not(metric, Predictions(p.probs, p.labels, few), Bootstrap(9)) == UNEQUAL
+    heavy_tailed = Predictions(p.probs, p.labels, np.random.default_rng(0).lognormal(0, 1.5, 600))
+    with pytest.raises(InputError, match="weights are so unequal that fewer than 20 rows decide"):
+        interval(heavy_tailed, NLL())
+    assert method_for(NLL(), Predictions(p.probs, p.labels, np.random.default_rng(0).exponential(size=600)))
+    assert method_for(Accuracy(), Predictions(p.probs[:15], p.labels[:15], np.full(15, 2.0))) is None
+    assert why_not(Accuracy(), p.take(range(15)), Bootstrap(9)) != UNEQUAL  # Few rows, but equal ones.
+
+
+def test_limits_of_scores_are_refused_where_labels_are_far_surer_than_the_predictions():
+    """As of smoothed labels: 60 wrong rows are expected, and 18 there; such limits covered in 0.98 to 0.99."""
+    for metric in (NLL(), Brier()):
+        assert why_not(metric, nearly_sure(60, 30), Bootstrap(9)) == ""
+        assert why_not(metric, nearly_sure(60, 29), Bootstrap(9)).startswith("less than half of the wrong rows")
+        assert why_not(metric, nearly_sure(200, 50), Bootstrap(9)) == ""
+    assert why_not(Accuracy(), nearly_sure(60, 18), Bootstrap(9)) == ""
 
 
 def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits():
@@ -697,7 +768,7 @@ def test_what_is_not_valid_is_refused():
     with pytest.raises(InputError, match="level must be a number between 0 and 1"):
         interval(p, ECE(), level=95)
     with pytest.raises(InputError, match="for independent rows, not for clusters"):
-        interval(p, ECE(), bootstrap=Bootstrap(9, clusters=np.arange(60) // 2))
+        interval(p, RMS, bootstrap=Bootstrap(9, clusters=np.arange(60) // 2))
     weighted = Predictions(p.probs, p.labels, np.arange(1, 61))
     with pytest.raises(InputError, match="rows of equal weight"):
         interval(weighted, SKCE(KERNEL), "law")

@@ -10,7 +10,7 @@ from calibrant.assess import assess
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS
 from calibrant.intervals import Limits, interval
-from calibrant.metrics import ECE, METRICS, NLL, Accuracy, Classwise, CoxSlope, PerPredictedClass, SimplexECE, TopLabel
+from calibrant.metrics import ECE, METRICS, NLL, Accuracy, CoxSlope
 from simulate import calibrated, draw_labels, sharpened
 
 P = sharpened(calibrated(n=300, k=3), 0.5)
@@ -19,20 +19,49 @@ P = sharpened(calibrated(n=300, k=3), 0.5)
 def test_limits_are_those_of_the_method_that_is_valid_for_each_metric():
     metrics = {
         "accuracy": Accuracy(),
-        "top": ECE(),
-        "lifted": TopLabel(ECE()),
-        "classes": Classwise(ECE()),
-        "predicted": PerPredictedClass(ECE()),
-        "simplex": SimplexECE(),
+        "top": METRICS["rms-debiased"],
+        "classes": METRICS["rms-debiased-one-vs-rest"],
+        "predicted": METRICS["rms-debiased-per-predicted-class"],
+        "ece": ECE(),
+        "discrimination": METRICS["discrimination"],
     }
     found = assess(P, metrics=metrics, n_resamples=49, rng=0).intervals
-    assert set(found) == set(metrics) - {"simplex"}
+    assert set(found) == set(metrics) - {"discrimination"}
     for key in found:
         expected = interval(P, metrics[key], bootstrap=Bootstrap(9))  # Neither of these is random.
         assert (found[key].low, found[key].high) == (expected.low, expected.high)
-        assert (found[key].method, found[key].quantity) == (expected.method, expected.quantity)
+        assert (found[key].method, found[key].reason) == (expected.method, expected.reason)
         assert found[key].value == pytest.approx(metrics[key](P), rel=1e-12)
     assert found["classes"].low != found["top"].low != found["predicted"].low
+
+
+def test_errors_without_limits_have_their_range_by_chance_and_all_limits_contain_the_value():
+    found = assess(P, n_resamples=49, rng=0)
+    for key, limits in found.intervals.items():
+        assert limits.value == pytest.approx(found.metrics[key].value, rel=1e-9, abs=1e-12)
+        assert limits.reason if limits.low is None else limits.low <= limits.value <= limits.high
+    errors = [key for key, m in METRICS.items() if m.measures == "calibration" and m.better == "lower"]
+    without = {key for key in errors if found.intervals[key].null is None}
+    assert without == {"ece-simplex", "ece-simplex-median", "skce", "kce", "mmce", "ucme"}  # Slow to redraw.
+    with patch("calibrant.limits.MOST_REDRAWN_ROWS", 299):
+        quick = assess(P, n_resamples=49, rng=0).intervals
+    assert {key for key in errors if quick[key].null is None} - without == {
+        "smooth-ece",
+        "ici",
+        "e50",
+        "e90",
+        "emax",
+        "kde-ece-classwise",
+        "kde-ece-multiclass",
+        "dirichlet-ece",
+    }
+
+
+def test_the_range_by_chance_is_over_labels_drawn_from_the_predictions():
+    found = assess(P, metrics={"l2": ECE(norm=2)}, n_resamples=99, rng=0).intervals["l2"]
+    labels = (np.random.default_rng(0).random((300, 1, 4000)) >= P.probs.cumsum(axis=1)[:, :-1, None]).sum(axis=1)
+    draws = ECE(norm=2).prepare_labels(P)(labels)
+    assert abs(found.expected - draws.mean()) < 4 * draws.std() / np.sqrt(99)
 
 
 def test_limits_of_scores_are_reproducible_and_near_those_of_normal_theory():
@@ -46,7 +75,6 @@ def test_limits_of_scores_are_reproducible_and_near_those_of_normal_theory():
 def test_the_range_by_chance_is_that_of_redrawn_labels():
     metrics = {"ece": ECE(), "other": ECE(norm=2), "kde-ece": METRICS["kde-ece"], "rms": METRICS["rms-debiased"]}
     result = assess(P, metrics=metrics, n_resamples=199, rng=0)
-    assert result.intervals["other"].null is None
     assert result.intervals["rms"].expected == pytest.approx(result.verdict.expected, rel=1e-9)
     for key in ("ece", "kde-ece"):
         metric = metrics[key].fit_bandwidth(P)
@@ -68,7 +96,7 @@ def test_more_rows_have_fewer_resamples_and_never_more_than_asked_for():
 
     def method(predictions, metric, level, bootstrap, rng):
         seen.append(bootstrap.n_resamples)
-        return Limits(0.0, 1.0, "anything")
+        return Limits(0.0, 1.0)
 
     for cells in (300 * 10**6, 300 * 300, 300):
         with patch("calibrant.limits.CELLS", cells), patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):

@@ -227,7 +227,7 @@ class TestDecomposition:
 
 class TestComparison:
     def test_better_is_left_also_where_more_is_better(self, comparison):
-        up = Difference(value=0.1, low=0.05, high=0.15, same_sign=1, pvalue=0.01, adjusted=0.02, is_significant=True)
+        up = Difference(value=0.1, low=0.05, high=0.15, pvalue=0.01, adjusted=0.02, is_significant=True)
         entry = Compared(model="_other$", metric="accuracy", better="higher", value=0.9, difference=up)
         changed = replace(comparison, entries=(*comparison.entries[:5], entry))
         ax = plots.plot_comparison(changed)
@@ -238,7 +238,7 @@ class TestComparison:
 
     def test_infinite_and_missing_differences_are_shown(self, comparison):
         far = Difference(
-            value=float("inf"), low=float("-inf"), high=float("inf"), same_sign=1, pvalue=1, adjusted=1,
+            value=float("inf"), low=float("-inf"), high=float("inf"), pvalue=1, adjusted=1,
             is_significant=False,
         )  # fmt: skip
         entries = list(comparison.entries)

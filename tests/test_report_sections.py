@@ -130,7 +130,7 @@ class TestViews:
 
 class TestMetrics:
     def limits(self, name, **changes):
-        found = {"low": 0.01, "high": 0.02, "level": 0.9, "method": "m", "quantity": name, "value": 0.0}
+        found = {"low": 0.01, "high": 0.02, "level": 0.9, "method": "m", "value": 0.0}
         return Interval(name=name, **{**found, **changes})
 
     def test_proper_scores_come_first_and_unusual_metrics_are_folded(self):
@@ -147,28 +147,25 @@ class TestMetrics:
     def test_unknown_metrics_alone_are_not_folded(self):
         assert [s.main for s in metrics.metric_sections(as_series(assessment(metrics={"mine": 1.0})))] == [True]
 
-    def test_intervals_stand_beside_values_and_elsewhere_is_marked(self):
+    def test_intervals_stand_beside_values_and_the_range_by_chance_where_there_are_none(self):
         shown = assessment(
-            metrics={"nll": 0.015, "ece": 0.05, "ece-debiased": 0.03},
+            metrics={"nll": 0.015, "ece": 0.05},
             intervals={
                 "nll": self.limits("NLL()"),
-                "ece": self.limits("ECE()", quantity="debiased", expected=0.004),
-                "ece-debiased": self.limits("DebiasedECE()", quantity="debiased"),
+                "ece": self.limits("ECE()", low=None, high=None, method="none", expected=0.004),
             },
         )
         rows = {row.key: row.cells[0] for row in metrics.metric_rows(as_series(shown))}
         assert (rows["nll"].interval, rows["nll"].expected) == ("0.0100 to 0.0200", "")
-        assert (rows["ece"].interval, rows["ece"].expected) == ("†", "0.00400")
-        assert rows["ece-debiased"].interval == "0.0100 to 0.0200"
-        assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance 0.00400", "0.0100 to 0.0200"]
-        assert metrics.metric_notes(as_series({"a": shown, "b": shown})) == []
-        assert metrics.metric_notes(as_series(shown))[0].startswith("† Chance alone")
+        assert (rows["ece"].interval, rows["ece"].expected) == ("", "0.00400")
+        assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance 0.00400"]
+        assert metrics.metric_notes(as_series(shown)) == []
         source = render_html(shown)
         assert "90 % interval" in source
         assert 'data-sheet="intervals"' in source
 
     def test_limits_that_are_not_known_to_cover_are_left_out_and_said_to_be(self):
-        nothing = self.limits("ECE()", low=None, high=None, quantity="", method="none", expected=0.004, reason="why")
+        nothing = self.limits("ECE()", low=None, high=None, method="none", expected=0.004, reason="why")
         shown = assessment(metrics={"ece": 0.05}, intervals={"ece": nothing})
         (row,) = metrics.metric_rows(as_series(shown))
         assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance 0.00400")
@@ -211,13 +208,10 @@ class TestFix:
             "better",
         )
         assert (accuracy.verdict, accuracy.pvalue) == ("could be chance", "p = 0.004")
-        assert (
-            ece.limits == "\N{MINUS SIGN}0.0600 to \N{MINUS SIGN}0.0200"
-        )  # Over the samples: the others are elsewhere.
-        assert ece.elsewhere
+        assert ece.limits == "\N{MINUS SIGN}0.0500 to \N{MINUS SIGN}0.0300"
         assert (brier.before, brier.difference, brier.figure) == ("∞", "", None)
 
-    def test_a_difference_without_limits_could_be_chance_and_shows_its_range(self):
+    def test_a_difference_without_limits_is_not_judged_and_says_why(self):
         one = comparison()
         entry = one.entry("after", "nll")
         unknown = {
@@ -225,15 +219,16 @@ class TestFix:
             "high": None,
             "method": "none",
             "is_significant": False,
-            "resampled": (-0.2, 0.1),
             "reason": "why",
         }
         changed = replace(entry, difference=replace(entry.difference, **unknown))
         two = replace(one, entries=tuple(changed if e is entry else e for e in one.entries))
         nll = fix.changes(two, "after")[0]
-        assert (nll.limits, nll.verdict, nll.elsewhere) == ("\N{MINUS SIGN}0.200 to +0.100", "could be chance", True)
+        assert (nll.difference, nll.limits, nll.pvalue, nll.verdict) == ("\N{MINUS SIGN}0.100", "", "", "")
         assert fix.unknown(two) == ["Log loss (NLL), as no interval is known to cover: why"]
         assert fix.unknown(one) == []
+        assert fix.rule(one) == ""
+        assert "percentiles of the difference" in fix.rule(replace(one, rule="percentile"))
 
     def test_a_rise_of_the_loss_is_worse(self):
         one = comparison()

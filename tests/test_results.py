@@ -18,9 +18,7 @@ from calibrant.results import (
     Interval,
     TestResult,
     favours,
-    has_range_only,
-    own_limits,
-    shown_limits,
+    known_limits,
 )
 from simulate import calibrated
 
@@ -72,20 +70,14 @@ def test_results_cannot_be_changed():
 
 def difference(low, high, **settings):
     significant = low is not None and (low > 0 or high < 0)
-    return Difference(
-        value=0.5, low=low, high=high, same_sign=1.0, pvalue=0.5, adjusted=0.5, is_significant=significant, **settings
-    )
+    return Difference(value=0.5, low=low, high=high, pvalue=0.5, adjusted=0.5, is_significant=significant, **settings)
 
 
-def test_limits_that_are_shown_are_about_the_difference_that_is_shown():
-    assert shown_limits(difference(0.1, 0.2)) == (0.1, 0.2)
-    assert not has_range_only(difference(0.1, 0.2))
-    about_squares = difference(0.1, 0.2, quantity="of squares", resampled=(0.3, 0.6))
-    assert shown_limits(about_squares) == (0.3, 0.6)
-    unknown = difference(None, None, resampled=(0.3, 0.6))
-    assert shown_limits(unknown) == (0.3, 0.6)
-    assert has_range_only(about_squares)
-    assert has_range_only(unknown)
+def test_limits_are_known_or_not():
+    value = Interval(name="NLL()", value=1.0, low=0.5, high=2.0, level=0.9, method="x")
+    assert known_limits(value) == (0.5, 2.0)
+    assert known_limits(difference(0.1, 0.2)) == (0.1, 0.2)
+    assert known_limits(difference(None, None)) is known_limits(None) is None
 
 
 def test_a_difference_favours_by_its_limits_and_by_what_is_better():
@@ -97,13 +89,3 @@ def test_a_difference_favours_by_its_limits_and_by_what_is_better():
     assert [side(1, 2, better) for better in ("lower", "higher", "none")] == [-1, 1, 0]
     assert side(-1, 1, "lower") == side(None, None, "lower") == 0
     assert favours(Compared(model="a", metric="m", better="lower", value=1.0)) == 0
-
-
-def test_own_limits_are_about_the_value_beside_them():
-    def limits(low, high, quantity):
-        return Interval(name="NLL()", value=1.0, low=low, high=high, level=0.9, method="x", quantity=quantity)
-
-    assert own_limits(limits(0.5, 2.0, "NLL()")) == (0.5, 2.0)
-    assert own_limits(limits(0.5, 2.0, "something else")) is None
-    assert own_limits(limits(None, None, "")) is None
-    assert own_limits(None) is None

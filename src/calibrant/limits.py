@@ -1,6 +1,6 @@
 """Confidence limits and further tests of one set of predictions, within bounds on their time."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -10,10 +10,11 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS, AsymptoticSKCETest, CalibrationTest
-from calibrant.intervals import METHODS, Found, Limits, as_interval, family, why_not
-from calibrant.intervals.parts import bins_of
-from calibrant.metrics import Classwise, Metric, PerPredictedClass, Root, TopLabel
+from calibrant.intervals import METHODS, Found, as_interval, family, has_range, why_not
+from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, SmoothECE
+from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
+from calibrant.resampling import redraw_labels
 from calibrant.results import Estimate, Interval, TestResult
 
 LEVEL = 0.95
@@ -25,6 +26,18 @@ CELLS = 2 * 10**7
 
 MOST_FITTED_ROWS = 10_000
 """With more rows, numbers that are fitted to each bootstrap sample get no limits, as these would take too long."""
+
+MOST_REDRAWS, FEWEST_REDRAWS = 99, 39
+"""Of the labels, for the range of errors if the model were calibrated, which is there to look at."""
+
+REDRAWN_CELLS = 4 * 10**5
+"""Redraws times rows: with more rows there are fewer redraws."""
+
+SLOW = (DirichletECE, GapQuantile, ICI, KdeECE, SmoothECE)
+"""What takes long to compute from other labels."""
+
+MOST_REDRAWN_ROWS = 2000
+"""With more rows, such metrics get no range."""
 
 MOST_PAIRED_ROWS = 2000
 """With more rows, the kernel test is that of blocks."""
@@ -40,6 +53,9 @@ def limits_of(
 ) -> dict[str, Interval]:
     """Return confidence limits of those metrics for which a valid method is known, and what chance makes, by name.
 
+    Errors that chance makes positive have no limits: what is known about them is their range over labels drawn from the
+    predictions.
+
     Parameters
     ----------
     predictions : Predictions
@@ -54,22 +70,46 @@ def limits_of(
     """
     affordable = int(np.clip(CELLS // predictions.n_samples, FEWEST_RESAMPLES, MOST_RESAMPLES))
     bootstrap = Bootstrap(min(n_resamples, affordable))
+    wanted = {key: metrics[key] for key in estimates if null.get(key) is None}
+    # Random numbers of their own, so that they change nothing else.
+    null = {**null, **_ranges(predictions, wanted, bootstrap, rng.spawn(1)[0])}
     found: dict[str, Interval] = {}
-    known: dict[Hashable, Limits] = {}
     for key, estimate in estimates.items():
         metric, draws = metrics[key], null.get(key)
         reason = why_not(metric, predictions, bootstrap)
-        method = None if reason else _affordable(family(metric, predictions, bootstrap), predictions)
+        method = None if reason else _affordable(family(metric, bootstrap), predictions)
         result = Found("none", None, reason)
         if method is not None:
-            same = _same_limits(metric, method, key)
             with suppress(InputError):  # Too few rows, or nothing in them that varies.
-                if same not in known:
-                    known[same] = METHODS[method](predictions, metric, LEVEL, bootstrap, rng)
-                result = Found(method, known[same])
+                result = Found(method, METHODS[method](predictions, metric, LEVEL, bootstrap, rng))
         if result.limits is not None or result.reason or draws is not None:
             found[key] = as_interval(metric, estimate.value, LEVEL, result, draws)
     return found
+
+
+def _ranges(
+    predictions: Predictions, metrics: Mapping[str, Metric], bootstrap: Bootstrap, rng: np.random.Generator
+) -> dict[str, FloatArray]:
+    """Return values of errors over labels drawn from the predictions, the same labels for all of them."""
+    is_large = predictions.n_samples > MOST_REDRAWN_ROWS
+    evaluators = {
+        key: metric.prepare_labels(predictions)
+        for key, metric in metrics.items()
+        if has_range(metric, predictions, bootstrap) and not (is_large and isinstance(_lifted(metric), SLOW))
+    }
+    affordable = int(np.clip(REDRAWN_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
+    draws: dict[str, list[FloatArray]] = {key: [] for key in evaluators}
+    for labels in redraw_labels(predictions, min(affordable, bootstrap.n_resamples), rng):
+        for key, evaluate in evaluators.items():
+            draws[key].append(evaluate(labels))
+    return {key: np.concatenate(parts) for key, parts in draws.items()}
+
+
+def _lifted(metric: Metric) -> Metric:
+    """Return the metric of binary predictions that a metric is made of."""
+    while isinstance(metric, Lift):
+        metric = metric.metric
+    return metric
 
 
 def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> dict[str, TestResult]:
@@ -88,13 +128,3 @@ def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Gen
 
 def _affordable(method: str | None, predictions: Predictions) -> str | None:
     return None if method == "bca" and predictions.n_samples > MOST_FITTED_ROWS else method
-
-
-def _same_limits(metric: Metric, method: str, key: str) -> Hashable:
-    """Return what the limits depend on: of debiased ones, the rows and bins alone."""
-    if method != "debiased":
-        return key
-    if isinstance(metric, Root):
-        return metric
-    lift = next((kind for kind in (Classwise, PerPredictedClass, TopLabel) if isinstance(metric, kind)), None)
-    return lift, repr(bins_of(metric))

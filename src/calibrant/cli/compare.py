@@ -2,7 +2,7 @@
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from calibrant.results import Comparison
 
 
-def compare_files(
+def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     *files: File,
     options: Options = Options(),
     metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
     baseline: Annotated[str | None, Parameter(group=JUDGING)] = None,
     row_id: Annotated[str | None, Parameter(name="--id", group=INPUT)] = None,
     cluster: Annotated[str | None, Parameter(group=INPUT)] = None,
+    differences: Annotated[Literal["valid", "percentile"], Parameter(group=JUDGING)] = "valid",
+    bandwidth: Annotated[Literal["baseline", "own"], Parameter(group=JUDGING)] = "baseline",
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
     fail_if_worse_than: Annotated[str | None, Parameter(group=JUDGING)] = None,
 ) -> int:
@@ -44,6 +46,11 @@ def compare_files(
         Column that names the rows, if the files hold them in different orders.
     cluster
         Column of clusters whose rows belong together, such as patients.
+    differences
+        How differences are judged: by a method that is known to cover, or for every metric by percentiles over the
+        bootstrap samples, whose coverage docs/coverage.md tells.
+    bandwidth
+        Whose bandwidths metrics such as kde-ece have: those of the baseline for all models, or each model its own.
     fail_if
         Exit with code 1 if any model meets a condition like 'ece>0.05' on all rows, whatever --by says.
     fail_if_worse_than
@@ -60,12 +67,14 @@ def compare_files(
     models = _read(files, options, row_id)
     groups = {name: _column(files[0], column) for name, column in (("clusters", cluster), ("by", options.by))}
     drawn = "rows" if cluster is None else "clusters"
-    with show.progress_bar(f"resampling {drawn}", quiet=options.silent) as progress:
+    with show.progress_bar("comparing", quiet=options.silent) as progress:
         comparison = compare(
             models,
             chosen,
             baseline=fail_if_worse_than or baseline,
             n_resamples=options.resamples,
+            differences=differences,
+            bandwidth=bandwidth,
             **groups,
             progress=progress,
             rng=options.seed,

@@ -1,7 +1,5 @@
 """A comparison on a terminal: every metric and model, with its interval and its difference to the baseline."""
 
-import math
-
 from rich.table import Table
 from rich.text import Text
 
@@ -12,10 +10,9 @@ from calibrant.results import (
     Compared,
     Comparison,
     Interval,
-    has_range_only,
+    known_limits,
     missing_differences,
-    own_limits,
-    shown_limits,
+    rule_in_words,
 )
 
 
@@ -38,21 +35,16 @@ def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
         f"* the interval of the difference excludes 0; {comparison.n_resamples:,} bootstrap samples of {drawn}; p is "
         "adjusted for the number of differences (Holm)"
     )
-    differences = [entry.difference for entry in comparison.entries if entry.difference is not None]
+    rule = rule_in_words(comparison)
+    note += f"\n{rule}" if rule else ""
     for reason, without in missing_differences(comparison).items():
-        what = printable(", ".join(without))
-        note += f"\n( ) and p = 1 for {what}, as no interval is known to cover: {reason}"
-    if any(difference.quantity for difference in differences):
-        note += (
-            "\n( ) range over the samples, which chance shifts; * and p are then about the difference of debiased mean "
-            "squared errors"
-        )
+        note += f"\nno interval of the difference of {printable(', '.join(without))}: {reason}"
     out.print(Text(note, style="dim"))
 
 
 def _limits(interval: Interval | None) -> str:
-    """Write limits, unless they are about another quantity than the value beside them."""
-    own = own_limits(interval)
+    """Write limits, if there are some."""
+    own = known_limits(interval)
     return "" if own is None else f"{number(own[0])} to {number(own[1])}"
 
 
@@ -61,7 +53,7 @@ def _change(entry: Compared) -> tuple[str, str, str]:
     if difference is None:
         return "", "", ""
     mark = "*" if difference.is_significant else " "
-    low, high = shown_limits(difference) or (math.nan, math.nan)
-    limits = f"{low:+.4g} to {high:+.4g}"
-    shown = f"({limits})" if has_range_only(difference) else limits
-    return f"{difference.value:+.4g}{mark}", shown, f"{difference.adjusted:.2g}"
+    limits = known_limits(difference)
+    if limits is None:
+        return f"{difference.value:+.4g} ", "", ""
+    return f"{difference.value:+.4g}{mark}", f"{limits[0]:+.4g} to {limits[1]:+.4g}", f"{difference.adjusted:.2g}"

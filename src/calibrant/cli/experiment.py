@@ -133,6 +133,7 @@ def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Calla
 def print_result(result: "ExperimentResult") -> None:
     """Print the values of every pipeline, seed after seed, with stars for differences to the baseline."""
     from calibrant.cli.show import print_heading, print_lines
+    from calibrant.report.experiment import rule
 
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
         words = f"{comparison.n_samples:,} test rows"
@@ -142,10 +143,9 @@ def print_result(result: "ExperimentResult") -> None:
     first = result.comparisons[0]
     note = (
         f"* the {first.level:.0%} interval of the difference to {first.baseline} excludes 0, ** also after Holm's "
-        f"adjustment for the pipelines; {first.n_resamples:,} paired bootstrap samples of the test rows. For "
-        "calibration errors the stars are about the difference of debiased mean squared errors."
+        f"adjustment for the pipelines; {first.n_resamples:,} paired bootstrap samples of the test rows. {rule(first)}"
     )
-    print_lines(["", note])
+    print_lines(["", note.rstrip()])
 
 
 def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from calibrant.cli.console import console
 from calibrant.cli.show import number
 from calibrant.io.text import suggestion
 from calibrant.metrics import METRICS, Metric
-from calibrant.results import Assessment, Interval, missing_limits
+from calibrant.results import Assessment, Interval, known_limits, missing_limits
 
 SELECTION = (
     "accuracy",
@@ -50,7 +50,7 @@ def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[
 
 def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     """Print a table with a row for each metric, in groups."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     for heading in ("95% interval", "if calibrated"):  # They fold where there is little room.
@@ -66,11 +66,6 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
             value = number(assessment.metrics[name].value)
             table.add_row(f"  {name}", value, interval_text(limits), _range(limits.null if limits else None))
     out.print(table)
-    elsewhere = [name for name in shown if _is_about_another(assessment.intervals.get(name))]
-    if elsewhere:
-        note = "( ) of another number, the debiased root-mean-square error over bins, which may lie beside the value"
-        kernel = "; of KCE, of the root of SKCE" if any(METRICS[name].family == "kernel" for name in elsewhere) else ""
-        out.print(Text(note + kernel, style="dim"))
     for reason, without in missing_limits((name, assessment.intervals.get(name)) for name in shown).items():
         out.print(Text(f"no interval of {', '.join(without)}, as none is known to cover: {reason}", style="dim"))
     if len(shown) < len(assessment.metrics):
@@ -88,15 +83,8 @@ def group_of(metric: Metric) -> str:
 
 
 def interval_text(interval: Interval | None) -> str:
-    """Write limits, in parentheses if they are about another quantity than the value beside them."""
-    if interval is None or interval.low is None or interval.high is None:
-        return ""
-    limits = _range((interval.low, interval.high))
-    return f"({limits})" if _is_about_another(interval) else limits
-
-
-def _is_about_another(interval: Interval | None) -> bool:
-    return interval is not None and interval.quantity not in ("", interval.name)
+    """Write limits, if there are some."""
+    return _range(known_limits(interval))
 
 
 def _range(limits: tuple[float, float] | None) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, Comparison, Fix
 
-COMPARED = ("nll", "brier", "accuracy", "kde-ece", "ece")
+COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
 """What is compared before and after a fix."""
 
 

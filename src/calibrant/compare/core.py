@@ -3,23 +3,33 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrant import __version__
 from calibrant._checks import check_count, check_level
-from calibrant._typing import FloatArray, Progress, Rng
+from calibrant._typing import Evaluator, FloatArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap, group_rows
-from calibrant.compare.inputs import checked_baseline, checked_tuning, chosen_metrics
+from calibrant.compare.inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning, chosen_metrics
 from calibrant.hypotest import holm
-from calibrant.intervals import difference_limits, known_interval, paired_difference
-from calibrant.intervals.differences import Pair
+from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
+from calibrant.intervals.differences import Pair, around
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Compared, Comparison, Difference, Interval
 
-DEFAULT_METRICS = ("accuracy", "nll", "brier", "ece", "kde-ece", "kde-ece-classwise", "kde-ece-multiclass")
+DEFAULT_METRICS = (
+    "accuracy",
+    "nll",
+    "brier",
+    "rms-debiased",
+    "rms-debiased-one-vs-rest",
+    "ece",
+    "kde-ece",
+    "kde-ece-classwise",
+    "kde-ece-multiclass",
+)
 """What `compare` computes unless told otherwise, by their names in METRICS."""
 
 Cell = tuple[str, str]
@@ -38,6 +48,8 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     by: Any = None,
     tuning: Mapping[str, Predictions] | None = None,
     intervals: bool = True,
+    differences: Literal["valid", "percentile"] = "valid",
+    bandwidth: Literal["baseline", "own"] = "baseline",
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> Comparison:
@@ -62,9 +74,15 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         A group for each row; the models are compared in each group as well.
     tuning : mapping of str to Predictions, optional
         Predictions of the same models on other rows, such as a calibration set: bandwidths are chosen on these, in
-        every group too. Without them a model's bandwidths are chosen on the rows that are compared.
+        every group too. Without them bandwidths are chosen on the rows that are compared.
     intervals : bool, default=True
         Whether each value gets confidence limits of its own, by `calibrant.interval`, where a valid method is known.
+    differences : {"valid", "percentile"}, default="valid"
+        How differences are judged: by a method that is known to cover, or by percentiles of the difference over the
+        bootstrap samples, for every metric, whatever their coverage.
+    bandwidth : {"baseline", "own"}, default="baseline"
+        Whose bandwidths a metric has: those that the baseline's predictions lead to, for all models alike, or every
+        model its own.
     progress : callable, optional
         Called with (steps done, steps in all).
     rng : Generator, int or None
@@ -77,21 +95,26 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     -----
     A bootstrap sample is a vector of counts that multiplies the weights of the rows. Bins, bandwidths and lengthscales
     are chosen once, on all rows; bandwidths on those of `tuning`, except that of a class which none of these is
-    predicted as, for a metric of the rows predicted as each class. Values and differences on the samples give
-    `same_sign` and `resampled`. The limits and the p-value of a difference
+    predicted as, for a metric of the rows predicted as each class. The limits and the p-value of a difference
     :math:`d = m(\text{model}) - m(\text{baseline})` depend on the metric:
 
     - Finite scores: the studentised bootstrap of the mean difference of the rows.
-    - Calibration errors that chance makes positive: the bias of chance is larger for the better calibrated model, so
-      that percentiles of the difference miss the true one. The limits are those of the difference of the debiased mean
-      squared calibration errors over the bins of the metric (15 of equal width if it has none); `quantity` says so.
+    - Debiased root-mean-square errors: the p-value is that of the difference of their squares; limits put those of both
+      models together.
+    - Other calibration errors that chance makes positive, such as ECE: none. The bias of chance is larger for the
+      better calibrated model, so that it does not cancel.
     - Others: percentiles, and :math:`p = 2 (1 + \min(\#\{d_b \le 0\}, \#\{d_b \ge 0\})) / (B + 1)`, at most 1. So for
       infinite log losses.
 
     How often they contain the true difference is simulated in docs/coverage.md. If neither model is expected to be
     wrong in 15 rows and is so in four (nor is in 50), or neither fills the bins, or fewer than 20 rows differ in their
-    score, or there are fewer than 30 clusters, nothing is known to cover: then there are no limits, `reason` says why,
-    the p-value is 1, and the difference is not significant. So for calibration errors of rows in clusters.
+    score, or there are fewer than 30 clusters, or weights are so unequal that fewer than 20 rows decide, nothing is
+    known to cover: then there are no limits, `reason` says why, the p-value is 1, and the difference is not
+    significant. So for calibration errors of rows in clusters.
+
+    With ``differences="percentile"`` all limits are percentiles, and a difference is significant if they exclude 0.
+    For calibration errors chance shifts them, even to one side of the value; see docs/coverage.md for how seldom they
+    then contain the true difference.
 
     Examples
     --------
@@ -101,14 +124,15 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     >>> result.entry("sharp", "brier").difference.is_significant
     True
     """
-    bootstrap = Bootstrap(n_resamples, clusters, strata)
     plan = _Plan(
-        chosen_metrics(metrics),
-        checked_baseline(models, baseline),
-        bootstrap,
-        level,
-        checked_tuning(models, tuning),
-        intervals,
+        metrics=chosen_metrics(metrics),
+        baseline=checked_baseline(models, baseline),
+        bootstrap=Bootstrap(n_resamples, clusters, strata),
+        level=level,
+        tuning=checked_tuning(models, tuning),
+        intervals=intervals,
+        rule=check_choice(differences, "differences", RULES),
+        bandwidth=check_choice(bandwidth, "bandwidth", BANDWIDTHS),
     )
     parts = {} if by is None else group_rows(by, models[plan.baseline].n_samples)
     generator = np.random.default_rng(rng)
@@ -135,6 +159,8 @@ class _Plan:
     level: float
     tuning: Mapping[str, Predictions]
     intervals: bool
+    rule: str
+    bandwidth: str
 
     def __post_init__(self) -> None:
         check_count(self.bootstrap.n_resamples, "n_resamples")
@@ -149,19 +175,26 @@ class _Plan:
         # The same bootstrap samples again, for what needs more than values: equal models get equal intervals.
         seed = int(rng.integers(2**63))
         fitted = self._fit(models)
-        values, replicates = self._replicate(models, fitted, np.random.default_rng(seed), progress)
-        differences = self._differences(models, values, replicates, np.random.default_rng(seed))
-        entries = tuple(
-            Compared(
-                model=model,
-                metric=key,
-                better=metric.better,
-                value=values[model, key],
-                interval=self._interval(p, fitted[model, key], values[model, key], np.random.default_rng(seed)),
-                difference=differences.get((model, key)),
+        evaluators = {(model, key): metric.prepare(models[model]) for (model, key), metric in fitted.items()}
+        weights = models[self.baseline].weights[:, None]
+        values = {cell: float(evaluate(weights)[0]) for cell, evaluate in evaluators.items()}
+        steps = _Steps(2 * len(values), progress)
+        differences = self._differences(models, values, evaluators, seed, steps)
+        entries = []
+        for (model, p), (key, metric) in product(models.items(), self.metrics.items()):
+            found = self._interval(p, fitted[model, key], values[model, key], np.random.default_rng(seed))
+            difference = differences.get((model, key))
+            entries.append(
+                Compared(
+                    model=model,
+                    metric=key,
+                    better=metric.better,
+                    value=values[model, key],
+                    interval=found,
+                    difference=difference,
+                )
             )
-            for (model, p), (key, metric) in product(models.items(), self.metrics.items())
-        )
+            steps.done(len(values) + len(entries))
         return Comparison(
             models=tuple(models),
             metrics=tuple(self.metrics),
@@ -169,58 +202,96 @@ class _Plan:
             n_samples=models[self.baseline].n_samples,
             n_resamples=self.bootstrap.n_resamples,
             level=self.level,
-            entries=entries,
+            entries=tuple(entries),
+            rule=self.rule,
         )
 
     def _fit(self, models: Mapping[str, Predictions]) -> dict[Cell, Metric]:
-        """Return every metric with the bandwidths of every model."""
+        """Return every metric of every model with its bandwidths."""
+        shared = self.metrics
+        if self.bandwidth == "baseline":
+            base = self.tuning.get(self.baseline, models[self.baseline])
+            shared = {key: metric.fit_bandwidth(base) for key, metric in self.metrics.items()}
+        # What is left to choose then are classes that none of those rows is predicted as.
         return {
             (model, key): metric.fit_bandwidth(self.tuning.get(model, p)).fit_bandwidth(p)
-            for (model, p), (key, metric) in product(models.items(), self.metrics.items())
+            for (model, p), (key, metric) in product(models.items(), shared.items())
         }
 
     def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
         return known_interval(p, metric, value, self.level, self.bootstrap, rng) if self.intervals else None
 
-    def _replicate(
-        self,
-        models: Mapping[str, Predictions],
-        metrics: Mapping[Cell, Metric],
-        rng: np.random.Generator,
-        progress: Progress | None,
-    ) -> tuple[dict[Cell, float], dict[Cell, FloatArray]]:
-        """Return every metric of every model on the rows and on bootstrap samples that all of them share."""
-        weights = models[self.baseline].weights[:, None]
-        evaluators = {(model, key): metric.prepare(models[model]) for (model, key), metric in metrics.items()}
-        values = {cell: float(evaluate(weights)[0]) for cell, evaluate in evaluators.items()}
-        blocks: dict[Cell, list[FloatArray]] = {cell: [] for cell in evaluators}
-        total, done = self.bootstrap.n_resamples * len(evaluators), 0
-        for counts in self.bootstrap.counts(len(weights), rng):
-            drawn = np.multiply(counts, weights, out=counts)
-            for cell, evaluate in evaluators.items():
-                blocks[cell].append(evaluate(drawn))
-                done += counts.shape[1]
-                if progress is not None:
-                    progress(done, total)
-        return values, {cell: np.concatenate(parts) for cell, parts in blocks.items()}
-
     def _differences(
         self,
         models: Mapping[str, Predictions],
         values: Mapping[Cell, float],
-        replicates: Mapping[Cell, FloatArray],
-        rng: np.random.Generator,
+        evaluators: Mapping[Cell, Evaluator],
+        seed: int,
+        steps: "_Steps",
     ) -> dict[Cell, Difference]:
         """Return the paired difference of every other model to the baseline, where it is a number."""
-        found, pairs = {}, {}
-        for model, key in values:
-            value, base = values[model, key], values[self.baseline, key]
-            if model != self.baseline and not value == base == np.inf:
-                drawn = replicates[model, key], replicates[self.baseline, key]
-                found[model, key] = paired_difference(value - base, *drawn, self.level)
-                pairs[model, key] = Pair(self.metrics[key], models[self.baseline], models[model])
-        for cell, limits in difference_limits(pairs, self.level, self.bootstrap, rng).items():
-            found[cell] = replace(found[cell], **limits._asdict(), is_significant=limits.exclude_zero)
-        known = {cell: difference.pvalue for cell, difference in found.items() if difference.method != "none"}
-        adjusted = holm(known) if known else {}
-        return {cell: replace(difference, adjusted=adjusted.get(cell, 1.0)) for cell, difference in found.items()}
+        changes = {
+            (model, key): value - values[self.baseline, key]
+            for (model, key), value in values.items()
+            if model != self.baseline and not value == values[self.baseline, key] == np.inf
+        }
+        known: dict[Cell, DifferenceLimits] = {}
+        if self.rule == "valid":
+            pairs = {
+                (model, key): Pair(self.metrics[key], models[self.baseline], models[model]) for model, key in changes
+            }
+            known = difference_limits(pairs, self.level, self.bootstrap, np.random.default_rng(seed))
+        left = [cell for cell in changes if cell not in known]
+        weights = models[self.baseline].weights
+        drawn = self._percentiles(left, evaluators, weights, np.random.default_rng(seed), steps)
+        for cell, limits in drawn.items():
+            known[cell] = limits if self.rule == "percentile" else around(limits, changes[cell])
+        return _results(changes, known)
+
+    def _percentiles(
+        self,
+        cells: Sequence[Cell],
+        evaluators: Mapping[Cell, Evaluator],
+        weights: FloatArray,
+        rng: np.random.Generator,
+        steps: "_Steps",
+    ) -> dict[Cell, DifferenceLimits]:
+        """Return percentiles of differences over bootstrap samples that all models and metrics share."""
+        needed = dict.fromkeys(pair for model, key in cells for pair in ((self.baseline, key), (model, key)))
+        blocks: dict[Cell, list[FloatArray]] = {cell: [] for cell in needed}
+        done = 0
+        for counts in self.bootstrap.counts(len(weights), rng) if cells else ():
+            drawn = np.multiply(counts, weights[:, None], out=counts)
+            for cell, parts in blocks.items():
+                parts.append(evaluators[cell](drawn))
+                done += counts.shape[1]
+                steps.done(len(evaluators) * done / (len(blocks) * self.bootstrap.n_resamples))
+        values = {cell: np.concatenate(parts) for cell, parts in blocks.items()}
+        return {cell: percentiles(values[cell], values[self.baseline, cell[1]], self.level) for cell in cells}
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Progress: one step for the differences of each value, and one for its interval."""
+
+    total: int
+    progress: Progress | None
+
+    def done(self, steps: float) -> None:
+        if self.progress is not None:
+            self.progress(int(steps), self.total)
+
+
+def _results(changes: Mapping[Cell, float], known: Mapping[Cell, DifferenceLimits]) -> dict[Cell, Difference]:
+    """Return differences with their limits, and p-values adjusted for the number of those that have some."""
+    pvalues = {cell: known[cell].pvalue for cell in changes if known[cell].method != "none"}
+    adjusted = holm(pvalues) if pvalues else {}
+    return {
+        cell: Difference(
+            value=change,
+            **known[cell]._asdict(),
+            adjusted=adjusted.get(cell, 1.0),
+            is_significant=known[cell].exclude_zero,
+        )
+        for cell, change in changes.items()
+    }

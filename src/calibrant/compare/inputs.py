@@ -9,6 +9,19 @@ from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.base import check_metric
 from calibrant.predictions import Predictions, check_predictions
 
+RULES = ("valid", "percentile")
+"""How differences may be judged."""
+
+BANDWIDTHS = ("baseline", "own")
+"""Whose bandwidths a metric may have."""
+
+
+def check_choice(value: str, name: str, known: Sequence[str]) -> str:
+    """Return the value if it is one of those that are known."""
+    if value not in known:
+        raise InputError(f"{name} must be {' or '.join(map(repr, known))}, but is {value!r}.")
+    return value
+
 
 def chosen_metrics(metrics: Mapping[str, Metric] | Sequence[str]) -> Mapping[str, Metric]:
     """Return the metrics by name."""

@@ -3,34 +3,34 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.binning import EqualMass
 from calibrant.bootstrap import Bootstrap
 from calibrant.compare import compare
-from calibrant.coverage.cells import BETAS, SHAPES, Cell, Pair
+from calibrant.coverage.cells import BETAS, FURTHER, SHAPES, Cell, Pair
 from calibrant.coverage.truths import LENGTHSCALE, SKCE_DIFFERENCE, Truth, skce_at, skce_between
 from calibrant.intervals import METHODS, method_for
 from calibrant.intervals.enough import FEWEST_PAIRED
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (
     ECE,
+    METRICS,
     NLL,
     SKCE,
     Accuracy,
     Brier,
-    Classwise,
     CoxIntercept,
     CoxSlope,
     InTheLarge,
     KdeECE,
     Metric,
     ObservedExpectedRatio,
-    PerPredictedClass,
 )
+from calibrant.predictions import Predictions
+from calibrant.results import Difference, known_limits
 
 N_RESAMPLES = 399
 """Bootstrap samples: 0.025 and 0.975 are multiples of 1 / (399 + 1)."""
@@ -58,6 +58,8 @@ class Entry(ABC):
         Predictions of other shapes would too.
     least_rows : int
         The library refuses smaller data sets, which are simulated all the same.
+    further : tuple of int
+        Rows of the data sets that are simulated in the worlds `FURTHER` too.
     """
 
     metric: Metric
@@ -66,6 +68,7 @@ class Entry(ABC):
     most_rows: int = 5000
     shapes: tuple[str, ...] = tuple(SHAPES)
     least_rows: int = 0
+    further: tuple[int, ...] = ()
 
     @property
     @abstractmethod
@@ -92,6 +95,8 @@ class Entry(ABC):
 
     def takes(self, cell: Cell) -> bool:
         """Whether the data sets of the cell are of the right size and shape."""
+        if cell.world in FURTHER:
+            return cell.n in self.further
         return cell.n <= self.most_rows and cell.world.shape in self.shapes
 
     def seconds(self, cell: Cell) -> float:
@@ -168,27 +173,39 @@ class Naive(Entry):
 class Paired(Entry):
     """The difference of two models, as `calibrant.compare` gives it."""
 
-    own_truth: str = ""
-    offered: str = "bootstrap-t"
+    offered: str | None = "bootstrap-t"
 
     @property
     def truths(self) -> dict[str, str]:
-        """The offered limits, and the textbook ones, which are about the difference of the metric itself."""
-        return {self.offered: self.own_truth or self.truth} | {"percentile": self.truth, "basic": self.truth}
+        """The offered limits, if there are such, and the textbook ones."""
+        methods = (self.offered, "percentile", "basic")
+        return {method: self.truth for method in methods if method is not None}
 
     def limits(self, data: Pair, rng: np.random.Generator) -> list[float]:
         """Return the limits of the difference, percentiles, and these reflected at the value."""
         models = {"model": data.model, "other": data.other}
-        found = compare(models, {"metric": self.metric}, n_resamples=N_RESAMPLES, level=LEVEL, intervals=False, rng=rng)
-        difference = found.entry("other", "metric").difference
-        if difference is None or difference.resampled is None:
+        seed = int(rng.integers(2**63))
+        found = {rule: self._difference(models, rule, seed) for rule in ("valid", "percentile")}
+        drawn = known_limits(found["percentile"])
+        if found["percentile"] is None or drawn is None:
             return [np.nan] * self.n_columns
-        value, (low, high) = difference.value, difference.resampled
-        own = [np.nan, np.nan]
-        if difference.method == self.offered and difference.low is not None and difference.high is not None:
-            own = [difference.low, difference.high]
-        by_method = {"percentile": [low, high], "basic": [2 * value - high, 2 * value - low]} | {self.offered: own}
+        value, (low, high) = found["percentile"].value, drawn
+        by_method = {"percentile": (low, high), "basic": (2 * value - high, 2 * value - low)}
+        if self.offered is not None:
+            by_method[self.offered] = known_limits(found["valid"]) or (np.nan, np.nan)
         return [limit for method in self.truths for limit in by_method[method]]
+
+    def _difference(self, models: Mapping[str, Predictions], rule: Any, seed: int) -> Difference | None:
+        found = compare(
+            models,
+            {"metric": self.metric},
+            n_resamples=N_RESAMPLES,
+            level=LEVEL,
+            intervals=False,
+            differences=rule,
+            rng=seed,
+        )
+        return found.entry("other", "metric").difference
 
 
 LIFTED = tuple(shape for shape in SHAPES if shape not in BETAS)
@@ -197,14 +214,22 @@ UNSURE_BETAS = tuple(shape for shape in BETAS if shape != "beta-5-0.1")
 """Without the nearly sure, most samples of which have no finite slope."""
 
 BATTERY: dict[str, Entry] = {
-    "nll": OwnMethod(NLL(), "nll", 5, most_rows=1000, method="bootstrap-t"),
-    "brier": OwnMethod(Brier(), "brier", 5, most_rows=1000, method="bootstrap-t"),
-    "accuracy": OwnMethod(Accuracy(), "accuracy", 0.1, method="wilson"),
-    "ece": OwnMethod(ECE(), "rms-equal-width", 0.2, method="debiased"),
-    "ece-equal-mass": OwnMethod(ECE(bins=EqualMass(15)), "rms-equal-mass", 0.3, method="debiased"),
-    "ece-classwise": OwnMethod(Classwise(ECE()), "rms-classwise", 4, most_rows=1000, shapes=LIFTED, method="debiased"),
-    "ece-per-predicted-class": OwnMethod(
-        PerPredictedClass(ECE()), "rms-per-predicted-class", 1, most_rows=1000, shapes=LIFTED, method="debiased"
+    "nll": OwnMethod(NLL(), "nll", 5, most_rows=1000, further=(1000,), method="bootstrap-t"),
+    "brier": OwnMethod(Brier(), "brier", 5, most_rows=1000, further=(1000,), method="bootstrap-t"),
+    "accuracy": OwnMethod(Accuracy(), "accuracy", 0.1, further=(1000,), method="wilson"),
+    "rms-debiased": OwnMethod(
+        METRICS["rms-debiased"], "rms", 0.3, further=(300, 1000, 5000, 10_000), method="debiased"
+    ),
+    "rms-debiased-one-vs-rest": OwnMethod(
+        METRICS["rms-debiased-one-vs-rest"], "rms-one-vs-rest", 4, most_rows=1000, shapes=LIFTED, method="debiased"
+    ),
+    "rms-debiased-per-predicted-class": OwnMethod(
+        METRICS["rms-debiased-per-predicted-class"],
+        "rms-per-predicted-class",
+        1,
+        most_rows=1000,
+        shapes=LIFTED,
+        method="debiased",
     ),
     "skce": OwnMethod(SKCE(KERNEL), skce_at(LENGTHSCALE), 40, most_rows=1000, least_rows=FEWEST_PAIRED, method="law"),
     "skce-median": MedianLengthscale(
@@ -222,17 +247,8 @@ BATTERY: dict[str, Entry] = {
     "cox-slope difference": Paired(
         CoxSlope(), "cox-slope difference", 90, most_rows=300, shapes=UNSURE_BETAS, offered="percentile"
     ),
-    "ece difference": Paired(
-        ECE(), "ece difference", 8, most_rows=1000, own_truth="mean-square difference", offered="debiased"
-    ),
-    "kde-ece difference": Paired(
-        KdeECE(),
-        "kde-ece difference",
-        180,
-        most_rows=300,
-        shapes=TWO_SHAPES,
-        own_truth="mean-square difference",
-        offered="debiased",
-    ),
+    "rms-debiased difference": Paired(METRICS["rms-debiased"], "rms difference", 8, most_rows=1000, offered="debiased"),
+    "ece difference": Paired(ECE(), "ece difference", 8, most_rows=1000, offered=None),
+    "kde-ece difference": Paired(KdeECE(), "kde-ece difference", 180, most_rows=300, shapes=TWO_SHAPES, offered=None),
 }
 """Every row of the tables."""

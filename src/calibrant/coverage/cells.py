@@ -23,6 +23,10 @@ def _softmax(logits: FloatArray) -> FloatArray:
     return np.asarray(softmax(logits, axis=1))
 
 
+def _both(positive: FloatArray) -> FloatArray:
+    return np.column_stack([1 - positive, positive])
+
+
 SHAPES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
     "beta-2": lambda rng, n: rng.dirichlet(np.full(2, 2.0), n),
     "beta-0.3": lambda rng, n: rng.dirichlet(np.full(2, 0.3), n),
@@ -38,13 +42,23 @@ Of two classes: moderate, peaked at both ends, and nearly sure of one class; uni
 peaked. Then those that were held out: of two classes, one of them rare; of four, by logits.
 """
 
+FURTHER_SHAPES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
+    "beta-1-30": lambda rng, n: rng.dirichlet(np.array([30.0, 1.0]), n),
+    "two-values": lambda rng, n: _both(rng.choice([0.1, 0.9], n) + rng.uniform(-0.02, 0.02, n)),
+}
+"""Rare events, and predictions near 0.1 and 0.9, as smoothed labels teach them; in few worlds."""
+
+ALL_SHAPES = SHAPES | FURTHER_SHAPES
+
 HELD_OUT = ("beta-1-4", "normal-logits")
 """What was simulated after most rules had been chosen; docs/coverage.md says which were made stricter by it."""
 
 BETAS = {"beta-2": (2.0, 2.0), "beta-0.3": (0.3, 0.3), "beta-5-0.1": (5.0, 0.1), "beta-1-4": (1.0, 4.0)}
 """Parameters of the law of the probability of class 1, for two classes."""
 
-CLASSES = dict.fromkeys(BETAS, 2) | {"dirichlet-1": 3, "dirichlet-0.1": 10, "normal-logits": 4}
+ALL_BETAS = BETAS | {"beta-1-30": (1.0, 30.0)}
+
+CLASSES = dict.fromkeys(ALL_BETAS, 2) | {"dirichlet-1": 3, "dirichlet-0.1": 10, "normal-logits": 4, "two-values": 2}
 
 SLOPES = (1.0, 0.8, 0.5, 1.5)
 """True logits are so many times the predicted ones: calibrated, mildly and far over-confident, or under-confident."""
@@ -55,15 +69,25 @@ HELD_OUT_SLOPES = (1.0, 0.7, 1.5)
 
 @dataclass(frozen=True)
 class World:
-    """A law of predictions and labels."""
+    """A law of predictions and labels.
+
+    Attributes
+    ----------
+    shape : str
+    slope : float
+    weights : float
+        Standard deviation of the logarithm of the weights, which are independent of all else; 0 without weights.
+    """
 
     shape: str
     slope: float
+    weights: float = 0.0
 
     @property
     def name(self) -> str:
         """Name in tables and file names."""
-        return f"{self.shape} K={CLASSES[self.shape]} slope={self.slope:g}"
+        name = f"{self.shape} K={CLASSES[self.shape]} slope={self.slope:g}"
+        return f"{name} weights={self.weights:g}" if self.weights else name
 
     @property
     def is_calibrated(self) -> bool:
@@ -81,7 +105,7 @@ class World:
         it mixes the truth with that of an unrelated row in equal parts, and is calibrated because it cannot tell which
         of the two belongs to the label.
         """
-        return (probs + SHAPES[self.shape](rng, len(probs))) / 2 if self.is_calibrated else self.truth(probs)
+        return (probs + ALL_SHAPES[self.shape](rng, len(probs))) / 2 if self.is_calibrated else self.truth(probs)
 
 
 @dataclass(frozen=True)
@@ -107,11 +131,27 @@ class Pair(NamedTuple):
 
 def simulate(cell: Cell, rng: np.random.Generator) -> Pair:
     """Return one data set of the cell."""
-    probs = SHAPES[cell.world.shape](rng, cell.n)
+    probs = ALL_SHAPES[cell.world.shape](rng, cell.n)
     labels = worlds.draw(rng, cell.world.truth(probs))
-    return Pair(Predictions(probs, labels), Predictions(cell.world.second(probs, rng), labels))
+    second = cell.world.second(probs, rng)
+    weights = rng.lognormal(0.0, cell.world.weights, cell.n) if cell.world.weights else None
+    return Pair(Predictions(probs, labels, weights), Predictions(second, labels, weights))
+
+
+FURTHER = (
+    *(World("beta-2", slope) for slope in (0.88, 0.85, 0.7, 1.2)),
+    *(World("beta-1-30", slope) for slope in (1.0, 0.7, 1.2)),
+    World("two-values", 1.58),
+    *(World("beta-2", slope, sd) for slope in (1.0, 0.5) for sd in (0.7, 1.0, 1.5)),
+)
+"""Worlds for limits that changed last: errors near 0.02, rare events, smoothed labels, unequal weights."""
+
+
+def usual_worlds() -> list[World]:
+    """Return the worlds that all limits are simulated in."""
+    return [World(shape, slope) for shape in SHAPES for slope in (HELD_OUT_SLOPES if shape in HELD_OUT else SLOPES)]
 
 
 def all_worlds() -> list[World]:
     """Return the worlds of the grid."""
-    return [World(shape, slope) for shape in SHAPES for slope in (HELD_OUT_SLOPES if shape in HELD_OUT else SLOPES)]
+    return [*usual_worlds(), *FURTHER]

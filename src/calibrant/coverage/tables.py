@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
-from calibrant.coverage.cells import CLASSES, HELD_OUT, SHAPES, Cell, World
+from calibrant.coverage.cells import ALL_SHAPES, CLASSES, HELD_OUT, Cell, World
 from calibrant.coverage.truths import Truth
 from calibrant.coverage.units import SIZES, LimitsUnit, TruthUnit
 from calibrant.io import write_text
@@ -134,8 +134,9 @@ def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray]) ->
 def _place(row: Row) -> tuple[float, ...]:
     world = row.cell.world
     methods = list(BATTERY[row.key].truths)
-    shape = list(SHAPES).index(world.shape)
-    return list(BATTERY).index(row.key), methods.index(row.method), shape, -world.slope, row.cell.n
+    shape = list(ALL_SHAPES).index(world.shape)
+    place = list(BATTERY).index(row.key), methods.index(row.method), shape
+    return *place, world.weights, -world.slope, row.cell.n
 
 
 def _record(row: Row) -> dict[str, object]:
@@ -148,6 +149,7 @@ def _record(row: Row) -> dict[str, object]:
         "predictions": world.shape,
         "classes": CLASSES[world.shape],
         "slope": f"{world.slope:g}",
+        "weights": f"{world.weights:g}",
         "n": row.cell.n,
         "sets": row.cell.sets,
         "refused": row.cell.sets - row.answered,
@@ -168,6 +170,7 @@ def _truth_records(truths: Mapping[World, Mapping[str, Truth]]) -> Iterable[dict
             yield {
                 "predictions": world.shape,
                 "slope": f"{world.slope:g}",
+                "weights": f"{world.weights:g}",
                 "quantity": name,
                 "value": f"{truth.value:.7f}",
                 "error": f"{truth.error:.1e}",

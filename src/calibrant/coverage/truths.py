@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.coverage.cells import BETAS, SHAPES, World
+from calibrant.coverage.cells import ALL_BETAS, ALL_SHAPES, World
 
 N_ROWS = 2**20
 """Predictions of a world: quantiles of its law for two classes, draws for more."""
@@ -44,7 +44,7 @@ class Rows(NamedTuple):
 
 def true_values(world: World, n_rows: int = N_ROWS, n_batches: int = N_BATCHES) -> dict[str, Truth]:
     """Return every quantity of the tables."""
-    rng = np.random.default_rng(list(SHAPES).index(world.shape))
+    rng = np.random.default_rng(list(ALL_SHAPES).index(world.shape))
     rows = _rows(world, n_rows, rng)
     parts = [Rows(*(array[part::N_PARTS] for array in rows)) for part in range(N_PARTS)]
     found = {}
@@ -55,14 +55,14 @@ def true_values(world: World, n_rows: int = N_ROWS, n_batches: int = N_BATCHES) 
 
 
 def _rows(world: World, n: int, rng: np.random.Generator) -> Rows:
-    if world.shape in BETAS:
+    if world.shape in ALL_BETAS:
         from scipy.special import betaincinv
 
-        (a, b), share = BETAS[world.shape], (np.arange(n) + 0.5) / n
+        (a, b), share = ALL_BETAS[world.shape], (np.arange(n) + 0.5) / n
         # Both from their own law: 1 - p would be rounded.
         probs = np.column_stack([betaincinv(b, a, share[::-1]), betaincinv(a, b, share)])
     else:
-        probs = SHAPES[world.shape](rng, n)
+        probs = ALL_SHAPES[world.shape](rng, n)
     return Rows(probs, world.truth(probs), world.second(probs, rng))
 
 
@@ -117,13 +117,13 @@ def _mean_squared_gap(view: _View, index: IntArray) -> float:
     return float(np.sum(sums**2 / mass[mass > 0]) / len(index))
 
 
-def _root_mean_square(index: Callable[[_View], IntArray]) -> Callable[[Rows], float]:
-    return lambda rows: float(np.sqrt(_mean_squared_gap(view := _event(rows), index(view))))
+def _root_mean_square(rows: Rows) -> float:
+    return float(np.sqrt(_mean_squared_gap(view := _event(rows), _equal_mass(view))))
 
 
-def _classwise(rows: Rows) -> float:
+def _one_vs_rest(rows: Rows) -> float:
     views = [_View(*pair) for pair in zip(rows.probs.T, rows.truth.T, strict=True)]
-    return float(np.sqrt(np.mean([_mean_squared_gap(view, _equal_width(view)) for view in views])))
+    return float(np.sqrt(np.mean([_mean_squared_gap(view, _equal_mass(view)) for view in views])))
 
 
 def _per_predicted_class(rows: Rows) -> float:
@@ -131,7 +131,7 @@ def _per_predicted_class(rows: Rows) -> float:
     total = 0.0
     for c in range(rows.probs.shape[1]):
         view = _View(rows.probs[predicted == c, c], rows.truth[predicted == c, c])
-        total += len(view.true) * _mean_squared_gap(view, _equal_width(view))
+        total += len(view.true) * _mean_squared_gap(view, _equal_mass(view)) if len(view.true) else 0.0
     return float(np.sqrt(total / len(predicted)))
 
 
@@ -185,9 +185,8 @@ QUANTITIES: dict[str, Callable[[Rows], float]] = {
     "accuracy": _accuracy,
     "ece": _ece,
     "kde-ece": _limit_of_ece,
-    "rms-equal-width": _root_mean_square(_equal_width),
-    "rms-equal-mass": _root_mean_square(_equal_mass),
-    "rms-classwise": _classwise,
+    "rms": _root_mean_square,
+    "rms-one-vs-rest": _one_vs_rest,
     "rms-per-predicted-class": _per_predicted_class,
     "cox-slope": lambda rows: float(_line(rows)[1]),
     "cox-intercept": lambda rows: float(_line(rows)[0]),
@@ -196,11 +195,14 @@ QUANTITIES: dict[str, Callable[[Rows], float]] = {
     "nll difference": lambda rows: _log_loss(rows.second, rows.truth) - _log_loss(rows.probs, rows.truth),
     "brier difference": lambda rows: _brier(rows.second, rows.truth) - _brier(rows.probs, rows.truth),
     "cox-slope difference": lambda rows: 1 - float(_line(rows)[1]),
-    "mean-square difference": lambda rows: -(_root_mean_square(_equal_width)(rows) ** 2),
+    "rms difference": lambda rows: -_root_mean_square(rows),
     "ece difference": lambda rows: -_ece(rows),
     "kde-ece difference": lambda rows: -_limit_of_ece(rows),
 }
-"""Quantities by name; "rms" are roots of mean squared gaps over 15 bins. The second model has no gaps, and slope 1."""
+"""Quantities by name; "rms" are roots of mean squared gaps over 15 bins of equal mass.
+
+The second model has no gaps, and slope 1.
+"""
 
 
 def skce_at(lengthscale: float) -> str:
@@ -219,7 +221,7 @@ ALL_QUANTITIES = (*QUANTITIES, *SKCE_NAMES, SKCE_DIFFERENCE)
 
 def _skce(world: World, n_batches: int, rng: np.random.Generator) -> dict[str, Truth]:
     """Return the kernel calibration errors, with the exponential kernel of total variation."""
-    batches = np.array([_batch_skce(world, SHAPES[world.shape](rng, BATCH_ROWS)) for _ in range(n_batches)])
+    batches = np.array([_batch_skce(world, ALL_SHAPES[world.shape](rng, BATCH_ROWS)) for _ in range(n_batches)])
     errors = batches.std(axis=0, ddof=1) / np.sqrt(n_batches)
     pairs = zip(batches.mean(axis=0).tolist(), errors.tolist(), strict=True)
     found = {name: Truth(*pair) for name, pair in zip(SKCE_NAMES, pairs, strict=True)}

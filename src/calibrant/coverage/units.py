@@ -16,7 +16,7 @@ from calibrant.coverage.cells import SEED, SETS, Cell, World, all_worlds, simula
 from calibrant.coverage.truths import ALL_QUANTITIES, BATCH_ROWS, N_BATCHES, N_ROWS, Truth, true_values
 from calibrant.simulations import units, worlds
 
-SIZES = (100, 300, 1000, 5000)
+SIZES = (100, 300, 1000, 5000, 10_000)
 """Rows of a data set."""
 
 

@@ -18,6 +18,8 @@ CHOICES: dict[str, Metric] = METRICS | {"ece-20": ECE(bins=EqualWidth(20))}
 """The metrics that a config may name."""
 
 DEFAULT_METRICS = (
+    "rms-debiased",
+    "rms-debiased-one-vs-rest",
     "kde-ece",
     "kde-ece-classwise",
     "kde-ece-multiclass",
@@ -87,6 +89,10 @@ class Evaluation:
     level : float
     folds : int
         Parts of the calibration split of which each is calibrated by what the others teach, to choose bandwidths on.
+    differences : {"valid", "percentile"}
+        How differences are judged, as for `calibrant.compare`.
+    bandwidth : {"baseline", "own"}
+        Whose bandwidths the metrics have, likewise.
     """
 
     baseline: str
@@ -94,6 +100,8 @@ class Evaluation:
     resamples: int = 1000
     level: float = 0.95
     folds: int = 5
+    differences: str = "valid"
+    bandwidth: str = "baseline"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,15 +3,13 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from calibrant.report.experiment import metric_label, stars
+from calibrant.report.experiment import metric_label, rule, stars
 from calibrant.results import (
     Compared,
     Comparison,
     Difference,
     ExperimentResult,
-    has_range_only,
-    own_limits,
-    shown_limits,
+    known_limits,
 )
 
 ARROWS = {"lower": " ↓", "higher": " ↑", "none": ""}
@@ -34,12 +32,10 @@ def _about(result: ExperimentResult) -> list[str]:
     words = (
         f"Data: {result.data}. Pipelines are compared with {_plain(first.baseline)} by {first.n_resamples:,} bootstrap "
         f"samples of the test rows. \\* the {share} limits of the difference exclude 0; \\*\\* also after Holm's "
-        "adjustment for the number of pipelines. In brackets: limits of the value, where a valid method is known "
-        "for the metric itself. For calibration errors the stars are about the difference of debiased mean squared "
-        "errors, and the range in parentheses is that over the samples. KDE bandwidths were chosen on the calibration "
-        "rows."
+        "adjustment for the number of pipelines. In brackets: limits, where a valid method is known. KDE bandwidths "
+        "were chosen on the calibration rows."
     )
-    return [words]
+    return [f"{words} {_plain(rule(first))}".rstrip()]
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -76,7 +72,7 @@ def _values(comparison: Comparison) -> Iterator[str]:
 
 def _value(entry: Compared, level: float) -> str:
     """Return a value with its limits and the stars of its difference."""
-    own = own_limits(entry.interval)
+    own = known_limits(entry.interval)
     limits = "" if own is None else f" [{number(own[0])}, {number(own[1])}]"
     return f"{number(entry.value)}{stars(entry.difference, level)}{limits}"
 
@@ -95,10 +91,9 @@ def _differences(comparison: Comparison) -> Iterator[str]:
 def _difference(difference: Difference | None, level: float) -> str:
     if difference is None:
         return ""
-    low, high = shown_limits(difference) or (math.nan, math.nan)
-    if has_range_only(difference):
-        return f"{difference.value:+.3g}{stars(difference, level)} ({low:+.3g} to {high:+.3g})"
-    return f"{difference.value:+.3g}{stars(difference, level)} [{low:+.3g}, {high:+.3g}]"
+    limits = known_limits(difference)
+    shown = "" if limits is None else f" [{limits[0]:+.3g}, {limits[1]:+.3g}]"
+    return f"{difference.value:+.3g}{stars(difference, level)}{shown}"
 
 
 def number(value: float) -> str:

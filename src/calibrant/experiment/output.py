@@ -159,13 +159,11 @@ def _table(result: ExperimentResult) -> Iterator[dict[str, Any]]:
 def _numbers(entry: Compared) -> dict[str, Any]:
     """Return value, interval and difference of an entry; what there is not stays empty."""
     interval, difference = entry.interval, entry.difference
-    limits = ("low", "high", "quantity", "method", "expected")
-    changes = ("value", "low", "high", "quantity", "method", "resampled", "pvalue", "adjusted", "is_significant")
+    limits = ("low", "high", "method", "expected")
+    changes = ("value", "low", "high", "method", "pvalue", "adjusted", "is_significant", "reason")
     row: dict[str, Any] = {"metric": entry.metric, "better": entry.better, "value": entry.value}
     row |= {f"interval_{key}": getattr(interval, key, None) for key in limits}
-    row |= {f"difference_{key}": getattr(difference, key, None) for key in changes}
-    low, high = row.pop("difference_resampled") or (None, None)
-    return row | {"difference_resampled_low": low, "difference_resampled_high": high}
+    return row | {f"difference_{key}": getattr(difference, key, None) for key in changes}
 
 
 def _curve_rows(curves: Sequence[PipelineCurves]) -> Iterator[dict[str, Any]]:

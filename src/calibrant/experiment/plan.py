@@ -138,6 +138,8 @@ def _evaluations(
             "metrics": [[name, repr(CHOICES[name])] for name in evaluation.metrics],
             "resamples": evaluation.resamples,
             "level": evaluation.level,
+            "differences": evaluation.differences,
+            "bandwidth": evaluation.bandwidth,
             "seed": seed,
         }
         yield Step("evaluate", f"seed {seed} evaluate {start // GROUP + 1}", settings, needs)

@@ -10,6 +10,7 @@ from typing import Any
 
 from calibrant._convert import InputError
 from calibrant.calibrators import parse
+from calibrant.compare.inputs import BANDWIDTHS, RULES
 from calibrant.experiment.config import (
     ARCHIVES,
     CHOICES,
@@ -215,6 +216,8 @@ def _evaluation(table: Table, pipelines: list[str]) -> Evaluation:
         resamples=table.whole("resamples", 1000, least=50),
         level=table.share("level", 0.95),
         folds=table.whole("folds", 5, least=2),
+        differences=table.text("differences", RULES, Evaluation.differences),
+        bandwidth=table.text("bandwidth", BANDWIDTHS, Evaluation.bandwidth),
     )
     table.finish()
     return evaluation

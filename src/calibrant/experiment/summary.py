@@ -55,6 +55,8 @@ def summarise(plan: Plan, store: Store) -> ExperimentResult:
             "resamples": config.evaluation.resamples,
             "level": config.evaluation.level,
             "folds": config.evaluation.folds,
+            "differences": config.evaluation.differences,
+            "bandwidth": config.evaluation.bandwidth,
             "split_seed": config.data.seed,
         },
     )

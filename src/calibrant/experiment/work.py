@@ -142,6 +142,8 @@ def evaluate(step: Step, bench: Bench, progress: Progress) -> bytes:
         n_resamples=step.settings["resamples"],
         level=step.settings["level"],
         tuning={name: bench.predictions(step.needs[f"tune {name}"]) for name in names},
+        differences=step.settings["differences"],
+        bandwidth=step.settings["bandwidth"],
         progress=progress,
         rng=step.settings["seed"],
     )

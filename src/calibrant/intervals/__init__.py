@@ -1,12 +1,13 @@
 """Confidence limits, by methods whose coverage was simulated."""
 
 from calibrant.intervals.base import Limits, Method
-from calibrant.intervals.differences import DifferenceLimits, difference_limits, paired_difference
+from calibrant.intervals.differences import DifferenceLimits, difference_limits, percentiles
 from calibrant.intervals.methods import (
     METHODS,
     Found,
     as_interval,
     family,
+    has_range,
     interval,
     known_interval,
     method_for,
@@ -22,9 +23,10 @@ __all__ = [
     "as_interval",
     "difference_limits",
     "family",
+    "has_range",
     "interval",
     "known_interval",
     "method_for",
-    "paired_difference",
+    "percentiles",
     "why_not",
 ]

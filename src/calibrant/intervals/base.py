@@ -10,11 +10,18 @@ from calibrant.bootstrap import Bootstrap
 
 
 class Limits(NamedTuple):
-    """Confidence limits, and what they are about."""
+    """Confidence limits of a metric."""
 
     low: float
     high: float
-    quantity: str
+
+    def roots(self) -> "Limits":
+        """Return the limits of the root of a squared error, which is not negative."""
+        return Limits(*(float(np.sqrt(max(limit, 0.0))) for limit in self))
+
+    def around(self, value: float) -> "Limits":
+        """Return limits that contain the value, which few resamples, or rounding, may leave beside them."""
+        return Limits(min(self.low, value), max(self.high, value))
 
 
 Method: TypeAlias = Callable[[Any, Any, float, Bootstrap, np.random.Generator], Limits]

@@ -8,7 +8,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.base import Limits, PairLaw
-from calibrant.intervals.parts import bins_of, diagonal_sum, parts_of, square_sums
+from calibrant.intervals.parts import Part, Squares, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.metrics import Metric, Root
 from calibrant.predictions import Predictions
 
@@ -20,32 +20,51 @@ def debiased(
     bootstrap: Bootstrap,
     rng: np.random.Generator,  # noqa: ARG001 (nothing is random)
 ) -> Limits:
-    r"""Return the limits of the root-mean-square gap between prediction and frequency over the bins of the metric.
+    r"""Return the limits of the debiased mean squared gap between prediction and frequency, or of its root.
 
-    The unbiased estimate T of the mean squared gap :math:`\theta^2` is a sum of :math:`h_{ij}` over pairs of different
+    The unbiased estimate T of the mean squared gap :math:`\theta` is a sum of :math:`h_{ij}` over pairs of different
     rows (`calibrant.intervals.parts`), with row sums :math:`h_i`. Its variance is
 
     .. math:: 2 \sum_{i \ne j} h_{ij}^2 + 4 \Big(\sum_i (h_i - T / n)^2 - \sum_{i \ne j} h_{ij}^2\Big),
 
     of which the first term rules without miscalibration and the second with it. How large the first is can be seen, and
-    without miscalibration the predictions say it. All that enters a `PairLaw`, whose limits are the squares of those
-    returned. No bin with two rows says nothing: then the limits are 0 and 1.
+    without miscalibration the predictions say it. All that enters a `PairLaw`; the limits of `Root` are the roots of
+    its limits. No bin with two rows says nothing: then the limits are 0 and 1.
     """
     if bootstrap.clusters is not None:
         raise InputError("limits of calibration errors are for independent rows: they are not available by cluster.")
-    own = isinstance(metric, Root)
-    name = repr(metric) if own else f"root-mean-square calibration error over {bins_of(metric)!r}, debiased"
-    parts = parts_of(metric, predictions)
-    if not any(part.coefficient.any() for part in parts):
-        return Limits(0.0, 1.0, name)
-    rows = np.sum([part.row_sums() for part in parts], axis=0)
-    squares, diagonal = square_sums(parts), diagonal_sum(parts)
-    calm = squares.expected or squares.observed  # Predictions of 0 and 1 expect no scatter.
-    typical = 4 * calm / diagonal if diagonal > 0 else 0.0
-    observed = _variance(rows, squares.observed)
-    law = PairLaw(float(rows.sum()), 2 * calm, 2 * squares.observed, observed, typical)
-    low, high = (float(np.sqrt(np.clip(limit, 0.0, 1.0))) for limit in law.limits(level))
-    return Limits(low, high, name)
+    limits = _Model.of(parts_of(metric, predictions)).limits(level)
+    return limits.roots() if isinstance(metric, Root) else limits
+
+
+class _Model(NamedTuple):
+    """What the law of the mean squared gap of one model is made of."""
+
+    parts: list[Part]
+    rows: FloatArray
+    squares: Squares
+
+    @classmethod
+    def of(cls, parts: list[Part]) -> "_Model":
+        return cls(parts, np.asarray(np.sum([part.row_sums() for part in parts], axis=0)), square_sums(parts))
+
+    @property
+    def root(self) -> float:
+        return float(np.sqrt(max(float(self.rows.sum()), 0.0)))
+
+    @property
+    def variance(self) -> float:
+        return _variance(self.rows, self.squares.observed)
+
+    def limits(self, level: float) -> Limits:
+        """Return the limits of the mean squared gap, which may be negative."""
+        if not any(part.coefficient.any() for part in self.parts):
+            return Limits(0.0, 1.0)
+        squares, diagonal = self.squares, diagonal_sum(self.parts)
+        calm = squares.expected or squares.observed  # Predictions of 0 and 1 expect no scatter.
+        typical = 4 * calm / diagonal if diagonal > 0 else 0.0
+        law = PairLaw(float(self.rows.sum()), 2 * calm, 2 * squares.observed, self.variance, typical)
+        return Limits(*(float(np.clip(limit, -1.0, 1.0)) for limit in law.limits(level)))
 
 
 def _variance(rows: FloatArray, squares: float) -> float:
@@ -53,30 +72,93 @@ def _variance(rows: FloatArray, squares: float) -> float:
     return 2 * squares + 4 * (float(np.sum((rows - rows.mean()) ** 2)) - squares)
 
 
-class SquaredGapDifference(NamedTuple):
-    """How much larger the mean squared gap of one model is, with limits and two-sided p-value."""
+class GapDifference(NamedTuple):
+    """How much larger the error of one model is, with limits and two-sided p-value."""
 
     value: float
     limits: Limits
     pvalue: float
 
 
-def debiased_difference(first: Predictions, second: Predictions, metric: Metric, level: float) -> SquaredGapDifference:
-    """Return the mean squared gap of the second model minus that of the first, on the same rows.
+def debiased_difference(first: Predictions, second: Predictions, metric: Metric, level: float) -> GapDifference:
+    r"""Return the difference of mean squared gaps, or of their roots, second minus first, on the same rows.
 
-    It is the same sum over pairs as for one model, with the parts of the first counted as negative. Its error is taken
-    as normal, with the observed variance, or the one expected without any miscalibration if that is larger.
+    The p-value is that of the difference of the squares :math:`D = r_2^2 - r_1^2`, whose law is known. With the smaller
+    root m, the difference of the roots is
+
+    .. math:: d(D, m) = \operatorname{sign}(D) \big(\sqrt{|D| + m^2} - m\big).
+
+    The errors of both models have much in common, which D is free of. So the limits are made of those of D and of those
+    of m by itself: away from 0 it is :math:`d(D_l, m_l)`, as m may well be 0. Towards 0, if D is significant, it lies
+    nearer to 0 than the difference by :math:`\sqrt{(d - d(D_l, m))^2 + (d - d(D, m_u))^2}`, but not beyond
+    :math:`d(D_l, m_u)`; so 0 is among them if and only if the p-value says so.
+
+    References
+    ----------
+    G. Y. Zou, A. Donner, "Construction of confidence limits about effect measures: a general approach", Statistics in
+    Medicine 27 (2008).
     """
-    from scipy.special import ndtr, ndtri
+    pair = _Pair.of(parts_of(metric, first), parts_of(metric, second))
+    squared = pair.squared(level)
+    return pair.roots(squared, level) if isinstance(metric, Root) else squared
 
-    name = f"difference of mean squared calibration errors over {bins_of(metric)!r}, debiased"
-    minus, plus = parts_of(metric, first, -1.0), parts_of(metric, second)
-    # Added up in the same order, those of twins cancel exactly.
-    rows = np.sum([part.row_sums() for part in plus], axis=0) + np.sum([part.row_sums() for part in minus], axis=0)
-    squares = square_sums(minus + plus)
-    variance = max(_variance(rows, squares.observed), 2 * (squares.expected or squares.observed))
-    value, error = float(rows.sum()), float(np.sqrt(variance))
-    half = float(ndtri((1 + level) / 2)) * error
-    deviation = abs(value) / error if error > 0 else (0.0 if value == 0 else np.inf)
-    pvalue = max(float(2 * ndtr(-deviation)), float(np.finfo(float).tiny))
-    return SquaredGapDifference(value, Limits(value - half, value + half, name), pvalue)
+
+class _Pair(NamedTuple):
+    """The laws of two models on the same rows, and of their difference."""
+
+    first: _Model
+    second: _Model
+    rows: FloatArray
+    squares: Squares
+
+    @classmethod
+    def of(cls, first: list[Part], second: list[Part]) -> "_Pair":
+        one, two = _Model.of(first), _Model.of(second)
+        cross = cross_sums(first, second)
+        both = (a + b - 2 * c for a, b, c in zip(one.squares, two.squares, cross, strict=True))
+        return cls(one, two, two.rows - one.rows, Squares(*(max(value, 0.0) for value in both)))
+
+    def squared(self, level: float) -> GapDifference:
+        """Return the difference of the mean squared gaps.
+
+        It is the same sum over pairs as for one model, with the parts of the first counted as negative. Its error is
+        taken as normal, with the observed variance, or the one expected without any miscalibration if that is larger.
+        """
+        from scipy.special import ndtr, ndtri
+
+        expected = 2 * (self.squares.expected or self.squares.observed)
+        variance = max(_variance(self.rows, self.squares.observed), expected)
+        value, error = float(self.rows.sum()), float(np.sqrt(variance)) if self.rows.any() else 0.0
+        half = float(ndtri((1 + level) / 2)) * error
+        deviation = abs(value) / error if error > 0 else (0.0 if value == 0 else np.inf)
+        pvalue = max(float(2 * ndtr(-deviation)), float(np.finfo(float).tiny))
+        return GapDifference(value, Limits(value - half, value + half), pvalue)
+
+    def roots(self, squared: GapDifference, level: float) -> GapDifference:
+        """Return the difference of the roots, given that of the squares."""
+        value = self.second.root - self.first.root
+        if not self.rows.any():  # Twins do not differ, which is certain.
+            return GapDifference(0.0, Limits(0.0, 0.0), 1.0)
+        smaller = min(self.first, self.second, key=lambda model: model.root)
+        own = smaller.limits(level).roots().around(smaller.root)
+        if value == 0:  # Neither shows an error.
+            squared = GapDifference(0.0, squared.limits.around(0.0), 1.0)
+        (low, high), root = squared.limits, smaller.root
+        upper = _upper(value, squared.value, high, root, own)
+        return GapDifference(
+            value, Limits(-_upper(-value, -squared.value, -low, root, own), upper).around(value), squared.pvalue
+        )
+
+
+def _upper(value: float, squared: float, squared_high: float, smaller: float, own: Limits) -> float:
+    """Return the upper limit of a difference of roots, given that of the difference of squares."""
+    if squared_high >= 0:
+        return _of_roots(squared_high, own.low)
+    by_squares = _of_roots(squared_high, smaller) - value
+    by_root = _of_roots(squared, own.high) - _of_roots(squared, smaller)
+    return min(value + float(np.hypot(by_squares, by_root)), _of_roots(squared_high, own.high))
+
+
+def _of_roots(squared: float, smaller: float) -> float:
+    """Return the difference of two roots, given that of their squares and the smaller root."""
+    return float(np.sign(squared) * (np.sqrt(abs(squared) + smaller**2) - smaller))

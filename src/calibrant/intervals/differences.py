@@ -14,17 +14,22 @@ from calibrant.intervals.enough import (
     FEWEST_DIFFERENT,
     FEWEST_OF_EITHER,
     INDEPENDENT,
+    UNEQUAL,
     has_clusters,
+    has_unequal_weights,
     too_few_wrong,
     too_thin,
 )
-from calibrant.intervals.methods import is_debiased
+from calibrant.intervals.methods import is_positive_by_chance
+from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.scores import studentised_means, tail_pvalue, tails
 from calibrant.metrics import Metric, Score
 from calibrant.predictions import Predictions
-from calibrant.results import Difference
 
 Key = TypeVar("Key", bound=Hashable)
+
+NOT_CANCELLED = "chance adds more to the error of the better calibrated model; rms-debiased has limits"
+BESIDE = "the percentiles lie on one side of it"
 
 
 class Pair(NamedTuple):
@@ -42,7 +47,6 @@ class DifferenceLimits(NamedTuple):
     high: float | None
     pvalue: float
     method: str
-    quantity: str = ""
     reason: str = ""
 
     @property
@@ -53,26 +57,23 @@ class DifferenceLimits(NamedTuple):
 
 def _unknown(reason: str) -> DifferenceLimits:
     """Return what is said about a difference if nothing is known to cover it."""
-    return DifferenceLimits(None, None, 1.0, "none", reason=reason)
+    return DifferenceLimits(None, None, 1.0, "none", reason)
 
 
-def paired_difference(value: float, replicates: FloatArray, base: FloatArray, level: float) -> Difference:
-    """Return a difference with limits, from the values of both models on shared bootstrap samples."""
+def percentiles(replicates: FloatArray, base: FloatArray, level: float) -> DifferenceLimits:
+    """Return percentiles of a difference, from the values of both models on shared bootstrap samples."""
     both = np.isinf(replicates) & np.isinf(base)  # Two infinite log losses do not differ.
     draws = np.subtract(replicates, base, out=np.zeros_like(base), where=~both)
     # An order statistic, not a mean of two: they may be infinite.
     low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
-    pvalue = tail_pvalue(draws, 0.0)
-    return Difference(
-        value=value,
-        low=low,
-        high=high,
-        same_sign=float(np.mean(np.sign(draws) == np.sign(value))),
-        pvalue=pvalue,
-        adjusted=pvalue,
-        is_significant=bool(low > 0 or high < 0),
-        resampled=(low, high),
-    )
+    return DifferenceLimits(low, high, tail_pvalue(draws, 0.0), "percentile")
+
+
+def around(limits: DifferenceLimits, value: float) -> DifferenceLimits:
+    """Return percentiles if they lie around the value, and otherwise that they do not."""
+    if limits.low is None or limits.high is None or limits.low <= value <= limits.high:
+        return limits
+    return _unknown(BESIDE)
 
 
 def difference_limits(
@@ -80,29 +81,33 @@ def difference_limits(
 ) -> dict[Key, DifferenceLimits]:
     """Return the limits of those differences for which percentiles are not the best.
 
-    Finite scores: the studentised bootstrap of the mean difference of the rows. Calibration errors that chance makes
-    positive: the difference of the debiased mean squared errors, because the bias of chance does not cancel. If neither
-    model is expected to be wrong in enough rows, or fills the bins, no limits are known to cover; nor if the scores of
-    a few rows differ at all, or calibration errors are those of rows in clusters.
+    Finite scores: the studentised bootstrap of the mean difference of the rows. Debiased root-mean-square errors:
+    `debiased_difference`. Other calibration errors that chance makes positive have none, because the bias of chance
+    does not cancel. If neither model is expected to be wrong in enough rows, or fills the bins, no limits are known to
+    cover; nor if the scores of a few rows differ at all, or calibration errors are those of rows in clusters.
     """
     found = _of_scores(pairs, level, bootstrap, rng)
     for key, pair in pairs.items():
         missing = _what_is_missing(pair, bootstrap)
         if missing:
             found[key] = _unknown(missing)
-        elif is_debiased(pair.metric, pair.first):
+        elif squared_gap(pair.metric) is not None:
             gap = debiased_difference(pair.first, pair.second, pair.metric, level)
-            found[key] = DifferenceLimits(gap.limits.low, gap.limits.high, gap.pvalue, "debiased", gap.limits.quantity)
+            found[key] = DifferenceLimits(gap.limits.low, gap.limits.high, gap.pvalue, "debiased")
     return found
 
 
 def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
-    """Say what limits of a difference need and the data lack; otherwise nothing."""
-    has_gaps = is_debiased(pair.metric, pair.first)
+    """Say what limits of a difference need and the data or the metric lack; otherwise nothing."""
+    if is_positive_by_chance(pair.metric):
+        return NOT_CANCELLED
+    has_gaps = squared_gap(pair.metric) is not None
     if has_gaps and bootstrap.clusters is not None:
         return INDEPENDENT
     if not has_clusters(bootstrap):
         return CLUSTERS
+    if has_unequal_weights(pair.first):
+        return UNEQUAL
     missing = [too_few_wrong(p, FEWEST_OF_EITHER) for p in (pair.first, pair.second)]
     if not all(missing) and has_gaps:
         missing = [too_thin(pair.metric, p) for p in (pair.first, pair.second)]

@@ -9,21 +9,22 @@ from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
 from calibrant.intervals.parts import are_filled, parts_of
-from calibrant.metrics import Classwise, Metric
+from calibrant.metrics import Classwise, Metric, Root
 from calibrant.predictions import Predictions
 
 
 class Fewest(NamedTuple):
-    """So many wrong rows must be expected from the predictions, and so many be there."""
+    """So many wrong rows must be expected from the predictions, and so many, and such a part of those, be there."""
 
     expected: int
     there: int
+    part: float = 0.0
 
 
 FEWEST: Mapping[str, Fewest] = {
     "wilson": Fewest(10, 4),
     "debiased": Fewest(10, 4),
-    "bootstrap-t": Fewest(15, 10),
+    "bootstrap-t": Fewest(15, 10, 0.5),
     "bca": Fewest(15, 10),
     "law": Fewest(50, 25),
 }
@@ -44,12 +45,17 @@ FEWEST_CLUSTERS = 30
 FEWEST_PAIRED = 1000
 """So many rows are needed for limits of kernel calibration errors."""
 
+FEWEST_WEIGHTED = 20
+"""The squares of the weights must be spread over so many rows, or a few of them decide about the variance."""
+
 MOST_CLASSES = 100
 """The time of limits of an average over classes grows with the square of their number."""
 
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
 DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
+UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows decide about the variance"
+TIMID = f"less than half of the wrong rows that the predictions expect are there, and fewer than {MANY}"
 
 
 def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
@@ -60,12 +66,14 @@ def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap
         return INDEPENDENT
     if not has_clusters(bootstrap):
         return CLUSTERS
+    if has_unequal_weights(data):
+        return UNEQUAL
     return _missing_for_law(metric, data) if method == "law" else _too_few_rows(method, metric, data)
 
 
 def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if not is_known(metric, data):
-        return "they are for rows of equal weight, in one block and without random features"
+        return "they are for the unbiased estimate from rows of equal weight, in one block and without random features"
     if data.n_samples < FEWEST_PAIRED:
         return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
     if has_short_lengthscale(metric, data):
@@ -88,6 +96,16 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
     return "" if all(rows.are(fewest) for rows in outcomes) else _sentence(fewest, "rows of the rarer outcome")
 
 
+def has_unequal_weights(data: Predictions) -> bool:
+    r"""Whether a few rows decide about variances, which are sums of squared weights.
+
+    So many do: :math:`(\sum w_i^2)^2 / \sum w_i^4`, all rows if their weights are equal.
+    """
+    squares = (data.weights / data.weights.max()) ** 2
+    rows = int((squares > 0).sum())
+    return float(squares.sum() ** 2 / (squares @ squares)) < min(FEWEST_WEIGHTED, rows) * (1 - 1e-9)
+
+
 def has_clusters(bootstrap: Bootstrap) -> bool:
     """Whether there are enough clusters, or none are asked for."""
     return bootstrap.clusters is None or len(np.unique(bootstrap.clusters)) >= FEWEST_CLUSTERS
@@ -100,12 +118,14 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     rare kind would miss too often. That a part of the expected ones are there shows that this is no mere claim.
     """
     rows = _Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels)
-    return "" if rows.are(fewest) else _sentence(fewest, "wrong rows")
+    if not rows.are(fewest):
+        return _sentence(fewest, "wrong rows")
+    return TIMID if rows.there < min(MANY, fewest.part * rows.expected) else ""
 
 
 def too_thin(metric: Metric, data: Predictions) -> str:
     """Say if debiased limits would not cover because bins are not filled, or take too long; otherwise nothing."""
-    if isinstance(metric, Classwise) and data.n_classes > MOST_CLASSES:
+    if isinstance(metric.metric if isinstance(metric, Root) else metric, Classwise) and data.n_classes > MOST_CLASSES:
         return f"an average over more than {MOST_CLASSES} classes takes too long"
     filled = are_filled(parts_of(metric, data))
     return "" if filled else "its bins hold too few rows, so that more rows or fewer bins are needed"

@@ -27,8 +27,8 @@ N_COLUMNS = 256
 
 
 def is_known(metric: Any, data: Any) -> bool:
-    """Whether the law applies: to rows of equal weight in one block, with an exact kernel."""
-    whole = metric.rows_per_block(data.n_samples) == data.n_samples
+    """Whether the law applies: to the unbiased estimate, rows of equal weight in one block, and an exact kernel."""
+    whole = metric.unbiased and metric.rows_per_block(data.n_samples) == data.n_samples
     return whole and metric.features is None and np.ptp(data.weights) == 0 and data.n_samples > 2
 
 
@@ -64,8 +64,8 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
     """
     if not is_known(metric, data) or bootstrap.clusters is not None:
         raise InputError(
-            "the law of the kernel calibration error is known for independent rows of equal weight, in one block and "
-            "without random features only."
+            "the law of the kernel calibration error is known for the unbiased estimate from independent rows of equal "
+            "weight, in one block and without random features only."
         )
     n, kernel = data.n_samples, tune(metric.kernel, data)
     pairs = pair_matrix(data, kernel)
@@ -84,9 +84,9 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
     )
     low, high = known.limits(level)
     if isinstance(metric, KCE):
-        root_low, root_high = (float(np.sqrt(max(limit, 0.0))) for limit in (low, high))
-        return Limits(root_low, root_high, "root of the debiased SKCE")
-    return Limits(low, high, repr(metric))
+        root_low, root_high = (float(np.sign(limit) * np.sqrt(abs(limit))) for limit in (low, high))
+        return Limits(root_low, root_high)
+    return Limits(low, high)
 
 
 def _mean_squares(pairs: PairMatrix, data: Any, kernel: Any, rng: np.random.Generator) -> tuple[float, float]:

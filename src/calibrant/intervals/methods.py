@@ -12,6 +12,7 @@ from calibrant.bootstrap import Bootstrap
 from calibrant.intervals import debiased, kernel, resampled, scores
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.enough import what_is_missing
+from calibrant.intervals.parts import squared_gap
 from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
 from calibrant.metrics.base import check_metric
 from calibrant.predictions import Predictions
@@ -28,6 +29,9 @@ METHODS: Mapping[str, Method] = {
 }
 """Every method by its name; each is given data, metric, level, bootstrap and generator."""
 
+
+BY_CHANCE = "chance alone makes it positive; rms-debiased has limits"
+"""Why most calibration errors have none."""
 
 MOST_REDRAWS = 399
 """Redraws of the labels for the range of a calibration error under calibration, which is there to look at."""
@@ -63,20 +67,27 @@ def interval(
     -----
     - Means over rows (log loss, Brier score): the studentised bootstrap, with a standard error that the predictions
       have a part in, so that it holds where few rows are wrong. Accuracy: Wilson's interval.
-    - Calibration errors that chance makes positive (ECE, KDE-ECE and their relatives): limits of the debiased
-      root-mean-square error over the metric's own bins, or over 15 bins of equal width if it has none, which hold with
-      and without miscalibration; beside them the mean and the range of the metric itself if the model were calibrated.
-      A percentile interval would miss the true value 0 of a calibrated model always.
-    - Unbiased SKCE: its own law as a U-statistic.
+    - The debiased root-mean-square error (`METRICS["rms-debiased"]` and its relatives): the law of its square as a mean
+      over pairs, which holds with and without miscalibration; beside it the mean and the range of the metric if the
+      model were calibrated.
+    - Calibration errors that chance makes positive (ECE, KDE-ECE and their relatives): no limits, but their mean and
+      range if the model were calibrated. A percentile interval would miss the true value 0 of a calibrated model
+      always.
+    - Unbiased SKCE: its own law as a U-statistic; KCE: the root of that, with its sign.
     - Other numbers, such as the calibration slope: BCa, bootstrap quantiles corrected for bias and skewness.
 
     How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97 % for limits of
-    95 %, "auto" refuses; a method asked for by its name does what it can. It refuses if fewer than ten wrong rows are
-    expected from the predictions (15 for bootstrapped limits, 50 for SKCE) or fewer than four of them are there (10,
-    25), unless 50 are; if bins are so narrow that more than a third of what chance adds to the gaps comes from bins
-    without a single uncertain row; for SKCE below 1000 rows, with a lengthscale below a third of the median
-    distance, or if labels scatter less than the predictions say; with fewer than 30 clusters; and for predictive
-    distributions.
+    95 %, "auto" refuses; a method asked for by its name does what it can. It refuses
+
+    - if fewer than ten wrong rows are expected from the predictions (15 for bootstrapped limits, 50 for SKCE) or fewer
+      than four of them are there (10, 25), unless 50 are; for means over rows, if fewer than half of the expected ones
+      are there, unless 50 are;
+    - if weights are so unequal that fewer than 20 rows decide about variances;
+    - if bins are so narrow that more than a third of what chance adds to the gaps comes from bins without a single
+      uncertain row;
+    - for SKCE below 1000 rows, with a lengthscale below a third of the median distance, or if labels scatter less than
+      the predictions say;
+    - with fewer than 30 clusters, and for predictive distributions.
 
     Examples
     --------
@@ -91,13 +102,20 @@ def interval(
     metric.check(predictions)
     bootstrap, generator = bootstrap or Bootstrap(999), np.random.default_rng(rng)
     name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)
-    limits = METHODS[name](predictions, metric, level, bootstrap, generator)
-    null = _under_calibration(predictions, metric, bootstrap, generator) if name == "debiased" else None
-    return as_interval(metric, metric(predictions), level, Found(name, limits), null)
+    found = Found("none", None, BY_CHANCE)
+    if name is not None:
+        found = Found(name, METHODS[name](predictions, metric, level, bootstrap, generator))
+    null = None
+    if has_range(metric, predictions, bootstrap):
+        null = _under_calibration(predictions, metric, bootstrap, generator)
+    return as_interval(metric, metric(predictions), level, found, null)
 
 
-def _automatic(metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
-    name, missing = family(metric, data, bootstrap), why_not(metric, data, bootstrap)
+def _automatic(metric: Metric, data: Any, bootstrap: Bootstrap) -> str | None:
+    """Return the name of the method, None if there is none and the range by chance takes its place."""
+    name, missing = family(metric, bootstrap), why_not(metric, data, bootstrap)
+    if name is None and has_range(metric, data, bootstrap):
+        return None
     if name is None:
         raise InputError(
             f"{metric!r} has no interval that is known to cover. Compare two models by compare, or test with "
@@ -111,17 +129,14 @@ def _automatic(metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
 def _by_name(method: str, metric: Metric) -> str:
     if method not in METHODS:
         raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
-    if not isinstance(metric, FITTING.get(method, Metric)) or (method == "debiased" and _is_no_error(metric)):
+    is_gap = squared_gap(metric) is not None
+    if not isinstance(metric, FITTING.get(method, Metric)) or (method == "debiased" and not is_gap):
         raise InputError(f'method="{method}" is not for {metric!r}. "auto" chooses one that is, if there is one.')
     return method
 
 
 FITTING: Mapping[str, Any] = {"wilson": Accuracy, "bootstrap-t": Score, "law": (SKCE, KCE)}
 """Metrics that a method is for, where it is not for all."""
-
-
-def _is_no_error(metric: Metric) -> bool:
-    return metric.measures != "calibration" or metric.better != "lower"
 
 
 def _refusal(metric: Metric, method: str, reason: str) -> str:
@@ -140,14 +155,13 @@ def known_interval(
     data: Any, metric: Metric, value: float, level: float, bootstrap: Bootstrap, rng: np.random.Generator
 ) -> Interval | None:
     """Return what is known about a value: limits that cover or why there are none, and its range under calibration."""
-    method = family(metric, data, bootstrap)
-    if method is None:
+    method, reason = family(metric, bootstrap), why_not(metric, data, bootstrap)
+    if method is None and not reason:
         return None
-    found = Found(method, None, why_not(metric, data, bootstrap))
-    if not found.reason:
+    found = Found("none", None, reason)
+    if method is not None and not reason:
         found = Found(method, METHODS[method](data, metric, level, bootstrap, rng))
-    independent = method == "debiased" and bootstrap.clusters is None
-    null = _under_calibration(data, metric, bootstrap, rng) if independent else None
+    null = _under_calibration(data, metric, bootstrap, rng) if has_range(metric, data, bootstrap) else None
     return as_interval(metric, value, level, found, null)
 
 
@@ -159,7 +173,7 @@ def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.
 
 def as_interval(metric: Metric, value: float, level: float, found: Found, null: FloatArray | None) -> Interval:
     """Return a result, given what was found, and values of the metric under calibration if there are any."""
-    limits = found.limits
+    limits = None if found.limits is None else found.limits.around(value)
     return Interval(
         name=repr(metric),
         value=value,
@@ -167,7 +181,6 @@ def as_interval(metric: Metric, value: float, level: float, found: Found, null: 
         high=None if limits is None else limits.high,
         level=level,
         method="none" if limits is None else found.method,
-        quantity="" if limits is None else limits.quantity,
         expected=None if null is None else float(np.mean(null)),
         null=None if null is None else tuple(np.quantile(null, scores.tails(level)).tolist()),
         reason=found.reason,
@@ -177,30 +190,43 @@ def as_interval(metric: Metric, value: float, level: float, found: Found, null: 
 def method_for(metric: Metric, data: Any, bootstrap: Bootstrap | None = None) -> str | None:
     """Return the name of the method that covers for this metric on these data, or None if none is known."""
     bootstrap = bootstrap or Bootstrap(999)
-    return None if why_not(metric, data, bootstrap) else family(metric, data, bootstrap)
+    return None if why_not(metric, data, bootstrap) else family(metric, bootstrap)
 
 
 def why_not(metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
-    """Say what the method for the metric needs and the data lack; nothing if nothing is, or there is no method."""
-    name = family(metric, data, bootstrap)
-    return "" if name is None else what_is_missing(name, metric, data, bootstrap)
+    """Say what the method for the metric needs and the data lack, or that chance makes it positive; else nothing."""
+    name = family(metric, bootstrap)
+    if name is None:
+        return BY_CHANCE if is_positive_by_chance(metric) else ""
+    return what_is_missing(name, metric, data, bootstrap)
 
 
-def is_debiased(metric: Metric, data: Any) -> bool:
-    """Whether chance makes the metric positive, so that limits are those of debiased errors."""
-    return family(metric, data, Bootstrap(999)) == "debiased"
+def is_positive_by_chance(metric: Metric) -> bool:
+    """Whether the metric is an error that is positive for a calibrated model too, so that it has no valid limits."""
+    judges = metric.measures == "calibration" and metric.better == "lower"
+    return judges and squared_gap(metric) is None and not is_unbiased(metric)
 
 
-def family(metric: Metric, data: Any, bootstrap: Bootstrap) -> str | None:
+def is_unbiased(metric: Metric) -> bool:
+    """Whether the metric is a kernel calibration error that is 0 on average for a calibrated model."""
+    return isinstance(metric, (SKCE, KCE)) and metric.unbiased
+
+
+def has_range(metric: Metric, data: Any, bootstrap: Bootstrap) -> bool:
+    """Whether it is told what chance makes of the metric: of errors of independent rows that are quick to redraw."""
+    quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
+    is_error = metric.measures == "calibration" and metric.better == "lower"
+    return quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None
+
+
+def family(metric: Metric, bootstrap: Bootstrap) -> str | None:
     """Return the method for metrics of this kind."""
     if isinstance(metric, Accuracy):
         return "wilson" if bootstrap.clusters is None else "bootstrap-t"
     if isinstance(metric, Score):
         return "bootstrap-t"
-    if isinstance(metric, (SKCE, KCE)):
+    if is_unbiased(metric):
         return "law"
-    if metric.family == "kernel" or isinstance(metric, SimplexECE):
-        return None
-    if metric.better == "none":
-        return "bca"
-    return "debiased" if metric.measures == "calibration" and isinstance(data, Predictions) else None
+    if squared_gap(metric) is not None:
+        return "debiased"
+    return "bca" if metric.better == "none" and metric.family != "kernel" else None

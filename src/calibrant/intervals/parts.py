@@ -8,14 +8,15 @@ classes, and the difference of two models, are sums of such parts with bins of t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from itertools import combinations_with_replacement, product
+from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
-from calibrant.binning import Binning, EqualWidth
-from calibrant.metrics import Classwise, Metric, PerPredictedClass, Root, TopLabel
+from calibrant.binning import Binning
+from calibrant.metrics import Classwise, DebiasedSquaredGap, Metric, PerPredictedClass, Root, TopLabel
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
 
@@ -63,8 +64,11 @@ class Part:
 
 
 def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> list[Part]:
-    """Return the parts that the metric looks at, over its own bins or 15 of equal width."""
-    bins = bins_of(metric)
+    """Return the parts that the mean squared gap, a lift or a root of it looks at."""
+    gap = squared_gap(metric)
+    if gap is None:
+        raise InputError(f"only debiased squared gaps are sums over pairs in bins, but {metric!r} is none.")
+    bins = gap.bins
     metric = metric.metric if isinstance(metric, Root) else metric
     if isinstance(metric, Classwise):
         n_classes = predictions.n_classes
@@ -77,12 +81,11 @@ def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> lis
     return [_part(predictions, np.ones(predictions.n_samples, dtype=np.int64), _cut(predictions, bins), sign)]
 
 
-def bins_of(metric: Any) -> Binning:
-    """Return the bins of a metric, or of the metric that it lifts; 15 of equal width if there are none."""
+def squared_gap(metric: Metric) -> DebiasedSquaredGap | None:
+    """Return the debiased squared gap that a metric is, lifts, or is the root of, if it is one."""
     while isinstance(metric, Lift):
         metric = metric.metric
-    bins = getattr(metric, "bins", None)
-    return bins if isinstance(bins, Binning) else EqualWidth()
+    return metric if isinstance(metric, DebiasedSquaredGap) else None
 
 
 def _cut(view: Predictions, bins: Binning) -> IntArray:
@@ -128,6 +131,16 @@ def square_sums(parts: Sequence[Part]) -> Squares:
         observed += times * _sum_over_pairs(parts[p], parts[q], noise[p] * noise[q])
         expected += times * _sum_over_pairs(parts[p], parts[q], _covariance(parts[p], parts[q]))
     return Squares(max(observed, 0.0), max(expected, 0.0))
+
+
+def cross_sums(first: Sequence[Part], second: Sequence[Part]) -> Squares:
+    """Return the sums of the products of h_ij of the parts of two models, likewise."""
+    noise = [part.noise() for part in first], [part.noise() for part in second]
+    observed = expected = 0.0
+    for (p, of_p), (q, of_q) in product(zip(first, noise[0], strict=True), zip(second, noise[1], strict=True)):
+        observed += _sum_over_pairs(p, q, of_p * of_q)
+        expected += _sum_over_pairs(p, q, _covariance(p, q))
+    return Squares(observed, expected)
 
 
 def are_filled(parts: Sequence[Part]) -> bool:

@@ -21,7 +21,7 @@ def percentile(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rn
     """Return quantiles over bootstrap samples, for numbers that can be too large as well as too small."""
     draws = _replicates(metric.prepare(data), data, metric, bootstrap, rng)
     low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
-    return Limits(low, high, repr(metric))
+    return Limits(low, high)
 
 
 def bca(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
@@ -48,7 +48,7 @@ def bca(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.r
     acceleration = _acceleration(np.concatenate(others))
     levels = ndtr(bias + shifted / np.maximum(1 - acceleration * shifted, 1e-9))
     low, high = np.quantile(draws, levels, method="inverted_cdf").tolist()
-    return Limits(low, high, repr(metric))
+    return Limits(low, high)
 
 
 def _replicates(

@@ -33,14 +33,14 @@ def bootstrap_t(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rn
     """Return the limits of a mean by the studentised bootstrap, see `studentised_means`; infinite if a row is."""
     rows = metric.per_row(data)
     if np.isinf(rows[data.weights > 0]).any():
-        return Limits(np.inf, np.inf, repr(metric))
+        return Limits(np.inf, np.inf)
 
     def redraw(rng: np.random.Generator) -> Iterator[FloatArray]:
         return (metric.per_row(other)[:, None] for other in _redrawn(data, rng))
 
     chance = redraw if isinstance(data, Predictions) else None
     (mean,) = studentised_means(rows[:, None], data.weights, level, bootstrap, rng, chance)
-    return Limits(mean.low, mean.high, repr(metric))
+    return Limits(mean.low, mean.high)
 
 
 def _redrawn(data: Predictions, rng: np.random.Generator) -> Iterator[Predictions]:
@@ -120,6 +120,8 @@ def _mean(mean: float, error: float, studentised: FloatArray, level: float) -> M
     if not studentised.any():  # All rows are equal: nothing is known but what is expected.
         studentised = _normal(len(studentised))
     low, high = np.quantile(studentised, tails(level), method="inverted_cdf").tolist()
+    # With few resamples both quantiles may lie on one side of 0.
+    low, high = min(low, 0.0), max(high, 0.0)
     return Mean(mean, mean - high * error, mean - low * error, tail_pvalue(studentised, mean / error))
 
 
@@ -143,7 +145,7 @@ def wilson(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np
     weights = data.weights / data.weights.max()
     trials = weights.sum() ** 2 / np.sum(weights**2)
     low, high = bands.wilson(np.array([metric(data)]), np.array([trials]), level)
-    return Limits(float(low[0]), float(high[0]), repr(metric))
+    return Limits(float(low[0]), float(high[0]))
 
 
 def tails(level: float) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant.plots.canvas import GREY, INK, MINUS, PALETTE, axes_or_new, open_frame, shown_name
-from calibrant.results import Compared, Comparison, shown_limits
+from calibrant.results import Compared, Comparison, known_limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +32,7 @@ def plot_comparison(comparison: Comparison, ax: "Axes | None" = None) -> "Axes":
     -----
     Better is to the left: differences of metrics of which more is better change their side, not their number. Metrics
     have different units, so each is drawn in units of its largest limit, and the difference itself is written on the
-    right. Markers are filled where the difference is significant. For metrics whose limits are about another quantity
-    (see `Difference.quantity`), the bars are percentiles of the difference over resamples.
+    right. Markers are filled where the difference is significant; differences without valid limits have no bar.
     """
     models = [model for model in comparison.models if model != comparison.baseline]
     if not models:
@@ -64,7 +63,7 @@ def _bounds(entry: Compared) -> tuple[float, float, float]:
     difference = entry.difference
     if difference is None:
         return np.nan, np.nan, np.nan
-    return difference.value, *(shown_limits(difference) or (np.nan, np.nan))
+    return difference.value, *(known_limits(difference) or (np.nan, np.nan))
 
 
 def _scale(entries: list[Compared]) -> float:

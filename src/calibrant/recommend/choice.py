@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import holm
-from calibrant.intervals import paired_difference
+from calibrant.intervals import percentiles
 from calibrant.intervals.scores import studentised_means
 from calibrant.metrics.scores import weighted_means
 from calibrant.results import Difference
@@ -80,13 +80,18 @@ class _Rows:
     def against(self, base: str, names: Sequence[str], level: float) -> dict[str, Difference]:
         """Return the differences to one candidate, where they are numbers: studentised, or percentiles if infinite."""
         found = {
-            name: paired_difference(self.values[name] - self.values[base], self.draws[name], self.draws[base], level)
+            name: self._resampled(name, base, level)
             for name in names
             if name != base and not self.values[name] == self.values[base] == np.inf
         }
         found |= self._studentised(base, found, level)
         adjusted = holm({name: d.pvalue for name, d in found.items()}) if found else {}
         return {name: replace(d, adjusted=adjusted[name]) for name, d in found.items()}
+
+    def _resampled(self, name: str, base: str, level: float) -> Difference:
+        known = percentiles(self.draws[name], self.draws[base], level)
+        value = self.values[name] - self.values[base]
+        return Difference(value=value, **known._asdict(), adjusted=known.pvalue, is_significant=known.exclude_zero)
 
     def _studentised(self, base: str, found: Mapping[str, Difference], level: float) -> dict[str, Difference]:
         finite = [name for name in found if np.isfinite(self.values[name] - self.values[base])]

@@ -1,6 +1,5 @@
 """The page of an experiment: its tables and figures as one HTML file, from results only."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,9 +15,9 @@ from calibrant.results import (
     Pipeline,
     SeedSummary,
     favours,
-    has_range_only,
-    own_limits,
-    shown_limits,
+    known_limits,
+    missing_differences,
+    rule_in_words,
 )
 
 ENTRIES: Mapping[str, Entry] = {
@@ -72,7 +71,7 @@ def value_rows(result: ExperimentResult, comparison: Comparison) -> list[PageRow
 
 
 def _cell(entry: Compared, level: float) -> PageCell:
-    own = own_limits(entry.interval)
+    own = known_limits(entry.interval)
     limits = "" if own is None else f"{number(own[0])} to {number(own[1])}"
     return PageCell(number(entry.value), limits, stars(entry.difference, level), _side(entry))
 
@@ -103,14 +102,24 @@ def _over_seeds(summary: SeedSummary, n_seeds: int) -> PageCell:
 
 
 def difference_words(entry: Compared, level: float) -> str:
-    """Return a difference with its limits, in parentheses if they are a range over samples."""
+    """Return a difference with its limits, if it has some."""
     difference = entry.difference
     if difference is None:
         return ""
-    low, high = shown_limits(difference) or (math.nan, math.nan)
-    span = f"{signed(low)} to {signed(high)}"
-    shown = f"({span})" if has_range_only(difference) else span
-    return f"{signed(difference.value)}{stars(difference, level)}, {shown}"
+    limits = known_limits(difference)
+    shown = "" if limits is None else ", " + " to ".join(map(signed, limits))
+    return f"{signed(difference.value)}{stars(difference, level)}{shown}"
+
+
+def rule(comparison: Comparison) -> str:
+    """Say how differences are judged, and which are not."""
+    words = rule_in_words(comparison)
+    if words:
+        return f"{words[0].upper()}{words[1:]}."
+    return " ".join(
+        f"No limits, and no stars, of {', '.join(dict.fromkeys(what))}: {reason}."
+        for reason, what in missing_differences(comparison, metric_label).items()
+    )
 
 
 def findings(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
@@ -153,6 +162,7 @@ PAGE = {
     "value_rows": value_rows,
     "seed_rows": seed_rows,
     "difference_words": difference_words,
+    "rule": rule,
     "findings": findings,
     "setting_rows": setting_rows,
     "metric_label": metric_label,

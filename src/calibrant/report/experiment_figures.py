@@ -17,7 +17,7 @@ from calibrant.results import (
     LearningPoint,
     PipelineCurves,
     favours,
-    shown_limits,
+    known_limits,
 )
 
 ROW, LEFT, WIDTH = 18.0, 190.0, 330.0
@@ -28,7 +28,7 @@ def differences(comparison: Comparison, metric: str, label: str) -> Element:
     """Draw the difference of every pipeline to the baseline, with its limits."""
     entries = [comparison.entry(model, metric) for model in comparison.models if model != comparison.baseline]
     shown = [entry for entry in entries if _is_drawn(entry.difference)]
-    ends = [limit for entry in shown if entry.difference for limit in shown_limits(entry.difference) or ()]
+    ends = [limit for entry in shown if entry.difference for limit in known_limits(entry.difference) or ()]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     spread = (high - low) or 1.0
     x = Scale(low - 0.04 * spread, high + 0.04 * spread, LEFT, LEFT + WIDTH)
@@ -41,13 +41,13 @@ def differences(comparison: Comparison, metric: str, label: str) -> Element:
 
 
 def _is_drawn(difference: Difference | None) -> bool:
-    limits = None if difference is None else shown_limits(difference)
+    limits = None if difference is None else known_limits(difference)
     return difference is not None and limits is not None and all(map(math.isfinite, (difference.value, *limits)))
 
 
 def _interval(entry: Compared, x: Scale, y: float) -> Element:
     difference = entry.difference
-    limits = None if difference is None else shown_limits(difference)
+    limits = None if difference is None else known_limits(difference)
     if difference is None or limits is None:
         return element("g")
     low, high = limits

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, nan
+from math import isfinite
 
 from calibrant.report import svg
 from calibrant.report.diagram import reliability_diagram
@@ -11,14 +11,22 @@ from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.text import number, pvalue, signed
 from calibrant.report.views import named_curves
-from calibrant.results import Compared, Comparison, Fix, favours, has_range_only, missing_differences, shown_limits
+from calibrant.results import (
+    Compared,
+    Comparison,
+    Fix,
+    favours,
+    known_limits,
+    missing_differences,
+    rule_in_words,
+)
 
 WIDTH, HEIGHT = 150.0, 20.0
 
 SCORES = {"nll": "Log loss", "brier": "Brier score"}
 """What decides between candidates."""
 
-TILES = ("accuracy", "nll", "kde-ece")
+TILES = ("accuracy", "nll", "rms-debiased")
 """Metrics that are shown large."""
 
 
@@ -34,8 +42,6 @@ class Change:
     pvalue: str = ""
     verdict: str = ""
     figure: Element | None = None
-    elsewhere: bool = False
-    """Whether the limits are about another quantity than the difference shown."""
 
 
 def changes(comparison: Comparison, model: str) -> list[Change]:
@@ -54,21 +60,22 @@ def _change(comparison: Comparison, model: str, metric: str) -> Change:
     change = Change(entry=describe(metric), before=number(base.value), after=number(entry.value))
     if difference is None:
         return change
-    low, high = shown_limits(difference) or (nan, nan)
+    limits = known_limits(difference)
+    if limits is None:
+        return replace(change, difference=signed(difference.value), verdict=judged(entry))
     return replace(
         change,
         difference=signed(difference.value),
-        limits=f"{signed(low)} to {signed(high)}",
+        limits=" to ".join(map(signed, limits)),
         pvalue=pvalue(difference.adjusted),
         verdict=judged(entry),
-        figure=_interval(difference.value, low, high, judged(entry)),
-        elsewhere=has_range_only(difference),
+        figure=_interval(difference.value, *limits, judged(entry)),
     )
 
 
 def judged(entry: Compared) -> str:
     """Say whether the change is an improvement beyond chance."""
-    if entry.difference is None or entry.better == "none":
+    if known_limits(entry.difference) is None or entry.better == "none":
         return ""
     return {1: "better", 0: "could be chance", -1: "worse"}[favours(entry)]
 
@@ -124,6 +131,7 @@ def unknown(comparison: Comparison) -> list[str]:
     return [f"{', '.join(what)}, as no interval is known to cover: {reason}" for reason, what in missing.items()]
 
 
-def any_elsewhere(comparison: Comparison) -> bool:
-    """Tell whether some limits are about another quantity than the difference beside them."""
-    return any(entry.difference is not None and entry.difference.quantity for entry in comparison.entries)
+def rule(comparison: Comparison) -> str:
+    """Say how far the rule of significance can be trusted, if it is not the valid one."""
+    words = rule_in_words(comparison)
+    return f" {words[0].upper()}{words[1:]}." if words else ""

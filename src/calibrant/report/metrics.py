@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from calibrant.report.glossary import Entry, describe
 from calibrant.report.series import AnySeries
 from calibrant.report.text import number
-from calibrant.results import Estimate, Interval, missing_limits
+from calibrant.results import Estimate, Interval, known_limits, missing_limits
 
 MAIN = {
     "Proper scores": ("nll", "brier"),
@@ -27,12 +27,6 @@ FOLDED = {
 }
 """How the names of the other metrics begin; those that fit nowhere come last."""
 
-ELSEWHERE = "†"
-"""Marks limits that are about another quantity than the value beside them."""
-
-DEBIASED = "DebiasedECE"
-"""The metric that the limits of errors are about."""
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -46,7 +40,7 @@ class Cell:
     @property
     def beneath(self) -> str:
         """What stands below the value where columns are for other assessments: limits, or what chance gives."""
-        if self.interval not in ("", ELSEWHERE):
+        if self.interval:
             return self.interval
         return f"by chance {self.expected}" if self.expected else ""
 
@@ -108,12 +102,8 @@ def _cell(estimate: Estimate, interval: Interval | None, best: str | None) -> Ce
 
 
 def _limits(interval: Interval) -> str:
-    """Return limits in words, nothing if there are none, or a mark if they are about another quantity."""
-    if interval.low is None or interval.high is None:
-        return ""
-    if interval.quantity != interval.name and not interval.name.startswith(DEBIASED):
-        return ELSEWHERE
-    return f"{number(interval.low)} to {number(interval.high)}"
+    """Return limits in words, nothing if there are none."""
+    return " to ".join(map(number, known_limits(interval) or ()))
 
 
 def _best_text(values: Sequence[float], better: str) -> str | None:
@@ -130,7 +120,7 @@ def interval_level(series: Sequence[AnySeries]) -> float | None:
 
 
 def metric_notes(series: Sequence[AnySeries]) -> list[str]:
-    """Say why a value is not finite, where its metric knows, and what limits are about."""
+    """Say why a value is not finite, where its metric knows, and why there are no limits."""
     notes = []
     for s in series:
         for key, estimate in s.assessment.metrics.items():
@@ -141,12 +131,6 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
                     f"{describe(key).label} of {s.label} is infinite because the observed class of {times} "
                     "was given probability 0."
                 )
-    intervals = [interval for s in series for interval in s.limits.values()]
-    if len(series) == 1 and any(interval.quantity not in ("", interval.name) for interval in intervals):
-        notes.append(
-            f"{ELSEWHERE} Chance alone makes this error positive, so that it has no valid interval of its own. What "
-            "chance gives is beside it where it is known, and the debiased error has an interval."
-        )
     for s in series:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
             labels = ", ".join(describe(key).label for key in keys)

@@ -8,11 +8,10 @@ from calibrant.results.comparison import (
     Difference,
     Interval,
     favours,
-    has_range_only,
+    known_limits,
     missing_differences,
     missing_limits,
-    own_limits,
-    shown_limits,
+    rule_in_words,
 )
 from calibrant.results.core import Assessment, ClassSummary, TestResult, as_record, to_frame
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
@@ -83,11 +82,10 @@ __all__ = [
     "Verdict",
     "as_record",
     "favours",
-    "has_range_only",
+    "known_limits",
     "missing_differences",
     "missing_limits",
-    "own_limits",
-    "shown_limits",
+    "rule_in_words",
     "state",
     "to_frame",
 ]

@@ -4,10 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+PERCENTILES = (
+    "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
+    "true one in 1 to 100 of 100 simulated data sets, of log loss and Brier score in 66 to 96 (docs/coverage.md)"
+)
+"""What the coverage of percentiles of paired differences is, from the least to the largest share of any cell."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Interval:
-    """Confidence limits of a metric.
+    """Confidence limits of a metric: they contain its value, and are about nothing else.
 
     Attributes
     ----------
@@ -15,20 +21,17 @@ class Interval:
         The metric with its settings.
     value : float
     low, high : float or None
-        Confidence limits, of `quantity`; None where no method is known to cover.
+        Confidence limits; None where no method is known to cover.
     level : float
     method : str
         How the limits were made; "none" without limits.
-    quantity : str
-        What the limits are about: the metric itself, or the debiased root-mean-square error where the metric itself
-        is biased by chance and has no valid interval.
     expected : float or None
         Mean of the metric if the model were calibrated, for metrics of calibration.
     null : tuple of two floats, or None
         The metric of a calibrated model lies between these with probability `level`.
     details : mapping
     reason : str
-        Why there are no limits, where a method would be known.
+        Why there are no limits.
     """
 
     name: str
@@ -37,7 +40,6 @@ class Interval:
     high: float | None
     level: float
     method: str
-    quantity: str
     expected: float | None = None
     null: tuple[float, float] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -53,9 +55,8 @@ class Difference:
     value : float
         Infinite if one of the two is.
     low, high : float or None
-        Confidence limits, of `quantity`; None where no method is known to cover.
-    same_sign : float
-        Share of the shared resamples of the rows whose difference has the sign of `value`.
+        Confidence limits of the difference; None where no method is known to cover. They contain the value, unless
+        percentiles were asked for, which chance may shift to one side of it.
     pvalue : float
         Two-sided, never 0; 1 without limits.
     adjusted : float
@@ -64,25 +65,17 @@ class Difference:
         Whether the limits exclude 0.
     method : str
         How limits and p-value were made; "none" without them.
-    quantity : str
-        What they are about, if not the difference of the metric itself: that of the debiased mean squared errors where
-        the metric is biased by chance.
-    resampled : tuple of two floats, or None
-        Percentiles of the difference of the metric over the resamples; equal to the limits if `method` is "percentile".
     reason : str
-        What the data lack for limits that are known to cover; empty with limits.
+        Why there are no limits; empty with limits.
     """
 
     value: float
     low: float | None
     high: float | None
-    same_sign: float
     pvalue: float
     adjusted: float
     is_significant: bool
     method: str = "percentile"
-    quantity: str = ""
-    resampled: tuple[float, float] | None = None
     reason: str = ""
 
 
@@ -125,6 +118,8 @@ class Comparison:
     groups : mapping of str to Comparison
         The same for parts of the rows, if asked for.
     settings : mapping
+    rule : {"valid", "percentile"}
+        How limits of differences were made: by a method that is known to cover, or as percentiles over resamples.
     """
 
     models: tuple[str, ...]
@@ -136,6 +131,7 @@ class Comparison:
     entries: tuple[Compared, ...]
     groups: Mapping[str, "Comparison"] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    rule: str = "valid"
 
     def entry(self, model: str, metric: str) -> Compared:
         """Return the entry of this model and metric."""
@@ -147,7 +143,7 @@ class Comparison:
 
 
 def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:
-    """Return the names of those that have no limits though a method would be known, by the reason."""
+    """Return the names of those that have no limits, by the reason."""
     found: dict[str, dict[str, None]] = {}
     for name, result in results:
         if result is not None and result.reason:
@@ -170,23 +166,16 @@ def missing_differences(comparison: Comparison, named: Callable[[str], str] = st
     return found
 
 
-def own_limits(interval: Interval | None) -> tuple[float, float] | None:
-    """Return limits that are about the value beside them, if there are such."""
-    if interval is None or interval.low is None or interval.high is None or interval.quantity != interval.name:
+def known_limits(result: Interval | Difference | None) -> tuple[float, float] | None:
+    """Return the limits of a value or of a difference, if there are such."""
+    if result is None or result.low is None or result.high is None:
         return None
-    return interval.low, interval.high
+    return result.low, result.high
 
 
-def shown_limits(difference: Difference) -> tuple[float, float] | None:
-    """Return the limits of the difference that is shown, or its range over the resamples if it has none of its own."""
-    if difference.low is None or difference.high is None or has_range_only(difference):
-        return difference.resampled
-    return difference.low, difference.high
-
-
-def has_range_only(difference: Difference) -> bool:
-    """Whether the limits are about something else than the difference that is shown, or nothing is known to cover."""
-    return bool(difference.quantity) or difference.low is None
+def rule_in_words(comparison: Comparison) -> str:
+    """Say how far the rule by which differences are judged can be trusted, if it is not the valid one."""
+    return PERCENTILES if comparison.rule == "percentile" else ""
 
 
 def favours(entry: Compared) -> int:
