@@ -181,7 +181,7 @@ def print_groups(assessment: Assessment) -> None:
     for name, group in sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict
         accuracy = group.metrics["accuracy"].value if "accuracy" in group.metrics else float("nan")
-        limits = "" if verdict.low is None or verdict.high is None else f"{verdict.low:.3g} to {verdict.high:.3g}"
+        limits = "" if verdict.low is None or verdict.high is None else f"{verdict.low:.2g} to {verdict.high:.2g}"
         numbers = (number(accuracy), number(verdict.error), limits, number(verdict.detectable), number(verdict.pvalue))
         table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
     out = console()
