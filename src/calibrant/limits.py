@@ -30,14 +30,17 @@ MOST_FITTED_ROWS = 10_000
 MOST_REDRAWS, FEWEST_REDRAWS = 99, 39
 """Of the labels, for the range of errors if the model were calibrated, which is there to look at."""
 
-REDRAWN_CELLS = 4 * 10**5
+RANGE_CELLS = 4 * 10**5
 """Redraws times rows: with more rows there are fewer redraws."""
 
-SLOW = (DirichletECE, GapQuantile, ICI, KdeECE, SmoothECE)
-"""What takes long to compute from other labels."""
-
-MOST_REDRAWN_ROWS = 2000
-"""With more rows, such metrics get no range."""
+MOST_REDRAWN: Mapping[type[Metric], int] = {
+    DirichletECE: 2000,
+    GapQuantile: 2000,
+    ICI: 2000,
+    KdeECE: 100_000,
+    SmoothECE: 100_000,
+}
+"""With more rows, times classes if each has an error of its own, metrics that take long to redraw get no range."""
 
 MOST_PAIRED_ROWS = 2000
 """With more rows, the kernel test is that of blocks."""
@@ -94,13 +97,12 @@ def _ranges(
     predictions: Predictions, metrics: Mapping[str, Metric], bootstrap: Bootstrap, rng: np.random.Generator
 ) -> dict[str, FloatArray]:
     """Return values of errors over labels drawn from the predictions, the same labels for all of them."""
-    is_large = predictions.n_samples > MOST_REDRAWN_ROWS
     evaluators = {
         key: metric.prepare_labels(predictions)
         for key, metric in metrics.items()
-        if has_range(metric, predictions, bootstrap) and not (is_large and isinstance(_lifted(metric), SLOW))
+        if has_range(metric, predictions, bootstrap) and _is_quick(metric, predictions)
     }
-    affordable = int(np.clip(REDRAWN_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
+    affordable = int(np.clip(RANGE_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
     draws: dict[str, list[FloatArray]] = {key: [] for key in evaluators}
     for labels in redraw_labels(predictions, min(affordable, bootstrap.n_resamples), rng):
         for key, evaluate in evaluators.items():
@@ -108,11 +110,11 @@ def _ranges(
     return {key: np.concatenate(parts) for key, parts in draws.items()}
 
 
-def _lifted(metric: Metric) -> Metric:
-    """Return the metric of binary predictions that a metric is made of."""
+def _is_quick(metric: Metric, predictions: Predictions) -> bool:
+    size = predictions.n_samples
     while isinstance(metric, Lift):
-        metric = metric.metric
-    return metric
+        metric, size = metric.metric, predictions.n_samples * predictions.n_classes
+    return size <= MOST_REDRAWN.get(type(metric), size)
 
 
 def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> dict[str, TestResult]:
