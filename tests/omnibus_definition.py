@@ -33,7 +33,8 @@ def centred_log_odds(probs, weights):
     clipped = np.clip(probs, 1e-12, 1 - 1e-12)
     odds = np.log(clipped / (1 - clipped))
     variances = weights**2 * probs * (1 - probs)
-    return odds - (np.average(odds, weights=variances) if variances.sum() > 0 else 0.0)
+    centred = odds - (np.average(odds, weights=variances) if variances.sum() > 0 else 0.0)
+    return np.where(np.abs(centred) > 1e-12 * np.abs(odds).max(), centred, 0.0)  # The mean of equal numbers rounds.
 
 
 def running_range(outcomes, probs, weights):

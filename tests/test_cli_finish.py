@@ -292,7 +292,7 @@ class AtOnce:
     {
         "evaluate": ["reading", "redrawing labels", "computing intervals"],
         "test": ["reading", "consistency"],
-        "compare": ["resampling rows"],
+        "compare": ["comparing"],
         "recommend": ["fitting candidates"],
         "fit": ["fitting"],
         "apply": ["calibrating"],
@@ -411,7 +411,7 @@ def test_a_defect_is_one_line_too(run, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("first line\nsecond line")
 
-    monkeypatch.setattr("calibrant.cli.options.Options.assess", broken)
+    monkeypatch.setattr("calibrant.cli.options.Judging.assess", broken)
     code, out, err = run("evaluate", "p.csv")
     assert (code, out) == (2, "")
     assert err.startswith("calibrant: this is a defect of calibrant, ZeroDivisionError: first line second line.")

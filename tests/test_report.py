@@ -223,7 +223,7 @@ class TestArguments:
 
     def test_missing_template_engine_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "jinja2", None)
-        with pytest.raises(ImportError, match=r"pip install 'calibrant\[cli\]'"):
+        with pytest.raises(ImportError, match=r'pip install "calibrant\[cli\]"'):
             page.environment.__wrapped__()
 
     def test_the_template_engine_is_loaded_only_when_needed(self):

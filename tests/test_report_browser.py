@@ -247,7 +247,7 @@ def test_hostile_names_run_nothing(chromium, folder, hostile):
         assert page.locator("h1").inner_text() == page.title()
         assert page.locator("img").count() == 0
         # The script ran to its end, and every table was filled.
-        page.wait_for_function("document.querySelectorAll('[data-sheet] a').length === 13")
+        page.wait_for_function("document.querySelectorAll('[data-sheet] a').length === 14")
 
 
 def test_the_policy_stops_foreign_scripts_styles_and_requests(chromium, folder, source):

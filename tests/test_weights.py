@@ -60,7 +60,7 @@ def test_a_constant_factor_changes_no_metric_of_forecasts(metric):
 
 def result_of(test, data):
     result = test(data, rng=0)
-    return result.statistic, result.pvalue, result.estimate
+    return result.statistic, result.pvalue, result.estimate or 0.0
 
 
 def fair(n=200, seed=1):

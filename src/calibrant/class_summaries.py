@@ -12,9 +12,9 @@ def class_summaries(predictions: Predictions) -> tuple[ClassSummary, ...]:
 
     Examples
     --------
-    >>> first, *_ = class_summaries(Predictions([[0.5, 0.2, 0.3], [0.7, 0.2, 0.1]], labels=[0, 1]))
+    >>> first, *_ = class_summaries(Predictions([[0.5, 0.2, 0.3], [0.7, 0.2, 0.1]] * 2, labels=[0, 1] * 2))
     >>> first.name, first.n_observed, round(first.predicted, 3), first.observed
-    ('0', 1, 0.6, 0.5)
+    ('0', 2, 0.6, 0.5)
     """
     labels, weights, k = predictions.labels, predictions.weights, predictions.n_classes
     total = weights.sum()

@@ -176,7 +176,7 @@ def print_groups(assessment: Assessment) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("group", overflow="fold")
     for heading in ("rows", "accuracy", "error", "95% limits", "by chance", "p"):
-        table.add_column(heading, justify="right", no_wrap=heading != "95% limits")
+        table.add_column(heading, justify="right", overflow="fold")
     table.add_column("verdict", overflow="fold")
     for name, group in sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict

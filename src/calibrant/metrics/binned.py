@@ -191,6 +191,10 @@ class DebiasedECE(BinnedMetric):
         total = weights.sum(axis=0)
         return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == target)))
 
+    def class_values(self, predictions: Predictions) -> FloatArray:
+        """Return the value of every class against the rest, (K,): bins need sums of squared weights too."""
+        return Metric.class_values(self, predictions)
+
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give D with its sign."""
         squared = self._prepare_squared(predictions)(predictions.weights[:, None])
