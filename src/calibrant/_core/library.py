@@ -139,6 +139,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "products": (Problem, Job, WHOLE, _REALS, _REALS, _REALS, _REALS),
     "forms": (Problem, Job, WHOLE, WHOLE, _REALS, _REALS),
     "sorted_sum": (_WHOLES, _REALS, _REALS, WHOLE, _REALS),
+    "sorted_rows": (_WHOLES, _REALS, _REALS, _REALS, WHOLE, _REALS),
     "sorted_product": (_WHOLES, _REALS, _REALS, WHOLE, _REALS, _REALS, WHOLE, WHOLE, WHOLE),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
     "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),

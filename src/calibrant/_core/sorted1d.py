@@ -56,8 +56,10 @@ class SortedLine:
 
     def row_sums(self, r: Floats, weights: Floats | None = None) -> Floats:
         """Return the sum over j != i of H_ij w_j for every row i."""
-        block = np.ones((len(r), 1)) if weights is None else weights[:, None]
-        return self.matmul(r, block, n_threads=1)[0][:, 0]
+        r, sums = np.ascontiguousarray(r), np.empty(len(r))
+        charges = r if weights is None else np.ascontiguousarray(r * weights)
+        required().sorted_rows(self.order, self.decay, r, charges, len(r), sums)
+        return sums
 
     def matmul(self, r: Floats, block: Floats, *, n_threads: int | None = None) -> tuple[Floats, Floats]:
         """Return the product of H, its diagonal set to zero, with a block of columns (n, width); and the diagonal."""

@@ -19,6 +19,12 @@ INLINE uint64_t row_of(uint64_t bits, uint64_t n) {
     return ((bits >> 32) * n + (((bits & 0xffffffffULL) * n) >> 32)) >> 32;
 }
 
+/* Write samples side by side; a number of them that the compiler knows is quicker. */
+INLINE void write(const uint16_t *room, int64_t n, int64_t together, double *counts, int64_t step) {
+    for (int64_t row = 0; row < n; row++)
+        for (int64_t sample = 0; sample < together; sample++) counts[row * step + sample] = room[n * sample + row];
+}
+
 /* Write how often each of n rows occurs in each of n_keys samples of n, (n, n_keys); `room` holds n * TOGETHER counts. */
 EXPORT void NAME(draw_counts)(const uint64_t *keys, int64_t n_keys, int64_t n, uint16_t *room, double *counts) {
     for (int64_t first = 0; first < n_keys; first += TOGETHER) {
@@ -32,8 +38,7 @@ EXPORT void NAME(draw_counts)(const uint64_t *keys, int64_t n_keys, int64_t n, u
                 counted[row_of(mixed(state), (uint64_t)n)]++;
             }
         }
-        for (int64_t row = 0; row < n; row++)
-            for (int64_t sample = 0; sample < together; sample++)
-                counts[row * n_keys + first + sample] = room[n * sample + row];
+        if (together == TOGETHER) write(room, n, TOGETHER, counts + first, n_keys);
+        else write(room, n, together, counts + first, n_keys);
     }
 }

@@ -9,9 +9,10 @@
 #define PANEL (2 * LANES)
 /* Classes are taken in slices of this length, so that a slice of a panel stays in the first-level cache. */
 #define SLICE 256
-/* Rows of a tile that share a strip of STRIP columns: of 32 registers of eight lanes 28 are used, of 16 all. */
+/* Rows of a tile that share a strip of STRIP columns: of 32 registers of eight lanes 28 are used, of 16 narrower ones 11,
+   as compilers do not manage with all of them. */
 #define GROUP (LANES == 8 ? 8 : 4)
-#define VECTORS 3
+#define VECTORS (LANES == 8 ? 3 : 2)
 #define STRIP (VECTORS * LANES)
 
 /* Rows and columns of `depth` numbers each, padded with zeros to whole panels. Number k of column j is at

@@ -19,6 +19,24 @@ EXPORT void NAME(sorted_sum)(const int64_t *order, const double *decay, const do
     }
 }
 
+/* Write the sum of H_ij w_j over all j != i, given a_j = r_j w_j, for every row i. */
+EXPORT void NAME(sorted_rows)(const int64_t *order, const double *decay, const double *r, const double *a, int64_t n,
+                              double *out) {
+    double side = 0.0, last = 0.0, factor = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        side = (side + last) * decay[i];
+        last = a[order[i]];
+        out[order[i]] = side;
+    }
+    side = last = 0.0;
+    for (int64_t i = n - 1; i >= 0; i--) {
+        int64_t row = order[i];
+        side = (side + last) * factor;
+        factor = decay[i], last = a[row];
+        out[row] = (out[row] + side) * r[row];
+    }
+}
+
 /* Write H @ block, the diagonal of H set to zero, for `width` columns from `first` on; both blocks have `columns`. */
 EXPORT void NAME(sorted_product)(const int64_t *order, const double *decay, const double *r, int64_t n,
                                      const double *block, double *out, int64_t columns, int64_t first, int64_t width) {
