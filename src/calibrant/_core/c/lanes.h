@@ -30,6 +30,11 @@
 #define NAME(name) WITH_LEVEL(LEVEL, name)
 
 #define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLLED _Pragma("clang loop unroll_count(4)")
+#else
+#define UNROLLED
+#endif
 #define ALIGNED __attribute__((aligned(64)))
 
 typedef double Lanes __attribute__((vector_size(8 * LANES)));

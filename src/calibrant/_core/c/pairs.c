@@ -72,6 +72,7 @@ INLINE void accumulate(int how, const Points *points, const Tile *tile, double *
                 Lanes sums[4][2];
                 for (int r = 0; r < 4; r++)
                     for (int c = 0; c < 2; c++) sums[r][c] = is_fresh ? repeat(0.0) : load(at + r * width + c * LANES);
+                UNROLLED
                 for (int64_t k = first; k < end; k++) {
                     Lanes x = load(panel + k * step), y = load(panel + k * step + LANES);
                     for (int r = 0; r < 4; r++) {
