@@ -39,6 +39,7 @@
 
 typedef double Lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t Bits __attribute__((vector_size(8 * LANES)));
+typedef uint64_t Unsigned __attribute__((vector_size(8 * LANES))); /* May overflow: of results that are not used. */
 typedef double Unaligned __attribute__((vector_size(8 * LANES), aligned(8)));
 
 #define ABSOLUTE_BITS 0x7fffffffffffffffLL
@@ -109,7 +110,7 @@ INLINE Lanes exp_lanes(Lanes x) {
     q = q * r + 0.16666666666666669;
     q = q * r + 0.5000000000000001;
     q = (q * r + 1.0) * r + 1.0;
-    Lanes scaled = (Lanes)((Bits)q + ((Bits)shifted << 52));
+    Lanes scaled = (Lanes)((Unsigned)q + ((Unsigned)shifted << 52));
     return if_less(x, repeat(LOWEST), repeat(0.0), scaled);
 }
 
@@ -120,7 +121,7 @@ INLINE Lanes exp_lanes(Lanes x) {
 INLINE Lanes log_lanes(Lanes x) {
     Bits exponent = ((Bits)x - ROOT_HALF_BITS) >> 52;
     Lanes k = __builtin_convertvector(exponent, Lanes);
-    Lanes f = (Lanes)((Bits)x - (exponent << 52)) - 1.0;
+    Lanes f = (Lanes)((Unsigned)x - ((Unsigned)exponent << 52)) - 1.0;
     Lanes s = f / (f + 2.0);
     Lanes z = s * s;
     Lanes q = z * (2.0 / 21) + 2.0 / 19;
