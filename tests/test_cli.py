@@ -189,12 +189,15 @@ def test_signals_stop_the_work_within_two_seconds(file, tmp_path, sent, code):
         [sys.executable, "-m", "calibrant.cli", "report", file, "--resamples", "100000000", "--out", page],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    wait_for_work(process)
-    assert process.poll() is None
-    start = time.perf_counter()
-    process.send_signal(sent)
-    _, err = process.communicate(timeout=10)
-    assert time.perf_counter() - start < 2
+    try:
+        wait_for_work(process)
+        assert process.poll() is None
+        start = time.perf_counter()
+        process.send_signal(sent)
+        _, err = process.communicate(timeout=10)
+        assert time.perf_counter() - start < 2
+    finally:
+        process.kill()
     assert process.returncode == code
     assert "Traceback" not in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["predictions.csv"]
