@@ -1,11 +1,11 @@
 """The container of predicted class probabilities and observed labels."""
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from calibrant._typing import FloatArray, IntArray
 
 _CACHED = ("log_probs", "predicted")
 """What depends on the probabilities alone, and is kept once it is computed."""
+
+_KEPT_CELLS = 2_000_000
+"""The views of all classes are kept for matrices of up to so many probabilities: they need 24 bytes for each."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -148,6 +153,42 @@ class Predictions:
                 self.__dict__[name] = _read_only(array)
         self.__dict__["classes"] = classes
 
+    def once(self, key: Hashable, compute: Callable[[], T], *, of_labels: bool = True) -> T:
+        """Return what `compute` returns, which is computed once and kept with these predictions.
+
+        Nothing kept can go stale: the arrays are read-only. Several metrics, tests and curves of the same predictions
+        share their sorted order, bandwidth or median distance in this way.
+
+        Parameters
+        ----------
+        key : hashable
+            Everything that the value depends on beside the predictions: a name, and the frozen choices that it takes.
+        compute : callable
+            Takes nothing; its value must not be changed by anyone.
+        of_labels : bool, default=True
+            Whether it depends on the labels. If not, `with_labels` keeps it as well.
+
+        Examples
+        --------
+        >>> p = Predictions([0.2, 0.9], labels=[0, 1])
+        >>> p.once("mean", lambda: 0.55, of_labels=False), p.with_labels(p.labels).once("mean", lambda: None)
+        (0.55, None)
+        >>> p.with_labels(p.labels).once("mean", lambda: None, of_labels=False)
+        0.55
+        """
+        kept = self._kept[of_labels]
+        if key not in kept:
+            kept[key] = compute()
+        return kept[key]
+
+    @cached_property
+    def _kept(self) -> tuple[dict[Hashable, Any], dict[Hashable, Any]]:
+        """What does not depend on the labels, and what does."""
+        return {}, {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
+
     def __repr__(self) -> str:
         return f"Predictions(n_samples={self.n_samples}, n_classes={self.n_classes})"
 
@@ -203,9 +244,11 @@ class Predictions:
         >>> p.top_label().positive.tolist(), p.top_label().labels.tolist()
         ([0.7, 0.5, 0.75], [1, 0, 1])
         """
-        predicted = self.predicted
-        confidence = self.probs[np.arange(self.n_samples), predicted]
-        return self._binary(confidence, predicted == self.labels, ("wrong", "right"))
+        return self.once("top label", self._top_label)
+
+    def _top_label(self) -> Self:
+        confidence = self.probs[np.arange(self.n_samples), self.predicted]
+        return self._binary(confidence, self.predicted == self.labels, ("wrong", "right"))
 
     def one_vs_rest(self, c: int) -> Self:
         """Binary view: the probability of the class with index `c`, and whether it was observed."""
@@ -213,6 +256,11 @@ class Predictions:
             raise TypeError(f"c must be a class index, but is {c!r}. Pass p.classes.index(name) for a name.")
         if not 0 <= c < self.n_classes:
             raise InputError(f"c must be a class index from 0 to {self.n_classes - 1}, but is {c}.")
+        if self.probs.size > _KEPT_CELLS:
+            return self._one_vs_rest(c)
+        return self.once(("one vs rest", int(c)), lambda: self._one_vs_rest(c))
+
+    def _one_vs_rest(self, c: int) -> Self:
         return self._binary(self.probs[:, c], self.labels == c, ("rest", self.classes[c]))
 
     def take(self, rows: Any) -> Self:
@@ -226,7 +274,9 @@ class Predictions:
     def with_labels(self, labels: IntArray) -> Self:
         """Return the same predictions with other class indices, which are trusted."""
         cached = {name: self.__dict__[name] for name in _CACHED if name in self.__dict__}
-        return self._trusted(self.probs, labels, self.weights, self.classes, **cached)
+        other = self._trusted(self.probs, labels, self.weights, self.classes, **cached)
+        other.__dict__["_kept"] = (self._kept[False], {})
+        return other
 
     def _binary(self, positive: FloatArray, hits: Any, classes: tuple[Hashable, ...]) -> Self:
         probs = np.empty((self.n_samples, 2))
