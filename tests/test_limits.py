@@ -14,6 +14,7 @@ from calibrant.metrics import ECE, ICI, METRICS, NLL, Accuracy, CoxSlope, Dirich
 from simulate import calibrated, draw_labels, sharpened
 
 P = sharpened(calibrated(n=300, k=3), 0.5)
+LIMITS = "calibrant.assess.limits"
 
 
 def test_limits_are_those_of_the_method_that_is_valid_for_each_metric():
@@ -44,7 +45,7 @@ def test_errors_without_limits_have_their_range_by_chance_and_all_limits_contain
     without = {key for key in errors if found.intervals[key].null is None}
     assert without == {"ece-simplex", "ece-simplex-median", "skce", "kce", "mmce", "ucme"}  # Slow to redraw.
     slow = {DirichletECE: 299, ICI: 299, KdeECE: 300}  # There are 300 rows of three classes.
-    with patch("calibrant.limits.MOST_REDRAWN", slow):
+    with patch("calibrant.assess.limits.MOST_REDRAWN", slow):
         quick = assess(P, n_resamples=49, rng=0).intervals
     assert {key for key in errors if quick[key].null is None} - without == {
         *("dirichlet-ece", "ici", "kde-ece-one-vs-rest", "kde-ece-per-predicted-class")
@@ -81,7 +82,7 @@ def test_the_range_by_chance_is_that_of_redrawn_labels():
 def test_numbers_fitted_to_every_sample_have_no_limits_if_there_are_many_rows():
     metrics = {"slope": CoxSlope(), "nll": NLL()}
     assert set(assess(P, metrics=metrics, n_resamples=9, rng=0).intervals) == {"slope", "nll"}
-    with patch("calibrant.limits.MOST_FITTED_ROWS", 299):
+    with patch("calibrant.assess.limits.MOST_FITTED_ROWS", 299):
         assert set(assess(P, metrics=metrics, n_resamples=9, rng=0).intervals) == {"nll"}
 
 
@@ -93,15 +94,18 @@ def test_more_rows_have_fewer_resamples_and_never_more_than_asked_for():
         return Limits(0.0, 1.0)
 
     for cells in (300 * 10**6, 300 * 300, 300):
-        with patch("calibrant.limits.CELLS", cells), patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):
+        with (
+            patch("calibrant.assess.limits.CELLS", cells),
+            patch.dict("calibrant.assess.limits.METHODS", {"bootstrap-t": method}),
+        ):
             assess(P, metrics={"nll": NLL()}, n_resamples=999, rng=0)
-    with patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):
+    with patch.dict("calibrant.assess.limits.METHODS", {"bootstrap-t": method}):
         assess(P, metrics={"nll": NLL()}, n_resamples=9, rng=0)
     assert seen == [399, 300, 199, 9]
 
 
 def test_intervals_can_be_left_out():
-    assert assess(P, metrics={"ece": ECE()}, n_resamples=9, intervals=False, rng=0).intervals == {}
+    assert assess(P, metrics={"ece": ECE()}, sections=("metrics",), n_resamples=9, rng=0).intervals == {}
 
 
 def test_further_tests_are_those_of_the_table_without_their_draws():
@@ -110,7 +114,7 @@ def test_further_tests_are_those_of_the_table_without_their_draws():
     for name in ("spiegelhalter", "cox", "ecce"):
         assert result.tests[name].pvalue == TESTS[name](P).pvalue
     assert all(test.null is None for test in result.tests.values())
-    with patch("calibrant.limits.MOST_PAIRED_ROWS", 299):
+    with patch("calibrant.assess.further_tests.MOST_PAIRED_ROWS", 299):
         blocks = assess(P, metrics={"ece": ECE()}, n_resamples=9, rng=0).tests
     assert blocks["skce-block"].pvalue == TESTS["skce-block"](P).pvalue
     assert "skce" not in blocks

@@ -72,8 +72,8 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     out.print(table)
     for reason, without in missing_limits((name, assessment.intervals.get(name)) for name in shown).items():
         out.print(Text(f"no interval of {', '.join(without)}, as none is known to cover: {reason}", style="dim"))
-    if len(shown) < len(assessment.metrics):
-        text = f"{len(shown)} of {len(assessment.metrics)} metrics; all of them with --metrics {ALL}"
+    if len(shown) < len(METRICS):
+        text = f"{len(shown)} of {len(METRICS)} metrics; all of them with --metrics {ALL}"
         out.print(Text(text, style="dim"))
 
 

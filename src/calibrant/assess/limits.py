@@ -1,21 +1,19 @@
-"""Confidence limits and further tests of one set of predictions, within bounds on their time."""
+"""Confidence limits of one set of predictions and what chance makes of errors, within bounds on their time."""
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
-from calibrant.hypotest import TESTS, CalibrationTest, ConsistencyTest
 from calibrant.intervals import METHODS, Found, as_interval, family, has_range, why_not
-from calibrant.metrics import ICI, SKCE, DirichletECE, GapQuantile, KdeECE, Metric, SmoothECE
+from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, SmoothECE
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
 from calibrant.resampling import redraw_labels
-from calibrant.results import Estimate, Interval, TestResult
+from calibrant.results import Estimate, Interval
 
 LEVEL = 0.95
 """Of all intervals."""
@@ -41,12 +39,6 @@ MOST_REDRAWN: Mapping[type[Metric], int] = {
     SmoothECE: 100_000,
 }
 """With more rows, times classes if each has an error of its own, metrics that take long to redraw get no range."""
-
-MOST_PAIRED_ROWS = 2000
-"""With more rows, the kernel test is that of blocks."""
-
-REDRAWN_CELLS = 6 * 10**6
-"""Labels redrawn for the kernel test, times classes: with more of them there are fewer redraws, but 199 at least."""
 
 
 def limits_of(
@@ -115,25 +107,6 @@ def _is_quick(metric: Metric, predictions: Predictions) -> bool:
     while isinstance(metric, Lift):
         metric, size = metric.metric, predictions.n_samples * predictions.n_classes
     return size <= MOST_REDRAWN.get(type(metric), size)
-
-
-def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> dict[str, TestResult]:
-    """Return further tests than the exact one, by name; those that refuse these predictions are left out.
-
-    The kernel test is exact, by redrawn labels, up to 2000 rows; above it is that of blocks, where its law holds.
-    """
-    tests: dict[str, CalibrationTest] = {name: TESTS[name] for name in ("spiegelhalter", "cox", "ecce")}
-    n_present = int((predictions.weights > 0).sum())
-    if n_present <= MOST_PAIRED_ROWS:
-        affordable = max(FEWEST_RESAMPLES, REDRAWN_CELLS // (n_present * predictions.n_classes))
-        tests["skce"] = ConsistencyTest(SKCE(), min(n_resamples, affordable))
-    else:
-        tests["skce-block"] = TESTS["skce-block"]
-    found = {}
-    for name, test in tests.items():
-        with suppress(InputError):  # Too few rows, or a logistic regression without a finite solution.
-            found[name] = replace(test(predictions, rng=rng), null=None)
-    return found
 
 
 def _affordable(method: str | None, predictions: Predictions) -> str | None:
