@@ -60,7 +60,7 @@ class EventCells:
     --------
     >>> cells = EventCells(np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.arange(5), np.array([0, 2]), np.array([0, 2]))
     >>> next(cells.draw(1, np.random.default_rng(0)))[:, 0].tolist()
-    [0, 3]
+    [0.0, 3.0]
     """
 
     probs: FloatArray
@@ -185,7 +185,7 @@ def fine_cells(view: Predictions) -> EventCells | None:
 
     Examples
     --------
-    >>> p = Predictions(np.repeat([0.25, 0.75], 3000), labels=np.tile([0, 1], 3000))
+    >>> p = Predictions(np.repeat([0.25, 0.75], 3000), labels=np.repeat([0, 1, 0, 1], [2200, 800, 700, 2300]))
     >>> fine_cells(p).sizes.tolist()
     [3000, 3000]
     """

@@ -23,7 +23,7 @@ class BinnedCells(NamedTuple):
     Attributes
     ----------
     cells : EventCells
-    index : ndarray of shape (n,)
+    bins : ndarray of shape (n,)
         The bin of every row, in the order of the cells; negative if it is in none.
     weights : ndarray of shape (n,)
         The weights in this order, relative to the largest.
@@ -31,7 +31,7 @@ class BinnedCells(NamedTuple):
     """
 
     cells: EventCells
-    index: IntArray
+    bins: IntArray
     weights: FloatArray
     n_bins: int
 
@@ -47,7 +47,7 @@ class BinnedCells(NamedTuple):
 
     def totals(self, values: FloatArray) -> FloatArray:
         """Return the sum in every bin, (n_bins, 1), of numbers in the order of the cells."""
-        sums = np.bincount(self.index + 1, values, minlength=self.n_bins + 1)[1:, None]
+        sums = np.bincount(self.bins + 1, values, minlength=self.n_bins + 1)[1:, None]
         return np.asarray(sums, dtype=float)
 
     def sums(self, values: FloatArray) -> Evaluator:
@@ -55,7 +55,7 @@ class BinnedCells(NamedTuple):
 
         An event of a cell adds the mean value of its rows.
         """
-        means, bins = self.cells.totals(values) / self.cells.sizes, self.index[self.cells.starts]
-        levers = (bins == np.arange(self.n_bins)[:, None]) * means
+        means, own = self.cells.totals(values) / self.cells.sizes, self.bins[self.cells.starts]
+        levers = (own == np.arange(self.n_bins)[:, None]) * means
         # No linear algebra of several threads: it is in the way of our own.
         return lambda counts: np.einsum("nc,cb->nb", levers, counts)
