@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.forecasts import Forecasts
+from calibrant.metrics.counted import Counted
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 
@@ -68,6 +69,14 @@ class Metric(ABC):
             return np.array([self(relabel(labels[:, b])) for b in range(labels.shape[1])])
 
         return evaluate
+
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:  # noqa: ARG002 (most need the labels)
+        """Return the map from numbers of events in cells of rows to values, if that is all a binary metric needs.
+
+        None if there are so few rows that the labels themselves are no slower. Where rows of a cell differ, in their
+        weights or levers, the value is that of rows with their mean.
+        """
+        return None
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), at the data's own weights."""

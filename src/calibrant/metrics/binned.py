@@ -13,6 +13,7 @@ from calibrant.binning import Binning, EqualWidth
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.curves.columns import Columns, class_blocks
 from calibrant.metrics.base import Metric
+from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
 
@@ -59,6 +60,15 @@ class BinnedMetric(Metric):
         hits = bin_totals(cut, view.weights)
         target = 1 if view is predictions else predictions.predicted[:, None]
         return lambda labels: self.combine(weights.sum(axis=0), mass, predicted, hits(labels == target))
+
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in cells of rows, (C, B), to B values."""
+        rows = BinnedCells.of(predictions, self.bins.cut(predictions.positive, predictions.weights))
+        if rows is None:
+            return None
+        mass, predicted = rows.totals(rows.weights), rows.totals(rows.weights * rows.cells.probs)
+        hits, total = rows.sums(rows.weights), rows.weights.sum()
+        return Counted(rows.cells, lambda counts: self.combine(total, mass, predicted, hits(counts)))
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), without a pass over the rows for each class."""

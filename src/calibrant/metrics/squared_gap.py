@@ -11,6 +11,7 @@ from calibrant.binning import Binning, EqualMass
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import check_bins
+from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
 
@@ -97,6 +98,22 @@ class DebiasedSquaredGap(Metric):
 
         return evaluate
 
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in cells of rows, (C, B), to B values."""
+        rows = BinnedCells.of(predictions, self.bins.cut(predictions.positive, predictions.weights))
+        if rows is None:
+            return None
+        weights, probs = rows.weights, rows.cells.probs
+        mass, predicted = rows.totals(weights), rows.totals(weights * probs)
+        pairs, squares = mass**2 - rows.totals(weights**2), rows.totals((weights * probs) ** 2)
+        hits, more = rows.sums(weights), rows.sums(weights**2 * (1 - 2 * probs))
+
+        def evaluate(counts: Any) -> FloatArray:
+            products = (hits(counts) - predicted) ** 2 - (squares + more(counts))
+            return _mean_square(weights.sum(), mass, pairs, products)
+
+        return Counted(rows.cells, evaluate)
+
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Say how many bins hold weight."""
         view = self.view(predictions)
@@ -136,6 +153,11 @@ class Root(Lift):
         """Return the map from labels, (n, B), to B values."""
         squared = self.metric.prepare_labels(predictions)
         return lambda labels: _root(squared(labels))
+
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in cells of rows to values, if the metric has one."""
+        squared = self.metric.prepare_counts(predictions)
+        return None if squared is None else Counted(squared.cells, lambda counts: _root(squared.evaluate(counts)))
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the square with its sign, and the root of what the metric says of each class."""
