@@ -47,7 +47,9 @@ class ICI(PooledMetric):
 
     def combine(self, pools: Pools) -> float:
         """Return the mean distance."""
-        return float(np.average(np.abs(pools.values - self.curve.fit(pools)), weights=pools.mass))
+        return float(
+            np.average(np.abs(pools.values - pools.once(self.curve, lambda: self.curve.fit(pools))), weights=pools.mass)
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class GapQuantile(PooledMetric):
 
     def combine(self, pools: Pools) -> float:
         """Return the quantile of the distances."""
-        gaps = np.abs(pools.values - self.curve.fit(pools))
+        gaps = np.abs(pools.values - pools.once(self.curve, lambda: self.curve.fit(pools)))
         order = np.argsort(gaps)
         mass = np.cumsum(pools.mass[order])
         at = np.searchsorted(mass, self.q * mass[-1] * (1 - 1e-12))

@@ -37,9 +37,7 @@ class IsotonicCurve(Smoother):
 
     def fit(self, pools: Pools) -> FloatArray:
         """Return the isotonic regression."""
-        from scipy.optimize import isotonic_regression
-
-        return isotonic_regression(pools.frequencies, weights=pools.mass / pools.mass.sum()).x.clip(0.0, 1.0)
+        return pools.isotonic()
 
 
 @dataclass(frozen=True)
