@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant._convert import InputError
+from calibrant._isotonic import isotonic_regression
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.scores import NLL, Score, SquaredError
@@ -32,8 +33,6 @@ def impurity(score: ScoreName, frequency: FloatArray) -> FloatArray:
 
 def refinement(pools: Pools, score: ScoreName) -> float:
     """Return the mean score of the isotonic regression of the labels on the predictions."""
-    from scipy.optimize import isotonic_regression
-
     share = pools.mass / pools.mass.sum()
     fitted = isotonic_regression(pools.frequencies, weights=share).x
     return float(share @ impurity(score, fitted.clip(0.0, 1.0)))
