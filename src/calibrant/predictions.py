@@ -1,7 +1,7 @@
 """The container of predicted class probabilities and observed labels."""
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -18,6 +18,9 @@ _CACHED = ("log_probs", "predicted")
 
 _KEPT_CELLS = 2_000_000
 """The views of all classes are kept for matrices of up to so many probabilities: they need 24 bytes for each."""
+
+_BLOCK_CELLS = 1 << 20
+"""Temporary arrays as large as the matrix of probabilities are avoided: work is done on so many of them at a time."""
 
 T = TypeVar("T")
 
@@ -120,6 +123,13 @@ class Predictions:
         self._store(probs, labels, weights, classes, log_probs=log_probs, predicted=predicted)
         return self
 
+    @classmethod
+    def _joined(cls, like: Self, probs: FloatArray, observed_log_probs: FloatArray) -> Self:
+        """Build from other probabilities, and the logarithms of those of the labels, of which some may underflow."""
+        self = cls._trusted(probs, like.labels, like.weights, like.classes)
+        self.once("observed log-probabilities", lambda: _read_only(observed_log_probs))
+        return self
+
     def _validate(
         self, raw: Raw, probs: FloatArray, log_probs: FloatArray | None, labels: Any, weights: Any, classes: Any
     ) -> None:
@@ -209,6 +219,18 @@ class Predictions:
             return _read_only(np.log(self.probs))
 
     @property
+    def observed_log_probs(self) -> FloatArray:
+        """Logarithm of the probability of each label, for which those of the other classes are not computed."""
+        return self.once("observed log-probabilities", self._observed_log_probs)
+
+    def _observed_log_probs(self) -> FloatArray:
+        at = np.arange(self.n_samples), self.labels
+        if "log_probs" in self.__dict__:
+            return _read_only(self.log_probs[at])
+        with np.errstate(divide="ignore"):
+            return _read_only(np.log(self.probs[at]))
+
+    @property
     def residuals(self) -> FloatArray:
         """One-hot labels minus probabilities, of shape (n, K)."""
         residuals = -self.probs
@@ -228,7 +250,10 @@ class Predictions:
     @cached_property
     def predicted(self) -> IntArray:
         """Most probable class of each row; the lowest index wins a tie."""
-        return _read_only(self.probs.argmax(axis=1))
+        predicted = np.empty(self.n_samples, dtype=np.int64)
+        for rows in row_blocks(self.probs.shape):  # NumPy copies what is read-only.
+            self.probs[rows].argmax(axis=1, out=predicted[rows])
+        return _read_only(predicted)
 
     @property
     def is_weighted(self) -> bool:
@@ -283,6 +308,19 @@ class Predictions:
         np.subtract(1.0, positive, out=probs[:, 0])
         probs[:, 1] = positive
         return self._trusted(probs, hits.astype(np.int64), self.weights, classes)
+
+
+def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Yield the rows of a matrix in blocks of about a million entries.
+
+    Examples
+    --------
+    >>> [(rows.start, rows.stop) for rows in row_blocks((2500, 1000))]
+    [(0, 1048), (1048, 2096), (2096, 2500)]
+    """
+    height = max(1, _BLOCK_CELLS // shape[1])
+    for start in range(0, shape[0], height):
+        yield slice(start, min(start + height, shape[0]))
 
 
 def check_predictions(value: object, name: str = "predictions") -> None:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray
+from calibrant._typing import FloatArray, IntArray
 
 Result = TypeVar("Result")
 
@@ -86,9 +86,19 @@ def log_softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray
     return log_probs
 
 
+def _places(before: FloatArray, after: FloatArray, top: IntArray, found: IntArray) -> None:
+    """Find the largest entries of some rows: of few, since NumPy copies an array that is read-only."""
+    before.argmax(axis=1, out=top)
+    after.argmax(axis=1, out=found)
+
+
 def keep_argmax(before: FloatArray, after: FloatArray) -> FloatArray:
     """Let the largest entry of every row be where it was, in place, if it is another one by rounding alone."""
-    top, found = before.argmax(axis=1), after.argmax(axis=1)
+    top, found = np.empty((2, len(before)), dtype=np.int64)
+    for _ in by_blocks(
+        lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1
+    ):
+        pass
     rows = np.flatnonzero(top != found)
     if len(rows):
         largest = after[rows, found[rows]]

@@ -100,24 +100,27 @@ def _calibrated(stored: "StoredCalibrator", values: Any, source: Source, counts:
     from calibrant._checks import DataWarning, as_log_probabilities, as_probabilities
     from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
     from calibrant.cli.fit import fingerprint
+    from calibrant.predictions import row_blocks
 
     if source.logits:
-        before, log_probs, _ = as_log_probabilities(values)
+        before, scores, _ = as_log_probabilities(values)
     else:
         before, _ = as_probabilities(values, renormalise=source.renormalise)
+        scores = before
     if stored.details.get("fingerprint") == fingerprint(before):
         message = "the calibrator was fitted on these rows, so that its results on them are better than on others."
         warnings.warn(message, DataWarning, stacklevel=2)
     calibrator = stored.calibrator
     if uses_raw_logits(calibrator):
-        log_probs = as_raw_logits(values)
+        scores = as_raw_logits(values)
     else:
         calibrator.set_params(scores="logits" if source.logits else "probs")
-    after = calibrator.predict_proba(before if source.renormalise else values)
-    counts.rows, counts.changed = len(after), int(np.sum(after.argmax(axis=1) != before.argmax(axis=1)))
-    if source.logits:
-        after = calibrator.transform_from(log_probs)
+    counts.rows = len(before)
+    for rows in row_blocks(before.shape):  # In place: one matrix less in memory.
+        after = calibrator.predict_proba(scores[rows])
+        counts.changed += int(np.sum(after.argmax(axis=1) != before[rows].argmax(axis=1)))
+        before[rows] = calibrator.transform_from(scores[rows]) if source.logits else after
     if np.ndim(values) == 2 and np.shape(values)[1] > 1:
-        return after
-    one = after[:, 1] - after[:, 0] if source.logits else after[:, 1]
+        return before
+    one = before[:, 1] - before[:, 0] if source.logits else before[:, 1]
     return one.reshape(np.shape(values))

@@ -146,15 +146,16 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
     if logits is not None:
         calibrator.learn_from(logits, predictions.labels, predictions.weights)
         return
-    warn_of_impossible_labels(calibrator, predictions.log_probs, predictions.labels, predictions.weights)
-    calibrator.learn(predictions.log_probs, predictions.labels, predictions.weights)
+    log_probs = predictions.with_labels(predictions.labels).log_probs  # Not kept: as large as the probabilities.
+    warn_of_impossible_labels(calibrator, log_probs, predictions.labels, predictions.weights)
+    calibrator.learn(log_probs, predictions.labels, predictions.weights)
 
 
 def fingerprint(probs: "FloatArray") -> str:
     """Return what tells one set of predictions from another."""
     import numpy as np
 
-    return hashlib.sha256(np.ascontiguousarray(probs, dtype="<f8").tobytes()).hexdigest()
+    return hashlib.sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
 
 
 def in_sample(
@@ -163,16 +164,27 @@ def in_sample(
     """Return the measures before and after, and the share of the rows with another predicted class."""
     import numpy as np
 
-    from calibrant.calibrators import calibrate
-    from calibrant.calibrators.base import calibrate_logits
     from calibrant.metrics import METRICS
 
-    if logits is None:
-        calibrated = calibrate(calibrator, predictions)
-    else:
-        calibrated = calibrate_logits(calibrator, logits, predictions)
+    calibrated = _calibrated(calibrator, predictions, logits)
     before, after = ({name: METRICS[name].estimate(p) for name in MEASURES} for p in (predictions, calibrated))
     return before, after, float(np.mean(calibrated.predicted != predictions.predicted))
+
+
+def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None") -> "Predictions":
+    """Return calibrated predictions, made of blocks of rows: all logarithms at once would take as much memory again."""
+    import numpy as np
+
+    from calibrant.calibrators import calibrate
+    from calibrant.calibrators.base import calibrate_logits
+    from calibrant.predictions import Predictions, row_blocks
+
+    probs, observed = np.empty(predictions.probs.shape), np.empty(predictions.n_samples)
+    for rows in row_blocks(probs.shape):
+        some = predictions.take(rows)
+        part = calibrate(calibrator, some) if logits is None else calibrate_logits(calibrator, logits[rows], some)
+        probs[rows], observed[rows] = part.probs, part.observed_log_probs
+    return Predictions._joined(predictions, probs, observed)  # noqa: SLF001 (normalised by construction)
 
 
 def learnt(calibrator: "Calibrator") -> dict[str, Any]:

@@ -71,11 +71,8 @@ def _predictions(
     file: Path, options: Judging, calibrate: str | None, folds: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the page shows about class predictions."""
-    from calibrant.calibrators import parse
-    from calibrant.recommend.fixed import AUTO
-
-    if calibrate not in (None, AUTO):
-        parse(calibrate)  # Say so before the long work if there is no such calibrator.
+    if calibrate is not None:
+        _check_method(calibrate)
     before, groups = options.predictions(file), options.groups(file)
     shown, extras = {file.name: options.assess(before, file.name, "assessing", by=groups)}, dict[str, Any]()
     if calibrate is not None:
@@ -85,6 +82,15 @@ def _predictions(
             models = {file.name: before, f"{file.name} > {how.method}": after}
             shown, extras["comparison"] = _compared(models, shown, options)
     return shown, extras
+
+
+def _check_method(calibrate: str) -> None:
+    """Refuse what is no calibrator, before the long work."""
+    from calibrant.calibrators import parse
+    from calibrant.recommend.fixed import AUTO
+
+    if calibrate != AUTO:
+        parse(calibrate)
 
 
 def _forecasts(file: Path, options: Judging, calibrate: str | None) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from calibrant.results import (
     as_record,
     state,
 )
-from calibrant.verdict import LEVEL
 
 Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 
@@ -126,6 +125,8 @@ def print_tests(
     refused: Mapping[str, str],
 ) -> None:
     """Print what each test found, in words and numbers, with what it measured and the limits of what it can see."""
+    from calibrant.verdict import LEVEL
+
     out = console()
     for name, result in results.items():
         at_floor = result.pvalue <= result.details.get("smallest_pvalue", 0.0)

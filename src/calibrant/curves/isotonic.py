@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._checks import check_count, check_level
 from calibrant._convert import InputError
+from calibrant._isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits
 from calibrant.curves.histogram import outcome_histogram
@@ -125,8 +126,6 @@ def _check_settings(level: float, n_resamples: int, band: str, simultaneous: boo
 
 def _fit(frequency: FloatArray, mass: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return the isotonic fit and the first entry of each of its pools, with the number of entries at the end."""
-    from scipy.optimize import isotonic_regression
-
     fit = isotonic_regression(frequency, weights=mass)
     return np.minimum(fit.x, 1.0), fit.blocks  # Weighted means of ones may exceed 1 by rounding.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._convert import InputError
+from calibrant._roots import root
 from calibrant._typing import FloatArray, IntArray
 from calibrant.hypotest.binary import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.predictions import Predictions
@@ -197,7 +198,6 @@ def _maximise(x: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[flo
 
 def _fit_level(log_odds: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[float, float]:
     """Return the most likely intercept if the slope is 1, and its standard error."""
-    from scipy.optimize import brentq
 
     def slope_of_likelihood(level: float) -> float:
         return float(weights @ _residuals(level + log_odds, labels))
@@ -205,7 +205,7 @@ def _fit_level(log_odds: FloatArray, labels: IntArray, weights: FloatArray) -> t
     # At these ends every probability is below, or above, the observed frequency.
     observed = float(np.log(weights @ labels) - np.log(weights @ (1 - labels)))
     low, high = observed - float(log_odds.max()) - 1, observed - float(log_odds.min()) + 1
-    level = float(brentq(slope_of_likelihood, low, high, xtol=1e-12, rtol=1e-14))
+    level = root(slope_of_likelihood, low, high, xtol=1e-12, rtol=1e-14)
     variance = weights * _bernoulli_variance(level + log_odds)
     return level, float(np.sqrt(weights @ variance) / variance.sum())
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.line.boxes import Line
+from calibrant._isotonic import isotonic_regression
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning.ties import comparable
 from calibrant.metrics.base import Metric
@@ -67,8 +68,6 @@ class Pools:
         return self.once("isotonic", self._isotonic)
 
     def _isotonic(self) -> FloatArray:
-        from scipy.optimize import isotonic_regression
-
         return isotonic_regression(self.frequencies, weights=self.mass / self.mass.sum()).x.clip(0.0, 1.0)
 
 

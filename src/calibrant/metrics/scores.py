@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, row_blocks
 
 
 class Score(Metric):
@@ -77,7 +77,7 @@ class NLL(Score):
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return minus the log-probability of the label."""
-        return -predictions.log_probs[np.arange(predictions.n_samples), predictions.labels]
+        return -predictions.observed_log_probs
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Count the rows whose label was called impossible."""
@@ -99,7 +99,11 @@ class Brier(Score):
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return the squared distance between the probabilities and the one-hot label."""
-        return np.einsum("ik,ik->i", predictions.residuals, predictions.residuals)
+        scores = np.empty(predictions.n_samples)
+        for rows in row_blocks(predictions.probs.shape):
+            residuals = predictions.take(rows).residuals
+            np.einsum("ik,ik->i", residuals, residuals, out=scores[rows])
+        return scores
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant._convert import InputError
+from calibrant._roots import root
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
@@ -147,8 +148,6 @@ def _cosine_sums(gridded: FloatArray) -> FloatArray:
 
 def _fixed_point(wave: FloatArray, gap: float) -> float:
     """Return the bandwidth that equals its error; `gap` is the mean absolute residual, which no error exceeds."""
-    from scipy.optimize import brentq
-
     low = max(abs(float(wave[0])), NARROWEST)
     if gap <= low:
         return min(gap, low)
@@ -159,7 +158,7 @@ def _fixed_point(wave: FloatArray, gap: float) -> float:
             return at_low
         if _error(wave, 2 * gap, points) >= 2 * gap:
             return gap  # Too few points for so narrow a bandwidth.
-        return float(brentq(lambda width: _error(wave, width, points) - width, low, 2 * gap, xtol=1e-15))
+        return root(lambda width: _error(wave, width, points) - width, low, 2 * gap, xtol=1e-15)
 
     points = FEWEST
     value = solve(points)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray
 from calibrant.counts import Smoothing, as_smoothing
 from calibrant.results import ConvexHull, ROCCurve
@@ -157,8 +158,6 @@ def segment_probabilities(hull: ConvexHull, smoothing: Smoothing | None = None) 
     >>> segment_probabilities(hull, LaplaceCorrection()).round(3).tolist()
     [0.667, 0.6, 0.333]
     """
-    from scipy.optimize import isotonic_regression
-
     smoothed = as_smoothing(smoothing)(np.column_stack([hull.negatives, hull.positives]))[:, 1]
     return isotonic_regression(smoothed, weights=hull.positives + hull.negatives, increasing=False).x
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from calibrant._isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray
 from calibrant.results import ConvexHull, ROCCurve
 
@@ -20,8 +21,6 @@ EXACT = 2.0**53
 
 def pool(positives: FloatArray, negatives: FloatArray) -> IntArray:
     """Return the bounds of the pools of isotonic regression, strictly descending in probability."""
-    from scipy.optimize import isotonic_regression
-
     positives, negatives, tolerance = _comparable(positives, negatives)
     total = positives + negatives
     bounds = isotonic_regression(positives / total, weights=total, increasing=False).blocks.astype(np.int64)

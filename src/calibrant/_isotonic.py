@@ -1,0 +1,56 @@
+"""Isotonic regression in NumPy, without the import of `scipy.optimize`, which takes longer than most of its uses."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+
+PASSES = 100
+"""Nearly all data needs fewer; what needs more is left to SciPy, whose time never grows faster than the data."""
+
+
+class Isotonic(NamedTuple):
+    """An isotonic fit.
+
+    Attributes
+    ----------
+    x : array of shape (n,)
+        The fitted values.
+    blocks : array of shape (n_blocks + 1,)
+        The first entry of each block of equal values, and n.
+    """
+
+    x: FloatArray
+    blocks: IntArray
+
+
+def isotonic_regression(y: FloatArray, *, weights: FloatArray, increasing: bool = True) -> Isotonic:
+    """Return the monotone values with the least weighted squared distance to y; weights are positive.
+
+    Neighbours in the wrong order, or equal, share their value in the solution. So every run of blocks whose means do
+    not increase becomes one block, all runs in one pass, until the means increase.
+
+    Examples
+    --------
+    >>> fit = isotonic_regression(np.array([1.0, 3.0, 2.0, 4.0]), weights=np.ones(4))
+    >>> fit.x.tolist(), fit.blocks.tolist()
+    ([1.0, 2.5, 2.5, 4.0], [0, 1, 3, 4])
+    """
+    if not increasing:
+        fit = isotonic_regression(y[::-1], weights=weights[::-1])
+        return Isotonic(fit.x[::-1].copy(), len(y) - fit.blocks[::-1])
+    means, mass, sums = y, weights, y * weights
+    starts = np.arange(len(y))
+    for _ in range(PASSES):
+        first = np.flatnonzero(np.concatenate([[True], means[1:] > means[:-1]]))
+        if len(first) == len(means):
+            blocks = np.append(starts, len(y))
+            return Isotonic(np.repeat(means, np.diff(blocks)), blocks)
+        sums, mass, starts = np.add.reduceat(sums, first), np.add.reduceat(mass, first), starts[first]
+        # A block that did not grow keeps its mean to the last digit.
+        means = np.where(np.diff(np.append(first, len(means))) == 1, means[first], sums / mass)
+    from scipy.optimize import isotonic_regression as of_scipy
+
+    fit = of_scipy(y, weights=weights)
+    return Isotonic(fit.x, fit.blocks.astype(np.int64))
