@@ -124,10 +124,29 @@ class Kernels(Record):
     _fields_ = _fields("a c constant")
 
 
+class RowsRecord(Record):
+    """Predictions, weights, the two most probable classes and a bin of every row; see `redraws`."""
+
+    _fields_ = _fields("probs weights top second bins", "n n_classes")
+
+
+class RowWork(Record):
+    """Memory for one row of predictions; see `redraws`."""
+
+    _fields_ = _fields("cumulative logs odds uniform guides", "n_guides")
+
+
+class RedrawnSums(Record):
+    """Sums over drawn labels; see `redraws`."""
+
+    _fields_ = _fields("logs classes hits seconds")
+
+
 _REALS = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
 _WHOLES = np.ctypeslib.ndpointer(np.int64, flags="C_CONTIGUOUS")
 _BITS = np.ctypeslib.ndpointer(np.uint64, flags="C_CONTIGUOUS")
 _COUNTS = np.ctypeslib.ndpointer(np.uint16, flags="C_CONTIGUOUS")
+_LABELS = np.ctypeslib.ndpointer(np.int32, flags="C_CONTIGUOUS")
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "sizes": (_WHOLES,),
@@ -145,6 +164,9 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "bin_sums": (Matrix, _REALS, _WHOLES, _REALS, WHOLE, WHOLE, _REALS),
     "bin_columns": (Matrix, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
+    "redraw": (RowsRecord, _BITS, WHOLE, RowWork, RedrawnSums, _LABELS),
+    "feature_errors": (_LABELS, WHOLE, _REALS, WHOLE, _REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
+    "variations": (_REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
     "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),
     "line_sums": (Sources, Strip, PlanRecord, WHOLE, WHOLE),
     "pack": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
