@@ -21,7 +21,7 @@ DEPTH = 8
 _LABELS = 2**24
 """So many labels are kept at a time by each thread."""
 
-_CACHED = 2**17
+_CACHED = 2**15
 """So many sums of features are added to at a time: few enough to stay in the cache."""
 
 _ROWS_PER_JOB = 1024

@@ -7,9 +7,8 @@ import numpy as np
 
 from calibrant._core.threads import in_order
 from calibrant._typing import FloatArray, IntArray
-from calibrant.hypotest.evidence.base import BIAS, SLOPE, SMALLEST, Evidence, Part, inverse_deviation
+from calibrant.hypotest.evidence.base import BIAS, CONSTANT, SLOPE, SMALLEST, Evidence, Part, inverse_deviation
 from calibrant.predictions import Predictions
-
 
 BLOCK_CELLS = 2**17
 """Probabilities that are worked on at a time, so that they stay in the cache."""
@@ -60,8 +59,9 @@ class ClassEvidence(Evidence):
         found = _moments(predictions.probs, weights)
         centres = found.odds / np.where(found.variances > 0, found.variances, 1.0)
         spread = found.squares - centres * found.odds
-        spread = np.where(spread > ROUNDING * found.squares, spread, 0.0)
-        scale = float(inverse_deviation(np.float64(found.row_variance)))
+        least = ROUNDING * found.squares + CONSTANT**2 * found.variances
+        spread = np.where(spread > least, spread, 0.0)
+        scale = float(inverse_deviation(np.array(found.row_variance)))
         return cls(
             probs=predictions.probs,
             weights=weights,

@@ -54,7 +54,7 @@ class RankedEvidence(Evidence):
             top=top,
             second=second,
             bins=bins,
-            predicted=np.bincount(bins, weights * confidence)[:, None],
+            predicted=np.asarray(np.bincount(bins, weights * confidence)[:, None], dtype=float),
             top_scale=_scale(weights, confidence),
             runner_up_scale=_scale(weights, next_one),
             runner_up_mean=float((weights * next_one).sum()),

@@ -77,5 +77,5 @@ def _by_labels(view: Predictions, evidence: Sequence[Evidence], keys: NDArray[np
     """Draw the labels themselves."""
     width = max(1, CELLS // max(view.n_samples, view.n_classes))
     for start in range(0, len(keys), width):
-        labels = draw_labels(view.probs, keys[start : start + width])
+        labels = draw_labels(view.probs, keys[start : start + width]).astype(np.int64)
         yield np.concatenate([one.statistics(labels) for one in evidence])
