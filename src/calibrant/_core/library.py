@@ -144,6 +144,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "bin_index": (Matrix, _REALS, WHOLE, WHOLE, _WHOLES),
     "bin_sums": (Matrix, _REALS, _WHOLES, _REALS, WHOLE, WHOLE, _REALS),
     "bin_columns": (Matrix, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
+    "distances": (WHOLE, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
     "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),
     "line_sums": (Sources, Strip, PlanRecord, WHOLE, WHOLE),
