@@ -70,4 +70,5 @@ def _class_hits(predictions: Predictions, last: FloatArray) -> FloatArray:
     """Return the weight of the rows of each class, by the bin of its probability: (K, n_bins)."""
     n_bins, k, labels = len(last) + 1, predictions.n_classes, predictions.labels
     own = bin_index(predictions.probs[np.arange(len(labels)), labels], last)
-    return np.bincount(labels * n_bins + own, weights=predictions.weights, minlength=k * n_bins).reshape(k, n_bins)
+    hits = np.bincount(labels * n_bins + own, weights=predictions.weights, minlength=k * n_bins)
+    return np.asarray(hits, dtype=float).reshape(k, n_bins)

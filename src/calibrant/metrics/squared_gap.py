@@ -140,11 +140,11 @@ class DebiasedSquaredGap(Metric):
         return predictions.once(("class values", self), lambda: self._class_values(predictions))
 
     def _class_values(self, predictions: Predictions) -> FloatArray:
-        equal = isinstance(self.bins, EqualMass) and self.bins.convention == "calibrant" and not predictions.is_weighted
-        if not equal or predictions.n_classes == 2:
+        bins = self.bins
+        if not isinstance(bins, EqualMass) or bins.convention != "calibrant" or predictions.is_weighted:
             return super().class_values(predictions)
         values = []
-        for mass, predicted, squares, hits, more in class_sums(predictions, self.bins.n_bins):
+        for mass, predicted, squares, hits, more in class_sums(predictions, bins.n_bins):
             products = (hits - predicted) ** 2 - (squares + more)  # The square of y - p is p^2 + (1 - 2 p) y.
             values.append(_mean_square(np.array(predictions.n_samples), mass, mass**2 - mass, products))
         return np.concatenate(values)
