@@ -10,7 +10,7 @@ from calibrant.assess import assess
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS
 from calibrant.intervals import Limits, interval
-from calibrant.metrics import ECE, ICI, METRICS, NLL, Accuracy, CoxSlope, DirichletECE, KdeECE
+from calibrant.metrics import ECE, ICI, METRICS, NLL, Accuracy, CoxIntercept, CoxSlope, DirichletECE, InTheLarge, KdeECE
 from simulate import calibrated, draw_labels, sharpened
 
 P = sharpened(calibrated(n=300, k=3), 0.5)
@@ -78,11 +78,12 @@ def test_the_range_by_chance_is_that_of_redrawn_labels():
         assert result.intervals[key].expected == pytest.approx(np.mean(redrawn), abs=error)
 
 
-def test_numbers_fitted_to_every_sample_have_no_limits_if_there_are_many_rows():
-    metrics = {"slope": CoxSlope(), "nll": NLL()}
-    assert set(assess(P, metrics=metrics, n_resamples=9, rng=0).intervals) == {"slope", "nll"}
-    with patch("calibrant.limits.MOST_FITTED_ROWS", 299):
-        assert set(assess(P, metrics=metrics, n_resamples=9, rng=0).intervals) == {"nll"}
+def test_limits_of_fitted_numbers_need_no_resamples():
+    metrics = {"slope": CoxSlope(), "intercept": CoxIntercept(), "large": InTheLarge(), "oe": METRICS["oe-ratio"]}
+    found = assess(P, metrics=metrics, n_resamples=1, rng=0).intervals
+    for key, metric in metrics.items():
+        expected = interval(P, metric)
+        assert (found[key].low, found[key].high, found[key].method) == (expected.low, expected.high, "sandwich")
 
 
 def test_more_rows_have_fewer_resamples_and_never_more_than_asked_for():
@@ -93,9 +94,9 @@ def test_more_rows_have_fewer_resamples_and_never_more_than_asked_for():
         return Limits(0.0, 1.0)
 
     for cells in (300 * 10**6, 300 * 300, 300):
-        with patch("calibrant.limits.CELLS", cells), patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):
+        with patch("calibrant.limits.CELLS", cells), patch.dict("calibrant.limits.METHODS", {"hall": method}):
             assess(P, metrics={"nll": NLL()}, n_resamples=999, rng=0)
-    with patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):
+    with patch.dict("calibrant.limits.METHODS", {"hall": method}):
         assess(P, metrics={"nll": NLL()}, n_resamples=9, rng=0)
     assert seen == [399, 300, 199, 9]
 
