@@ -165,7 +165,7 @@ def test_tables_hold_every_method_and_name_what_is_missing(finished):
         ("rms-debiased", "debiased", "yes"),
         ("naive ece", "percentile", "no"),
         ("naive ece", "basic", "no"),
-        ("nll difference", "bootstrap-t", "yes"),
+        ("nll difference", "hall", "yes"),
         ("nll difference", "percentile", "no"),
         ("nll difference", "basic", "no"),
     ]

@@ -51,7 +51,7 @@ def evaluate(
 
     known = FORECAST_METRICS if options.are_forecasts else METRICS
     gates.check_gates(fail_if, [*known])
-    names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else metrics_table.SELECTION)
+    names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:
         assessment: Assessment | ForecastAssessment = _print_forecasts(file, options, names)
     else:
@@ -71,6 +71,7 @@ def _print(file: Path, options: Judging, names: "Sequence[str]", more: "Sequence
     predictions, groups = options.predictions(file), options.groups(file)
     if not options.json:
         show.print_verdict(options.assess(predictions, file.name, "testing", sections=()))
+    names = names or metrics_table.selection(predictions.n_classes)
     wanted = [name for name in METRICS if name in {*names, *more}]
     found = options.assess(predictions, file.name, "measuring", sections=("metrics", "limits"), metrics=wanted)
     if not options.json:

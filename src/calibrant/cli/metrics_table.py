@@ -33,6 +33,15 @@ SELECTION = (
 )
 """The metrics that are shown unless others are asked for."""
 
+OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
+"""How the names of averages over classes end. Two classes have none to average over: class 1 says it all."""
+
+
+def selection(n_classes: int) -> list[str]:
+    """Return the metrics that are shown unless others are asked for."""
+    return [name for name in SELECTION if n_classes > 2 or not name.endswith(OF_CLASSES)]
+
+
 ALL = "all"
 
 ROOM = 80

@@ -125,6 +125,15 @@ class ObservedExpectedRatio(Metric):
         expected = view.positive @ view.weights
         return lambda labels: _ratio(view.weights @ (labels == target), expected)
 
+    def influence(self, predictions: Predictions) -> FloatArray:
+        r"""Return what each row contributes to the error of the value r: :math:`w_i (y_i - r p_i) / \sum_j w_j p_j`."""
+        view = self.view(predictions)
+        weights = view.weights / view.weights.max()
+        expected = float(weights @ view.positive)
+        if expected == 0:
+            raise InputError("O/E has no limits if no event is expected.")
+        return weights * (view.labels - self(predictions) * view.positive) / expected
+
 
 def _ratio(observed: Any, expected: Any) -> FloatArray:
     expected = np.broadcast_to(expected, observed.shape)
