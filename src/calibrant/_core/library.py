@@ -52,7 +52,7 @@ def _fields(pointers: str = "", wholes: str = "", reals: str = "", **records: An
 class Points(Record):
     """Rows and columns of `depth` numbers each, padded with zeros to whole panels."""
 
-    _fields_ = [*_fields("rows row_sums columns column_sums"), *_fields(wholes="depth column_step class_step")]
+    _fields_ = [*_fields("rows row_sums columns column_sums"), *_fields(wholes="depth")]
 
 
 class Problem(Record):
@@ -62,9 +62,9 @@ class Problem(Record):
 
 
 class Job(Record):
-    """Rows and columns of a rectangle of H made of whole panels, and the part of it that counts."""
+    """Rows and columns of a rectangle of H made of whole panels."""
 
-    _fields_ = _fields(wholes="row row_end column column_end part")
+    _fields_ = _fields(wholes="row row_end column column_end")
 
 
 class BoxesRecord(Record):
@@ -155,7 +155,6 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "pair_sum": (Problem, Job, _REALS),
     "block_sums": (Problem, WHOLE, WHOLE, _REALS),
     "row_sums": (Problem, Job, _REALS, _REALS, _REALS),
-    "products": (Problem, Job, WHOLE, _REALS, _REALS, _REALS, _REALS),
     "forms": (Problem, Job, WHOLE, WHOLE, _REALS, _REALS),
     "sorted_sum": (_WHOLES, _REALS, _REALS, WHOLE, _REALS),
     "sorted_rows": (_WHOLES, _REALS, _REALS, _REALS, WHOLE, _REALS),
@@ -170,8 +169,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "variations": (_REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
     "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),
     "line_sums": (Sources, Strip, PlanRecord, WHOLE, WHOLE),
-    "pack": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
-    "pack_padded": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
+    "pack": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, WHOLE, _REALS),
     "unpack": (_REALS, _WHOLES, WHOLE, WHOLE, WHOLE, WHOLE, _REALS),
     "pack_weights": (Matrix, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
     "pack_hits": (Matrix, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
