@@ -53,7 +53,7 @@ def test_the_verdict_names_the_error(predictions, code, words):
 
 def test_the_p_value_of_the_verdict_is_that_of_the_exact_test():
     p = sharpened(calibrated(n=200), 0.7)
-    result = assess(p, n_resamples=99, intervals=False, rng=3)
+    result = assess(p, n_resamples=99, sections=(), rng=3)
     assert result.verdict.pvalue == result.test.pvalue == OmnibusTest(99)(p, rng=3).pvalue
 
 
@@ -68,7 +68,7 @@ def test_the_error_of_the_verdict_is_the_metric_beside_its_limits():
 def test_groups_are_assessed_one_by_one():
     good, bad = calibrated(n=300), sharpened(calibrated(n=300, seed=1), 0.3)
     p = Predictions(np.vstack([good.probs, bad.probs]), np.concatenate([good.labels, bad.labels]))
-    result = assess(p, by=["good"] * 300 + ["bad"] * 300, n_resamples=99, intervals=False, rng=0)
+    result = assess(p, by=["good"] * 300 + ["bad"] * 300, n_resamples=99, sections=("groups",), rng=0)
     assert list(result.groups) == ["bad", "good"]
     assert result.groups["good"].verdict.code == "consistent"
     assert result.groups["bad"].verdict.code == "over-confident"
@@ -95,7 +95,7 @@ def test_classes_are_summed_up():
 
 def test_the_same_seed_gives_the_same_assessment():
     p = calibrated()
-    first, second = (assess(p, n_resamples=49, intervals=False, rng=5) for _ in range(2))
+    first, second = (assess(p, n_resamples=49, sections=(), rng=5) for _ in range(2))
     assert first.verdict.pvalue == second.verdict.pvalue
     assert np.array_equal(first.test.null, second.test.null)
     assert first.settings["seed"] == 5
@@ -179,4 +179,4 @@ def test_weights_count_in_the_direction():
     good = Predictions(probs, draw_labels(probs, rng))
     bad = sharpened(good, 0.3)
     mixed = Predictions(np.vstack([good.probs, bad.probs]), np.tile(good.labels, 2), np.repeat([1.0, 0.0], 1000))
-    assert assess(mixed, n_resamples=99, intervals=False, rng=0).verdict.code == "consistent"
+    assert assess(mixed, n_resamples=99, sections=(), rng=0).verdict.code == "consistent"

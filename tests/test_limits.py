@@ -99,18 +99,18 @@ def test_limits_of_fitted_numbers_need_no_resamples():
         assert (found[key].low, found[key].high, found[key].method) == (expected.low, expected.high, "sandwich")
 
 
-def test_more_rows_have_fewer_redraws_and_never_more_than_asked_for(monkeypatch):
+def test_more_rows_have_fewer_redraws_and_never_more_than_asked_for():
     seen = []
 
     def redrawn(view, metrics, n_redraws, rng):
         seen.append(n_redraws)
         return {key: np.ones(n_redraws) for key in metrics}
 
-    monkeypatch.setattr(f"{LIMITS}._redrawn", redrawn)
-    for cells in (300 * 10**6, 300 * 60, 300):
-        with patch(f"{LIMITS}.RANGE_CELLS", cells):
-            assess(P, metrics={"smooth": SmoothECE()}, n_resamples=999, rng=0)
-    assess(P, metrics={"smooth": SmoothECE()}, n_resamples=9, rng=0)
+    with patch(f"{LIMITS}._redrawn", redrawn):
+        for cells in (300 * 10**6, 300 * 60, 300):
+            with patch(f"{LIMITS}.RANGE_CELLS", cells):
+                assess(P, metrics={"smooth": SmoothECE()}, n_resamples=999, rng=0)
+        assess(P, metrics={"smooth": SmoothECE()}, n_resamples=9, rng=0)
     assert seen == [99, 60, 39, 9]
 
 
