@@ -273,7 +273,7 @@ class KCE(SKCE):
     def __call__(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
-        return float(_signed_root(np.float64(squared(data))))
+        return float(_signed_root(np.array(squared(data))))
 
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B estimates."""

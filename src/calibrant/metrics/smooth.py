@@ -92,7 +92,7 @@ class SmoothECE(Metric):
         residuals = (view.positive - view.labels) * (view.weights / view.weights.sum())
         factors *= residuals[:, None]
         gridded = np.bincount(points.ravel(), weights=factors.ravel(), minlength=CELLS + 1)
-        return float(self._each(gridded[:, None], np.abs(residuals).sum(keepdims=True))[0])
+        return float(self._each(np.asarray(gridded, dtype=float)[:, None], np.abs(residuals).sum(keepdims=True))[0])
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the grid is laid once."""
