@@ -9,7 +9,7 @@ import numpy as np
 from calibrant import __version__
 from calibrant._convert import InputError, convert
 from calibrant._typing import Progress, Rng
-from calibrant.assess.sections import OF_GROUPS, SECTIONS, assembled
+from calibrant.assess.sections import SECTIONS, assembled
 from calibrant.assess.work import Steps, Work
 from calibrant.bootstrap import group_rows
 from calibrant.metrics import METRICS, Metric
@@ -18,7 +18,8 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import Assessment
 from calibrant.verdict import TOLERANCE, Examined, check_tolerance, examine
 
-__all__ = ["OF_GROUPS", "assess"]
+OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
+"""What is measured of every group, unless other metrics are asked for: there may be thousands of groups."""
 
 
 def assess(  # noqa: PLR0913 (each is one decision of the user)
@@ -44,7 +45,8 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         What to compute beside the verdict: "metrics", their "limits", "curves", "classes", the "parts" of scores, the
         "ranking", further "tests", "groups". A page needs all of them. What a section holds does not depend on which
         others are computed.
-    metrics : mapping of str to Metric, or sequence of names in METRICS, default=METRICS
+    metrics : mapping of str to Metric, or sequence of names in METRICS, optional
+        All of METRICS unless given, but for those that take long with so many rows and classes.
     n_resamples : int, default=999
         Redraws of the labels in the test behind the verdict; and bootstrap samples behind the limits, of which there
         are 399 at most.
@@ -79,10 +81,11 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     judge = partial(_examined, n_resamples=n_resamples, tolerance=tolerance)
     work = Work(
         predictions=predictions,
-        metrics=METRICS if metrics is None else chosen_metrics(metrics),
+        metrics=_affordable(predictions) if metrics is None else chosen_metrics(metrics),
         n_resamples=n_resamples,
         examined=judge(predictions, steps.within(), generator, seed=rng),
         groups=groups,
+        of_groups={key: METRICS[key] for key in OF_GROUPS} if metrics is None else chosen_metrics(metrics),
         examine=judge,
         steps=steps,
     )
@@ -132,6 +135,11 @@ def _chosen(sections: Iterable[str] | None) -> list[str]:
     if unknown:
         raise InputError(f"sections must be among {', '.join(SECTIONS)}, but {unknown[0]!r} is not.")
     return [key for key in SECTIONS if key in asked]
+
+
+def _affordable(predictions: Predictions) -> Mapping[str, Metric]:
+    """Return all metrics that do not take long."""
+    return {key: metric for key, metric in METRICS.items() if metric.is_affordable(predictions)}
 
 
 def _share(n_resamples: int) -> int:

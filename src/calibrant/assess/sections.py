@@ -12,9 +12,6 @@ from calibrant.verdict import SIZE, Examined
 
 Fields: TypeAlias = dict[str, Any]
 
-OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
-"""What is measured of every group, unless other metrics are asked for: there may be thousands of groups."""
-
 
 def metrics(work: Work, _rng: np.random.Generator) -> Fields:
     """Return the values of the metrics."""
@@ -73,11 +70,10 @@ def groups(work: Work, rng: np.random.Generator) -> Fields:
     """Return verdict and metrics of every group, and p-values adjusted for their number."""
     from calibrant.hypotest import holm
 
-    of_groups = {key: METRICS[key] for key in OF_GROUPS} if work.metrics is METRICS else work.metrics
     found: dict[str, Assessment] = {}
     for name, part in work.groups.items():
         examined = work.examine(part, work.steps.within(), rng)
-        found[name] = assembled(part, name, examined, metrics=measured(part, of_groups))
+        found[name] = assembled(part, name, examined, metrics=measured(part, work.of_groups))
     adjusted = holm({name: part.test.pvalue for name, part in found.items()}) if found else {}
     return {"groups": found, "adjusted": adjusted}
 

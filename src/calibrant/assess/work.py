@@ -57,6 +57,8 @@ class Work:
         The verdict, with the test and the size behind it.
     groups : mapping of str to Predictions
         Parts of the rows, by name.
+    of_groups : mapping of str to Metric
+        What is measured of each of them.
     examine : callable
         Maps other predictions, a callback and a generator to the same as `examined`.
     steps : Steps
@@ -67,6 +69,7 @@ class Work:
     n_resamples: int
     examined: Examined
     groups: Mapping[str, Predictions]
+    of_groups: Mapping[str, Metric]
     examine: Callable[..., Examined]
     steps: Steps
 

@@ -22,7 +22,7 @@ def class_sums(predictions: Predictions, n_bins: int) -> Iterator[FloatArray]:
 
     Examples
     --------
-    >>> p = Predictions([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]], labels=[0, 1])
+    >>> p = Predictions([[0.5, 0.5], [0.25, 0.75]], labels=[0, 1])
     >>> next(class_sums(p, 2))[:, :, 0].tolist()  # The first class: 0.25, then 0.5, which is its own.
     [[1.0, 1.0], [0.25, 0.5], [0.0625, 0.25], [0.0, 1.0], [0.0, 0.0]]
     """

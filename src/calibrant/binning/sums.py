@@ -47,9 +47,9 @@ def class_bin_sums(predictions: Predictions, bins: Binning) -> Iterator[FloatArr
 
     Examples
     --------
-    >>> p = Predictions([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], labels=[0, 1])
+    >>> p = Predictions([[0.5, 0.5], [0.25, 0.75]], labels=[0, 1])
     >>> [sums[:, 0].tolist() for sums in class_bin_sums(p, EqualWidth(1))]
-    [[2.0, 0.75, 1.0], [2.0, 0.75, 1.0], [2.0, 0.5, 0.0]]
+    [[2.0, 0.75, 1.0], [2.0, 1.25, 1.0]]
     """
     if not isinstance(bins, EqualWidth) or bins.convention != "calibrant":
         views = (predictions.one_vs_rest(c) for c in range(predictions.n_classes))

@@ -89,6 +89,10 @@ class Metric(ABC):
         """Return the value of every class against the rest, (K,), at the data's own weights."""
         return np.array([self(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
 
+    def is_affordable(self, data: Any) -> bool:  # noqa: ARG002 (most are)
+        """Tell whether the value takes seconds at most: a report leaves others out unless they are asked for."""
+        return True
+
     def fit_together(self, predictions: Predictions, rows: Literal["all", "predicted"]) -> "Together | None":  # noqa: ARG002 (most choose nothing)
         """Return the metric of each of many classes, with bandwidths that are chosen for all of them together.
 

@@ -27,6 +27,9 @@ _NARROW, _WIDE, _TRIED = 1e-3, 1.0, 12
 _LOG_0 = -1e290
 _CLIP = 1e-6
 
+MOST_PRODUCTS = 5 * 10**8
+"""Pairs of rows times classes that take a second or two."""
+
 
 @dataclass(frozen=True)
 class DirichletECE(Metric):
@@ -80,6 +83,10 @@ class DirichletECE(Metric):
             check_bandwidth(self.bandwidth)
         check_norm(self.norm, largest=False)
         check_count(self.most_rows, "most_rows")
+
+    def is_affordable(self, data: Any) -> bool:
+        """Up to 5e8 pairs times classes: 5000 rows or more of 20 classes."""
+        return bool(min(data.n_samples, self.most_rows) ** 2 * data.n_classes <= MOST_PRODUCTS)
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
         """Return the metric with the bandwidth that these predictions lead to, for use on others as well."""

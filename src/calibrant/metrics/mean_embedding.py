@@ -110,6 +110,41 @@ class UCME(KernelMetric):
 
         return evaluate
 
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights; of classes, without the deviations of all rows."""
+        self.check(data)
+        if not isinstance(data, Predictions):
+            return super().__call__(data)
+        return float(self.prepare_labels(data)(data.labels[:, None])[0])
+
+    def prepare_labels(self, data: Data) -> Evaluator:
+        """Return the map from labels or targets, (n, B), to B values; the kernel of the predictions is computed once.
+
+        Deviations are linear in the labels: a place needs the sum of weight times kernel over the rows of each class.
+        """
+        kernel = tune(self.kernel, data)
+        if not isinstance(data, Predictions) or not isinstance(kernel, JointKernel):
+            return super().prepare_labels(data)
+        k, (places, index, targets) = data.n_classes, self.class_locations(data)
+        share = data.weights / data.weights.sum()
+        terms = [
+            (share[:, None] * term.predictions.matrix(data.probs, places), gram_of(term.targets, k))
+            for term in kernel.terms
+        ]
+
+        def evaluate(labels: Any) -> FloatArray:
+            cell = labels + k * np.arange(labels.shape[1])
+            means = np.zeros((labels.shape[1], len(index)))
+            for values, gram in terms:
+                for place in range(len(places)):
+                    spread = np.broadcast_to(values[:, place, None], cell.shape)
+                    hits = np.bincount(cell.ravel(), spread.ravel(), minlength=k * len(means)).reshape(-1, k)
+                    here = np.flatnonzero(index == place)
+                    means[:, here] += gram.columns(hits - values[:, place] @ data.probs, targets[here])
+            return (means**2).mean(axis=1)
+
+        return evaluate
+
     def details(self, data: Data) -> Mapping[str, Any]:
         """Say how many test locations there are, and the Monte Carlo error if there is one."""
         where = self.class_locations(data) if isinstance(data, Predictions) else self.locations(data)

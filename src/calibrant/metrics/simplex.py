@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning import EqualWidth, MedianVariance, SimplexBinning
+from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant.binning import Cells, EqualWidth, MedianVariance, SimplexBinning
 from calibrant.curves import bin_totals
 from calibrant.kernels.distances import Distance, TotalVariation
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
+
+MOST_CELLS = 5 * 10**6
+"""Probabilities that are cut into cells in a second or two."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,13 @@ class SimplexECE(Metric):
         """Cells that need a number of rows count effective rows: copies of a row are more rows, a weight is not."""
         return "pairs" if isinstance(self.bins, MedianVariance) else "frequency"
 
+    def is_affordable(self, data: Any) -> bool:
+        """Up to 5e6 probabilities: cells are found by sorting rows, or by cutting them again and again."""
+        return bool(data.n_samples * data.n_classes <= MOST_CELLS)
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the cells are cut once, at the data's own weights."""
-        cells = self.bins.cells(predictions.probs, predictions.weights)
+        cells = self._cells(predictions)
         totals = bin_totals(cells, np.ones(predictions.n_samples))
         observed = predictions.residuals + predictions.probs
 
@@ -77,9 +84,33 @@ class SimplexECE(Metric):
 
         return lambda columns: np.array([value(column) for column in columns.T])
 
+    def prepare_labels(self, predictions: Predictions) -> Evaluator:
+        """Return the map from labels, (n, B), to B values: only the frequencies change."""
+        cells, k = self._cells(predictions), predictions.n_classes
+        rows = np.flatnonzero((cells.index >= 0) & (predictions.weights > 0))
+        weights = predictions.weights[rows] / predictions.weights.max()
+        used, cell = np.unique(cells.index[rows], return_inverse=True)
+        mass = np.bincount(cell, weights)
+        predicted = bin_totals(Cells(cell, len(used)), weights)(predictions.probs[rows]) / mass[:, None]
+
+        def value(labels: IntArray) -> float:
+            hits = np.bincount(cell * k + labels[rows], weights, minlength=len(used) * k).reshape(-1, k)
+            return float(mass @ self._distances(predicted, hits / mass[:, None]) / total)
+
+        total = predictions.weights.sum() / predictions.weights.max()
+        return lambda columns: np.array([value(column) for column in columns.T])
+
+    def _cells(self, predictions: Predictions) -> Cells:
+        """Cut the simplex; kept with the predictions."""
+
+        def cut() -> Cells:
+            return self.bins.cells(predictions.probs, predictions.weights)
+
+        return predictions.once(("cells", self.bins), cut, of_labels=False)
+
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Say how many cells hold weight."""
-        cells = self.bins.cells(predictions.probs, predictions.weights)
+        cells = self._cells(predictions)
         return {"bins_used": len(np.unique(cells.index[predictions.weights > 0]))}
 
     def _distances(self, predicted: FloatArray, frequency: FloatArray) -> FloatArray:

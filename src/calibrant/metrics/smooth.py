@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._convert import InputError
 from calibrant._roots import root
@@ -77,6 +78,19 @@ class SmoothECE(Metric):
                 f'bandwidth must be "auto" or a number from {NARROWEST:.2g} to 1e6, but is {self.bandwidth!r}.'
             )
 
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights."""
+        self.check(data)
+        view = self.view(data)
+        return view.once(("smooth", self), lambda: self._value(view))
+
+    def _value(self, view: Predictions) -> float:
+        points, factors = _stencil(view.positive)
+        residuals = (view.positive - view.labels) * (view.weights / view.weights.sum())
+        factors *= residuals[:, None]
+        gridded = np.bincount(points.ravel(), weights=factors.ravel(), minlength=CELLS + 1)
+        return float(self._each(np.asarray(gridded, dtype=float)[:, None], np.abs(residuals).sum(keepdims=True))[0])
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the grid is laid once."""
         view = self.view(predictions)
@@ -114,12 +128,20 @@ class SmoothECE(Metric):
 
 
 def _grid(values: FloatArray) -> Any:
-    """Return the sparse matrix, (CELLS + 1, n), that moves each row to the four grid points around it.
-
-    The factors are those of cubic interpolation. Points beyond 0 and 1 are replaced by their mirror images.
-    """
+    """Return the sparse matrix, (CELLS + 1, n), that moves each row to the four grid points around it."""
     from scipy.sparse import csc_array
 
+    points, factors = _stencil(values)
+    # Indices of one kind spare a copy of them.
+    ends = np.arange(0, 4 * len(values) + 1, 4, dtype=np.int32 if len(values) < 2**29 else np.int64)
+    return csc_array((factors.ravel(), points.ravel(), ends), shape=(CELLS + 1, len(values)))
+
+
+def _stencil(values: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
+    """Return the four grid points around each value, (n, 4), and the factors of cubic interpolation at them.
+
+    Points beyond 0 and 1 are replaced by their mirror images.
+    """
     scaled = values * CELLS
     below = np.minimum(scaled.astype(np.int32), CELLS - 1)
     f = scaled - below
@@ -132,18 +154,25 @@ def _grid(values: FloatArray) -> Any:
     points = below[:, None] + np.arange(-1, 3, dtype=np.int32)
     np.abs(points, out=points)
     np.subtract(CELLS, np.abs(CELLS - points), out=points)
-    # Indices of one kind spare a copy of them.
-    ends = np.arange(0, 4 * len(values) + 1, 4, dtype=np.int32 if len(values) < 2**29 else np.int64)
-    return csc_array((factors.ravel(), points.ravel(), ends), shape=(CELLS + 1, len(values)))
+    return points, factors
 
 
 def _cosine_sums(gridded: FloatArray) -> FloatArray:
     """Return the sums of cos(pi k p) for k = 0, 1, ..., of columns on the grid."""
-    from scipy.fft import dct
-
     halved = gridded / 2
     halved[[0, -1]] *= 2
-    return dct(halved, type=1, axis=0)
+    return _cosine_transform(halved)
+
+
+def _cosine_transform(values: FloatArray) -> FloatArray:
+    """Return x_0 + (-1)^k x_N + 2 sum x_j cos(pi j k / N) for k = 0 to N, by column; SciPy's takes long to import."""
+    return np.fft.rfft(np.concatenate([values, values[-2:0:-1]]), axis=0).real
+
+
+def _sine_transform(values: FloatArray) -> FloatArray:
+    """Return 2 sum x_j sin(pi j k / N) for j and k from 1 to N - 1."""
+    zero = np.zeros(1)
+    return -np.fft.rfft(np.concatenate([zero, values, zero, -values[::-1]])).imag[1:-1]
 
 
 def _fixed_point(wave: FloatArray, gap: float) -> float:
@@ -175,14 +204,12 @@ def _resolution(width: float) -> int:
 
 def _error(wave: FloatArray, width: float, points: int) -> float:
     """Integrate the absolute value of the residuals smoothed with this bandwidth."""
-    from scipy.fft import dct, dst
-
     k = np.arange(min(points, len(wave), int(3 / width) + 2))  # Beyond it, the factors are below 1e-18.
     smooth = np.zeros(points + 1)
     smooth[k] = wave[k] * np.exp(-((np.pi * width * k) ** 2) / 2)
     integral = np.append(0.0, smooth[0] * np.arange(1, points + 1) / points)
-    integral[1:-1] += dst(smooth[1:-1] / (np.pi * np.arange(1, points)), type=1)
-    return _total_variation(integral, dct(smooth, type=1))
+    integral[1:-1] += _sine_transform(smooth[1:-1] / (np.pi * np.arange(1, points)))
+    return _total_variation(integral, _cosine_transform(smooth))
 
 
 def _total_variation(integral: FloatArray, slope: FloatArray) -> float:
