@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning import Binning, EqualMass
+from calibrant.binning import Binning, Bins, EqualMass
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import check_bins
@@ -62,10 +62,14 @@ class DebiasedSquaredGap(Metric):
     def __post_init__(self) -> None:
         check_bins(self.bins)
 
+    def _cut(self, view: Predictions) -> Bins:
+        """Return the bins, which are cut once for the same predictions."""
+        return view.once(("bins", self.bins), lambda: self.bins.cut(view.positive, view.weights), of_labels=False)
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
+        cut = self._cut(view)
         residuals = view.labels - view.positive
         ones = np.ones(view.n_samples)
         sums = joint_bin_totals(cut, np.column_stack([ones, residuals]))
@@ -82,7 +86,7 @@ class DebiasedSquaredGap(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: only the residuals change."""
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
+        cut = self._cut(view)
         weights = view.weights[:, None] / view.weights.max()
         mass, predicted = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive]))(weights)
         own, squares = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive**2]))(weights**2)
@@ -100,7 +104,7 @@ class DebiasedSquaredGap(Metric):
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
         """Return the map from numbers of events in cells of rows, (C, B), to B values."""
-        rows = BinnedCells.of(predictions, self.bins.cut(predictions.positive, predictions.weights))
+        rows = BinnedCells.of(predictions, self._cut(predictions))
         if rows is None:
             return None
         weights, probs = rows.weights, rows.cells.probs
@@ -117,7 +121,7 @@ class DebiasedSquaredGap(Metric):
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Say how many bins hold weight."""
         view = self.view(predictions)
-        index = self.bins.cut(view.positive, view.weights).index
+        index = self._cut(view).index
         return {"bins_used": len(np.unique(index[(view.weights > 0) & (index >= 0)]))}
 
 
