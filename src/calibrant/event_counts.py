@@ -211,7 +211,7 @@ def _fine_cells(view: Predictions) -> EventCells | None:
 def _sorted(probs: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the ascending order, and where each of the distinct values begins."""
     rounded = comparable(probs)
-    order = np.argsort(rounded, kind="stable")
+    order = np.argsort(rounded)  # In which order equal predictions come does not matter: they stay together.
     return order, _distinct_starts(rounded[order])
 
 

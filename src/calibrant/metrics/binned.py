@@ -72,7 +72,7 @@ class BinnedMetric(Metric):
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
         """Return the map from numbers of events in cells of rows, (C, B), to B values."""
-        rows = BinnedCells.of(predictions, self.bins.cut(predictions.positive, predictions.weights))
+        rows = BinnedCells.of(predictions, self.bins.cut_view(predictions))
         if rows is None:
             return None
         mass, predicted = rows.totals(rows.weights), rows.totals(rows.weights * rows.cells.probs)
