@@ -46,6 +46,9 @@ FEWEST_CLUSTERS = 30
 FEWEST_PAIRED = 1000
 """So many rows are needed for limits of kernel calibration errors."""
 
+MOST_PAIRED = 2 * 10**9
+"""Squared rows times classes: with more of them, limits of kernel calibration errors would take seconds."""
+
 FEWEST_WEIGHTED = 20
 """The squares of the weights must be spread over so many rows, or a few of them decide about the variance."""
 
@@ -75,6 +78,8 @@ def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap
 def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if not is_known(metric, data):
         return "they are for the unbiased estimate from rows of equal weight, in one block and without random features"
+    if data.n_samples**2 * data.n_classes > MOST_PAIRED:
+        return "its law, a sum over all pairs of rows, takes too long for so many"
     if data.n_samples < FEWEST_PAIRED:
         return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
     if has_short_lengthscale(metric, data):
@@ -93,7 +98,10 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
     if method != "sandwich":
         return ""
     view = metric.view(data)
-    outcomes = (_Rows.of(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T))
+    outcomes = view.once(
+        "rows of both outcomes",
+        lambda: [_Rows.of(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T)],
+    )
     if not all(rows.are(fewest) for rows in outcomes):
         return _sentence(fewest, "rows of the rarer outcome")
     return SEPARATED if is_separated(data, metric) else ""
@@ -104,9 +112,13 @@ def has_unequal_weights(data: Predictions) -> bool:
 
     So many do: :math:`(\sum w_i^2)^2 / \sum w_i^4`, all rows if their weights are equal.
     """
-    squares = (data.weights / data.weights.max()) ** 2
-    rows = int((squares > 0).sum())
-    return float(squares.sum() ** 2 / (squares @ squares)) < min(FEWEST_WEIGHTED, rows) * (1 - 1e-9)
+
+    def are_unequal() -> bool:
+        squares = (data.weights / data.weights.max()) ** 2
+        rows = int((squares > 0).sum())
+        return float(squares.sum() ** 2 / (squares @ squares)) < min(FEWEST_WEIGHTED, rows) * (1 - 1e-9)
+
+    return data.once("unequal weights", are_unequal, of_labels=False)
 
 
 def has_clusters(bootstrap: Bootstrap) -> bool:
@@ -120,7 +132,7 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     What is expected decides rather than what happened: limits that are given only if by chance there were many of a
     rare kind would miss too often. That a part of the expected ones are there shows that this is no mere claim.
     """
-    rows = _Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels)
+    rows = data.once("wrong rows", lambda: _Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
     if not rows.are(fewest):
         return _sentence(fewest, "wrong rows")
     return TIMID if rows.there < min(MANY, fewest.part * rows.expected) else ""
@@ -130,7 +142,7 @@ def too_thin(metric: Metric, data: Predictions) -> str:
     """Say if debiased limits would not cover because bins are not filled, or take too long; otherwise nothing."""
     if isinstance(metric.metric if isinstance(metric, Root) else metric, Classwise) and data.n_classes > MOST_CLASSES:
         return f"an average over more than {MOST_CLASSES} classes takes too long"
-    filled = are_filled(parts_of(metric, data))
+    filled = data.once(("filled bins", metric), lambda: are_filled(parts_of(metric, data)))
     return "" if filled else "its bins hold too few rows, so that more rows or fewer bins are needed"
 
 

@@ -43,12 +43,17 @@ def has_short_lengthscale(metric: Any, data: Predictions) -> bool:
 
 def has_calm_labels(metric: Any, data: Predictions) -> bool:
     """Whether the labels scatter much less than the predictions say, as those of under-confident ones do."""
-    kernel = tune(metric.kernel, data)
-    seen, expected = _mean_squares(pair_matrix(data, kernel), data, kernel, np.random.default_rng(0))
+    seen, expected = _squares(data, metric)
     return seen < LEAST_SCATTER * expected
 
 
-def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+def law(
+    data: Any,
+    metric: SKCE | KCE,
+    level: float,
+    bootstrap: Bootstrap,
+    rng: np.random.Generator,  # noqa: ARG001 (the rows chosen at random are always the same)
+) -> Limits:
     r"""Return the limits of the (squared) kernel calibration error by the law of its unbiased estimate U.
 
     As a U-statistic, U has the variance :math:`\frac2{n(n-1)} \zeta_2 + \frac4n \zeta_1`, where :math:`\zeta_2` is the
@@ -70,7 +75,7 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
     n, kernel = data.n_samples, tune(metric.kernel, data)
     pairs = pair_matrix(data, kernel)
     row_means = pairs.matmul(np.ones((n, 1)))[:, 0] / (n - 1)
-    seen, expected = _mean_squares(pairs, data, kernel, rng)
+    seen, expected = _squares(data, metric)
     calm = expected or seen  # Predictions of 0 and 1 expect no scatter.
     n_pairs, diagonal = n * (n - 1), float(pairs.diagonal().mean())
     known = PairLaw(
@@ -87,6 +92,16 @@ def law(data: Any, metric: SKCE | KCE, level: float, bootstrap: Bootstrap, rng: 
         root_low, root_high = (float(np.sign(limit) * np.sqrt(abs(limit))) for limit in (low, high))
         return Limits(root_low, root_high)
     return Limits(low, high)
+
+
+def _squares(data: Any, metric: SKCE | KCE) -> tuple[float, float]:
+    """Return `_mean_squares` over always the same columns, which are kept with predictions."""
+
+    def compute() -> tuple[float, float]:
+        kernel = tune(metric.kernel, data)
+        return _mean_squares(pair_matrix(data, kernel), data, kernel, np.random.default_rng(0))
+
+    return data.once(("squared pairs", metric.kernel), compute) if isinstance(data, Predictions) else compute()
 
 
 def _mean_squares(pairs: PairMatrix, data: Any, kernel: Any, rng: np.random.Generator) -> tuple[float, float]:

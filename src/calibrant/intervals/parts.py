@@ -63,8 +63,18 @@ class Part:
         return self.weights * (self.residuals - mean[self.index]) * np.sqrt(factor)[self.index]
 
 
+MOST_KEPT = 2 * 10**6
+"""Rows times classes up to which parts are kept with the predictions, as views are."""
+
+
 def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> list[Part]:
-    """Return the parts that the mean squared gap, a lift or a root of it looks at."""
+    """Return the parts that the mean squared gap, a lift or a root of it looks at; few rows keep them."""
+    if predictions.n_samples * predictions.n_classes > MOST_KEPT:
+        return _parts(metric, predictions, sign)
+    return predictions.once(("parts of squared gaps", metric, sign), lambda: _parts(metric, predictions, sign))
+
+
+def _parts(metric: Metric, predictions: Predictions, sign: float) -> list[Part]:
     gap = squared_gap(metric)
     if gap is None:
         raise InputError(f"only debiased squared gaps are sums over pairs in bins, but {metric!r} is none.")

@@ -73,7 +73,7 @@ def hall_laws(
     deciding = _deciding(deviations)
     if redraw is None or rng is None or deciding.min() > MANY_DECIDING:
         return found
-    expected = np.mean([_variances(other, weights, bootstrap) for other in redraw(rng)], axis=0)
+    expected = _expected_variances(redraw(rng), weights, bootstrap)
     errors = _steadied(np.array([[law.error for law in found]]), deviations, expected)[0]
     return [replace(law, error=float(error)) for law, error in zip(found, errors, strict=True)]
 
@@ -132,8 +132,7 @@ def studentised_means(
     equal = ~deviations.any(axis=0)
     errors[:, equal], studentised[:, equal] = 0.0, 0.0
     if redraw is not None:
-        expected = [_variances(other, weights, bootstrap) for other in redraw(rng)]
-        errors = _steadied(errors, deviations, np.mean(expected, axis=0))
+        errors = _steadied(errors, deviations, _expected_variances(redraw(rng), weights, bootstrap))
     return [_mean(float(means[0, c]), float(errors[0, c]), studentised[:, c], level) for c in range(m)]
 
 
@@ -156,11 +155,13 @@ def _sums(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> tuple[
     return upper, lower[:, 0], deviations
 
 
-def _variances(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> FloatArray:
-    """Return the squared standard errors of the means of rows (n, m), NaN where a row is infinite."""
+def _expected_variances(redrawn: Iterator[FloatArray], weights: FloatArray, bootstrap: Bootstrap) -> FloatArray:
+    """Return the mean squared standard errors of the means of rows (n, m), NaN where a row is infinite."""
+    draws = list(redrawn)
     with np.errstate(invalid="ignore"):
-        columns, _ = _columns(rows, weights, bootstrap)
-        return _moments(columns.sum(axis=0, keepdims=True), rows.shape[1])[1][0] ** 2
+        _, mass, deviations = _sums(np.hstack(draws), weights, bootstrap)
+        squares = np.einsum("gm,gm->m", deviations, deviations) / mass.sum() ** 2
+    return np.asarray(squares.reshape(len(draws), -1).mean(axis=0))
 
 
 def _steadied(errors: FloatArray, deviations: FloatArray, expected: FloatArray) -> FloatArray:

@@ -67,7 +67,8 @@ class StudentLaw:
 
         if self.error == 0:
             return 1.0 if self.value == 0 else TINY
-        deviation, k = self.value / self.error, self.skewness
+        # Beyond 1e50 standard errors the p-value is the least one, and the cube might overflow.
+        deviation, k = float(np.clip(self.value / self.error, -1e50, 1e50)), self.skewness
         transformed = deviation + k * deviation**2 / 3 + k**2 * deviation**3 / 27 + k / 6
         return min(1.0, max(float(2 * stdtr(self.freedom, -abs(transformed))), TINY))
 
@@ -77,8 +78,9 @@ class StudentLaw:
         grown = self.skewness * shifted
         if abs(grown) > 0.5:
             return float(3 / self.skewness * (np.cbrt(1 + grown) - 1))
-        # Without loss of digits if there is hardly any skewness.
-        return float(3 * np.expm1(np.log1p(grown) / 3) / self.skewness) if grown != 0 else shifted
+        if abs(grown) < 1e-15:  # Below that, the quotient of two such numbers might be anything.
+            return shifted
+        return float(3 * np.expm1(np.log1p(grown) / 3) / self.skewness)  # Without loss of digits.
 
 
 def law_of_sum(value: float, influences: FloatArray, masses: FloatArray, *, skewed: bool) -> StudentLaw:
