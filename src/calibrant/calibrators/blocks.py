@@ -95,7 +95,9 @@ def _places(before: FloatArray, after: FloatArray, top: IntArray, found: IntArra
 def keep_argmax(before: FloatArray, after: FloatArray) -> FloatArray:
     """Let the largest entry of every row be where it was, in place, if it is another one by rounding alone."""
     top, found = np.empty((2, len(before)), dtype=np.int64)
-    for _ in by_blocks(lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1):
+    for _ in by_blocks(
+        lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1
+    ):
         pass
     rows = np.flatnonzero(top != found)
     if len(rows):
