@@ -25,8 +25,8 @@ def demo(
     """Calibrate two networks for Fashion-MNIST in several ways, and say which differences are more than chance.
 
     The networks were trained with cross entropy and fine-tuned with focal loss; their logits come with the package, and
-    nothing is trained. It takes about half a minute. OUT/index.html compares all pipelines, OUT/report.html looks closely at
-    one network before and after temperature scaling.
+    nothing is trained. It takes about half a minute. OUT/index.html compares all pipelines, OUT/report.html looks
+    closely at one network before and after temperature scaling.
 
     For example:
       calibrant demo

@@ -151,7 +151,7 @@ class Found(NamedTuple):
     reason: str = ""
 
 
-def known_interval(  # noqa: PLR0913 (each is one decision)
+def known_interval(
     data: Any,
     metric: Metric,
     value: float,
