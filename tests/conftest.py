@@ -1,5 +1,6 @@
 """What several files of tests share: a browser, and small experiments before and after they are run."""
 
+from pathlib import Path
 from shutil import copytree
 
 import pytest
@@ -7,6 +8,16 @@ import pytest
 from browser import CHROMIUM, FLAGS
 from calibrant.experiment import run
 from experiment_cases import SHORT, write_config, write_logits
+
+SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
+"""The functions, with all their cases, that took 0.8 s of the processor or more when they were measured last."""
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what is slow, so that `-m "not slow"` leaves it out."""
+    for item in items:
+        if item.nodeid.partition("[")[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")

@@ -76,13 +76,24 @@ def test_too_few_wrong_rows_leave_the_range_by_chance_and_say_so(tmp_path, capsy
     assert "no interval of the difference of nll: at least 15 wrong rows" in " ".join(out.split())
 
 
-def test_json_holds_all_metrics_with_their_intervals_and_tests(file, capsys):
-    _, out, _ = run(capsys, "evaluate", file, "--json", "--metrics", "ece")
+def test_json_holds_what_is_asked_for_with_intervals_and_what_gates_need(file, capsys):
+    code, out, _ = run(capsys, "evaluate", file, "--json", "--metrics", "ece", "accuracy", "--fail-if", "nll>1e-9")
     record = json.loads(out)
-    assert set(record["metrics"]) == set(METRICS)
+    assert code == 1
+    assert set(record["metrics"]) == {"accuracy", "nll", "ece"}
     assert record["intervals"]["accuracy"]["method"] == "wilson"
     assert record["intervals"]["ece"]["null"][1] < record["metrics"]["ece"]["value"]
+    assert record["settings"]["sections"] == ["metrics", "limits"]
+    _, out, _ = run(capsys, "evaluate", file, "--json", "--metrics", "all")
+    assert set(json.loads(out)["metrics"]) == set(METRICS)
+
+
+def test_the_page_as_json_holds_all_sections(file, tmp_path, capsys):
+    _, out, _ = run(capsys, "report", file, "--json", "--out", tmp_path / "page.html")
+    (record,) = json.loads(out)["assessments"].values()
+    assert set(record["metrics"]) == set(METRICS)
     assert record["tests"]["spiegelhalter"]["pvalue"] < 0.05
+    assert len(record["classes"]) == record["n_classes"]
 
 
 def test_an_unknown_metric_is_refused_before_anything_is_computed(capsys):

@@ -71,7 +71,7 @@ def test_joined_cells_and_interpolation_change_little(curve, monkeypatch):
     fast = [metric(p) for metric in metrics]
     monkeypatch.setattr(smoothers, "CELLS", 1500)
     monkeypatch.setattr(smoothers, "ANCHORS", 750)
-    exact = [metric(p) for metric in metrics]
+    exact = [metric(p.take(slice(None))) for metric in metrics]  # What is kept with p was joined.
     assert fast != exact
     assert fast[:2] == pytest.approx(exact[:2], rel=2e-3)
     assert fast[2] == pytest.approx(exact[2], rel=0.03)

@@ -2,7 +2,9 @@
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -135,7 +137,9 @@ def test_every_unit_has_a_file_of_its_own(tmp_path):
 
 def run(folder, *options, sets=6):
     arguments = ["--out", folder / "out", "--cache", folder / "cache", "--sets", sets, "--jobs", 1, "--only", TINY]
-    assert main([str(argument) for argument in (*arguments, *options)]) == 0
+    # The pages are what is looked at here, not the last digits of true values.
+    with patch("calibrant.coverage.units.true_values", partial(true_values, **SMALL)):
+        assert main([str(argument) for argument in (*arguments, *options)]) == 0
     return {page: (folder / "out" / page).read_bytes() for page in PAGES}
 
 
@@ -165,7 +169,7 @@ def test_tables_hold_every_method_and_name_what_is_missing(finished):
         ("rms-debiased", "debiased", "yes"),
         ("naive ece", "percentile", "no"),
         ("naive ece", "basic", "no"),
-        ("nll difference", "bootstrap-t", "yes"),
+        ("nll difference", "hall", "yes"),
         ("nll difference", "percentile", "no"),
         ("nll difference", "basic", "no"),
     ]

@@ -1,5 +1,6 @@
 """Expected target kernels: closed forms against quadrature and high precision."""
 
+import math
 from itertools import pairwise
 
 import mpmath
@@ -11,10 +12,11 @@ from scipy.integrate import quad
 
 from calibrant.forecasts import Laplace, Normal, Samples
 
-PROFILES = {"gaussian": lambda d: np.exp(-(d**2) / 2), "exponential": lambda d: np.exp(-abs(d))}
+# One number at a time, as quadrature asks for them.
+PROFILES = {"gaussian": lambda d: math.exp(-(d**2) / 2), "exponential": lambda d: math.exp(-abs(d))}
 DENSITIES = {
-    Normal: lambda z: np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi),
-    Laplace: lambda z: np.exp(-abs(z)) / 2,
+    Normal: lambda z: math.exp(-(z**2) / 2) / math.sqrt(2 * math.pi),
+    Laplace: lambda z: math.exp(-abs(z)) / 2,
 }
 
 

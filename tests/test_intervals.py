@@ -33,6 +33,8 @@ from calibrant.metrics import (
     Classwise,
     CoxSlope,
     DebiasedSquaredGap,
+    InTheLarge,
+    ObservedExpectedRatio,
     PerPredictedClass,
     Root,
     TopLabel,
@@ -81,7 +83,7 @@ def test_studentised_bootstrap_is_its_definition():
         sample = np.repeat(rows, counts.astype(int))
         studentised.append((sample.mean() - mean) / (sample.std() / np.sqrt(80)))
     low, high = np.quantile(studentised, [0.025, 0.975], method="inverted_cdf")
-    limits = interval(p, Brier(), bootstrap=plan, rng=3)
+    limits = interval(p, Brier(), "bootstrap-t", bootstrap=plan, rng=3)
     assert (limits.low, limits.high) == pytest.approx((mean - high * error, mean - low * error), rel=1e-9)
 
 
@@ -126,7 +128,7 @@ def test_bca_limits_are_those_of_scipy():
         return CoxSlope()(p.take(index.astype(int)))
 
     theirs = bootstrap((rows,), slope, vectorized=False, n_resamples=1500, method="BCa", rng=1).confidence_interval
-    ours = interval(p, CoxSlope(), bootstrap=Bootstrap(4000), rng=2)
+    ours = interval(p, CoxSlope(), "bca", bootstrap=Bootstrap(4000), rng=2)
     assert ours.method == "bca"
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.08 * (theirs.high - theirs.low))
 
@@ -135,16 +137,17 @@ def test_bca_of_clusters_leaves_out_whole_clusters():
     p = binary(90, 0.6, np.random.default_rng(9))
     copies = p.take(np.repeat(np.arange(90), 2))
     clusters = np.repeat(np.arange(90), 2)
-    one = interval(p, CoxSlope(), bootstrap=Bootstrap(999), rng=0)
-    two = interval(copies, CoxSlope(), bootstrap=Bootstrap(999, clusters=clusters), rng=0)
+    one = interval(p, CoxSlope(), "bca", bootstrap=Bootstrap(999), rng=0)
+    two = interval(copies, CoxSlope(), "bca", bootstrap=Bootstrap(999, clusters=clusters), rng=0)
     assert two.high - two.low == pytest.approx(one.high - one.low, rel=0.1)
 
 
 def test_studentised_bootstrap_of_clusters_that_are_rows_is_that_of_rows():
     p = calibrated(n=60, k=3)
     rows, clusters = Bootstrap(99), Bootstrap(99, clusters=np.arange(100, 160))
-    one, two = interval(p, NLL(), bootstrap=rows, rng=0), interval(p, NLL(), bootstrap=clusters, rng=0)
-    assert (one.low, one.high) == pytest.approx((two.low, two.high), rel=1e-12)
+    for method in ("hall", "bootstrap-t"):
+        one, two = (interval(p, NLL(), method, bootstrap=plan, rng=0) for plan in (rows, clusters))
+        assert (one.low, one.high) == pytest.approx((two.low, two.high), rel=1e-12)
 
 
 def test_copies_in_clusters_leave_the_interval_of_the_originals():
@@ -569,7 +572,8 @@ LEAST_WRONG = [
     (Accuracy(), 10, 4),
     (NLL(), 15, 10),
     (Brier(), 15, 10),
-    (CoxSlope(), 15, 10),
+    (InTheLarge(), 15, 10),
+    (ObservedExpectedRatio(), 15, 10),
     (Root(DebiasedSquaredGap(EqualWidth(1))), 10, 4),
 ]
 
@@ -746,13 +750,21 @@ def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits(
     few, many = (Bootstrap(99, clusters=np.arange(600) % k) for k in (29, 30))
     with pytest.raises(InputError, match="at least 30 clusters are needed"):
         interval(p, NLL(), bootstrap=few)
-    assert interval(p, NLL(), bootstrap=many, rng=0).method == "bootstrap-t"
-    assert interval(p, Accuracy(), bootstrap=many, rng=0).method == "bootstrap-t"
+    assert interval(p, NLL(), bootstrap=many, rng=0).method == "hall"
+    assert interval(p, Accuracy(), bootstrap=many, rng=0).method == "hall"
 
 
 @pytest.mark.parametrize(
     "metric, method",
-    [(NLL(), "law"), (ECE(), "bootstrap-t"), (NLL(), "wilson"), (NLL(), "debiased"), (CoxSlope(), "debiased")],
+    [
+        (NLL(), "law"),
+        (ECE(), "hall"),
+        (ECE(), "bootstrap-t"),
+        (NLL(), "sandwich"),
+        (NLL(), "wilson"),
+        (NLL(), "debiased"),
+        (CoxSlope(), "debiased"),
+    ],
 )
 def test_a_method_by_name_must_be_for_the_metric(metric, method):
     with pytest.raises(InputError, match=f'method="{method}" is not for'):

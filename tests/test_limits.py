@@ -9,11 +9,24 @@ from calibrant import Predictions
 from calibrant.assess import assess
 from calibrant.bootstrap import Bootstrap
 from calibrant.hypotest import TESTS
-from calibrant.intervals import Limits, interval
-from calibrant.metrics import ECE, ICI, METRICS, NLL, Accuracy, CoxSlope, DirichletECE, KdeECE
+from calibrant.intervals import interval
+from calibrant.metrics import (
+    ECE,
+    ICI,
+    METRICS,
+    NLL,
+    Accuracy,
+    CoxIntercept,
+    CoxSlope,
+    DirichletECE,
+    InTheLarge,
+    KdeECE,
+    SmoothECE,
+)
 from simulate import calibrated, draw_labels, sharpened
 
 P = sharpened(calibrated(n=300, k=3), 0.5)
+LIMITS = "calibrant.assess.limits"
 
 
 def test_limits_are_those_of_the_method_that_is_valid_for_each_metric():
@@ -44,7 +57,7 @@ def test_errors_without_limits_have_their_range_by_chance_and_all_limits_contain
     without = {key for key in errors if found.intervals[key].null is None}
     assert without == {"ece-simplex", "ece-simplex-median", "skce", "kce", "mmce", "ucme"}  # Slow to redraw.
     slow = {DirichletECE: 299, ICI: 299, KdeECE: 300}  # There are 300 rows of three classes.
-    with patch("calibrant.limits.MOST_REDRAWN", slow):
+    with patch("calibrant.assess.limits.MOST_REDRAWN", slow):
         quick = assess(P, n_resamples=49, rng=0).intervals
     assert {key for key in errors if quick[key].null is None} - without == {
         *("dirichlet-ece", "ici", "kde-ece-one-vs-rest", "kde-ece-per-predicted-class")
@@ -78,30 +91,49 @@ def test_the_range_by_chance_is_that_of_redrawn_labels():
         assert result.intervals[key].expected == pytest.approx(np.mean(redrawn), abs=error)
 
 
-def test_numbers_fitted_to_every_sample_have_no_limits_if_there_are_many_rows():
-    metrics = {"slope": CoxSlope(), "nll": NLL()}
-    assert set(assess(P, metrics=metrics, n_resamples=9, rng=0).intervals) == {"slope", "nll"}
-    with patch("calibrant.limits.MOST_FITTED_ROWS", 299):
-        assert set(assess(P, metrics=metrics, n_resamples=9, rng=0).intervals) == {"nll"}
+def test_limits_of_fitted_numbers_need_no_resamples():
+    metrics = {"slope": CoxSlope(), "intercept": CoxIntercept(), "large": InTheLarge(), "oe": METRICS["oe-ratio"]}
+    found = assess(P, metrics=metrics, n_resamples=1, rng=0).intervals
+    for key, metric in metrics.items():
+        expected = interval(P, metric)
+        assert (found[key].low, found[key].high, found[key].method) == (expected.low, expected.high, "sandwich")
 
 
-def test_more_rows_have_fewer_resamples_and_never_more_than_asked_for():
+def test_more_rows_have_fewer_redraws_and_never_more_than_asked_for(monkeypatch):
     seen = []
 
-    def method(predictions, metric, level, bootstrap, rng):
-        seen.append(bootstrap.n_resamples)
-        return Limits(0.0, 1.0)
+    def redrawn(view, metrics, n_redraws, rng):
+        seen.append(n_redraws)
+        return {key: np.ones(n_redraws) for key in metrics}
 
-    for cells in (300 * 10**6, 300 * 300, 300):
-        with patch("calibrant.limits.CELLS", cells), patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):
-            assess(P, metrics={"nll": NLL()}, n_resamples=999, rng=0)
-    with patch.dict("calibrant.limits.METHODS", {"bootstrap-t": method}):
-        assess(P, metrics={"nll": NLL()}, n_resamples=9, rng=0)
-    assert seen == [399, 300, 199, 9]
+    monkeypatch.setattr(f"{LIMITS}._redrawn", redrawn)
+    for cells in (300 * 10**6, 300 * 60, 300):
+        with patch(f"{LIMITS}.RANGE_CELLS", cells):
+            assess(P, metrics={"smooth": SmoothECE()}, n_resamples=999, rng=0)
+    assess(P, metrics={"smooth": SmoothECE()}, n_resamples=9, rng=0)
+    assert seen == [99, 60, 39, 9]
+
+
+def test_averages_over_many_classes_have_no_range_and_errors_of_the_confidence_have():
+    keys = ("ece", "ece-one-vs-rest", "rms-debiased-one-vs-rest", "kde-ece")
+    for cells, without in ((900, set()), (899, {"ece-one-vs-rest", "rms-debiased-one-vs-rest"})):
+        with patch(f"{LIMITS}.MOST_CELLS", cells):
+            found = assess(P, metrics=keys, sections=("limits",), n_resamples=9, rng=0).intervals
+        assert {key for key in keys if found[key].null is None} == without
+
+
+def test_ranges_from_events_in_cells_are_those_of_redrawn_labels(monkeypatch):
+    """Two samples of 99 draws of the same law: their means differ by less than four standard errors."""
+    by_labels = assess(P, metrics={"ece": ECE()}, n_resamples=99, rng=0).intervals["ece"]
+    monkeypatch.setattr("calibrant.event_counts.FEW_ROWS", 1)
+    by_counts = assess(Predictions(P.probs, P.labels), metrics={"ece": ECE()}, n_resamples=99, rng=0).intervals["ece"]
+    spread = (by_labels.null[1] - by_labels.null[0]) / 4
+    assert by_counts.expected != by_labels.expected
+    assert abs(by_counts.expected - by_labels.expected) < 4 * spread * np.sqrt(2 / 99)
 
 
 def test_intervals_can_be_left_out():
-    assert assess(P, metrics={"ece": ECE()}, n_resamples=9, intervals=False, rng=0).intervals == {}
+    assert assess(P, metrics={"ece": ECE()}, sections=("metrics",), n_resamples=9, rng=0).intervals == {}
 
 
 def test_further_tests_are_those_of_the_table_without_their_draws():
@@ -110,7 +142,7 @@ def test_further_tests_are_those_of_the_table_without_their_draws():
     for name in ("spiegelhalter", "cox", "ecce"):
         assert result.tests[name].pvalue == TESTS[name](P).pvalue
     assert all(test.null is None for test in result.tests.values())
-    with patch("calibrant.limits.MOST_PAIRED_ROWS", 299):
+    with patch("calibrant.assess.further_tests.MOST_PAIRED_ROWS", 299):
         blocks = assess(P, metrics={"ece": ECE()}, n_resamples=9, rng=0).tests
     assert blocks["skce-block"].pvalue == TESTS["skce-block"](P).pvalue
     assert "skce" not in blocks

@@ -62,7 +62,7 @@ def check_against_matrix(c, Q, h, kernel, reflect):
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
     rng = np.random.default_rng(1)
-    c = COLLECTIONS[name](rng, 900)
+    c = COLLECTIONS[name](rng, 500)
     for h in (0.0001, 0.005, 0.03, 0.2, 0.9, 2.0):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect)
 
@@ -95,7 +95,7 @@ BANDWIDTH = st.floats(-4, 0.4).map(lambda power: 10**power)
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
 @pytest.mark.parametrize("boxes", [False, True], ids=["as_chosen", "by_boxes"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(rows=ROWS, h=BANDWIDTH, points=st.lists(POSITION, max_size=8))
 def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, points):
     c, y, w = (np.array(part) for part in zip(*rows, strict=True))
@@ -138,8 +138,8 @@ def test_points_of_a_curve_equal_the_double_loop_in_any_order(kernel, reflect):
 @EVERY_KERNEL
 def test_held_out_rows_in_a_region_where_few_rows_train_equal_the_double_loop(kernel):
     rng = np.random.default_rng(3)
-    train = np.append(0.2 + 0.01 * rng.random(3000), [0.35, 0.351])
-    test = np.append(0.3 + 0.1 * rng.random(3000), rng.random(100))
+    train = np.append(0.2 + 0.01 * rng.random(1000), [0.35, 0.351])
+    test = np.append(0.3 + 0.1 * rng.random(1000), rng.random(100))
     Q = outcomes_and_weights(rng, train)
     expected = kernel_matrix(test, train, 0.1, kernel, reflect=True) @ Q
     found = KernelSums(Line.of(train), 0.1, kernel).at(test, Q)
@@ -188,9 +188,10 @@ def test_few_rows_next_to_an_end_with_many_farther_away_see_each_others_images(k
     rng = np.random.default_rng(12)
     c = np.concatenate([[0.0008, 0.0021], 0.04 + 0.01 * rng.random(3000)])
     c = 1 - c if mirrored else c
-    expected = leave_one_out_by_matrix(c, np.ones((3002, 1)), 0.01, kernel, True)
+    K = kernel_matrix(c[:2], c, 0.01, kernel, reflect=True)
+    K[[0, 1], [0, 1]] = 0.0
     found = KernelSums(Line.of(c), 0.01, kernel).leave_one_out(np.ones((3002, 1)))
-    assert found[:2] == pytest.approx(expected[:2], rel=1e-9, abs=0)
+    assert found[:2, 0] == pytest.approx(K.sum(axis=1), rel=1e-9, abs=0)
 
 
 @EVERY_KERNEL

@@ -66,7 +66,10 @@ class TestMetrics:
     def test_everything_that_takes_a_name_takes_the_other_ones(self):
         p, old, new = example(), "ece-classwise", "ece-one-vs-rest"
         assert scorer(old) == scorer(new) == scorer("ECE-one-vs-rest")
-        assert list(assess(p, metrics=["NLL", old], n_resamples=19, intervals=False, rng=0).metrics) == ["nll", new]
+        assert list(assess(p, metrics=["NLL", old], n_resamples=19, sections=("metrics",), rng=0).metrics) == [
+            "nll",
+            new,
+        ]
         assert compare({"a": p, "b": p}, [old], n_resamples=19, rng=0).metrics == (new,)
         assert chosen([old, "Brier"], METRICS, ()) == ["brier", new]
         assert gates.failed([f"{old}>=0"], {new: 0.5}, "a") == [f"a: {old}>=0, its {new} is 0.5"]

@@ -4,12 +4,17 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from calibrant._core import pairs, threads
 from calibrant._core.kernel import Kernel
+from calibrant._core.library import Matrix, Strip, required
+from calibrant._core.line import beta
+from core_calls import everything
 from pair_definition import simulate
 
 KERNEL = Kernel("exponential", "total-variation", 0.4)
@@ -32,17 +37,15 @@ def test_memory_stays_far_below_the_matrix():
     assert peak < 10e6  # the matrix would take 1.2 GB, the packed inputs take 2 MB
 
 
-def test_a_process_that_forks_afterwards_lives_on():
+def test_a_process_that_forks_afterwards_finds_the_same_bits():
     found = run("""
         import os
-        from pair_definition import simulate
-        from calibrant._core import pairs
-        from calibrant._core.kernel import Kernel
-        P, A, _ = simulate(3000, 3, seed=0)
-        before = pairs.pair_sum(P, A, kernel=Kernel(), n_threads=2)
+        import numpy as np
+        from core_calls import everything
+        before = everything(2)
         child = os.fork()
         if child == 0:
-            os._exit(0 if pairs.pair_sum(P, A, kernel=Kernel(), n_threads=2) == before else 1)
+            os._exit(0 if all(map(np.array_equal, everything(2), before)) else 1)
         print(os.waitpid(child, 0)[1])
     """)
     assert found.stdout.strip() == "0", found.stderr
@@ -82,18 +85,22 @@ def test_global_floating_point_state_is_not_touched():
 
 
 def test_twenty_threads_at_once_get_the_same_bits():
-    from concurrent.futures import ThreadPoolExecutor
-
-    P, A, _ = simulate(700, 4, seed=2)
-    alone = pairs.row_sums(P, A, kernel=KERNEL, n_threads=1)
+    alone = everything(1)
     with ThreadPoolExecutor(20) as pool:
-        together = list(pool.map(lambda _: pairs.row_sums(P, A, kernel=KERNEL, n_threads=1), range(40)))
-    assert all(np.array_equal(alone, other) for other in together)
+        for together in pool.map(lambda turn: everything(1 + turn % 2), range(20)):
+            assert all(map(np.array_equal, alone, together))
+
+
+def test_no_routine_is_left_out_of_these_calls(monkeypatch):
+    core, called = required(), set()
+    for name, routine in core.routines.items():
+        monkeypatch.setitem(core.routines, name, lambda *a, of=routine, name=name: (called.add(name), of(*a)))
+    with patch.object(beta, "_FEW_PAIRS", 2_000_000):  # The wider of the two Beta kernels goes by boxes.
+        everything(1)
+    assert called == set(core.routines) - {"sizes", "exp", "log"}  # These are tested elsewhere.
 
 
 def test_arrays_of_another_kind_are_refused_before_they_reach_the_compiled_code():
-    from calibrant._core.library import Matrix, Strip, required
-
     numbers = np.zeros(8)
     with pytest.raises(TypeError, match="must be contiguous and of float64"):
         Strip.of(width=1, charges=numbers[::2], moments=numbers, out=numbers)

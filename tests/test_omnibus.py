@@ -223,9 +223,10 @@ def test_naive_bayes_with_two_percent_positives_is_rejected():
 def test_the_seed_decides_and_blocks_do_not(monkeypatch):
     p = calibrated(n=80, k=4)
     whole = OmnibusTest(60)(p, rng=3)
-    monkeypatch.setattr("calibrant.resampling.BLOCK_CELLS", 700)
-    monkeypatch.setattr("calibrant.hypotest.omnibus.CELLS", 300)
-    monkeypatch.setattr(kernel, "CELLS", 800)
+    monkeypatch.setattr("calibrant.hypotest.evidence.redraws.CELLS", 300)
+    monkeypatch.setattr("calibrant._core.redraws._LABELS", 800)
+    monkeypatch.setattr("calibrant._core.redraws._CACHED", 700)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
     blocks = OmnibusTest(60)(p, rng=3)
     assert np.array_equal(whole.null, blocks.null)
     assert blocks.pvalue == whole.pvalue
@@ -234,8 +235,9 @@ def test_the_seed_decides_and_blocks_do_not(monkeypatch):
 def test_many_rows_are_looked_at_in_few_places(monkeypatch):
     monkeypatch.setattr(line, "PLACES", 4)
     values = np.array([0.1, 0.2, 0.2, 0.2, 0.3, 0.4, 0.5, 0.6])
-    assert line.group_starts(values).tolist() == [0, 1, 4, 6]
-    assert line.group_starts(values[:6]).tolist() == [0, 1, 4, 5]
+    for n, places in ((8, [0, 1, 4, 6]), (6, [0, 1, 4, 5])):
+        p = Predictions(values[:n], np.arange(n) % 2)
+        assert line.LineEvidence.of(p, p.weights).places.tolist() == places
 
 
 def test_landmarks_of_all_rows_give_the_kernel_itself_and_fewer_a_part_of_it(monkeypatch):

@@ -97,3 +97,10 @@ def test_every_optional_package_is_used():
     assert project["optional-dependencies"]["all"] == [f"calibrant[{','.join(extras)}]"]
     assert set(EXTRAS) == packages
     assert all(any(entry.startswith(name) for entry in extras[extra]) for name, extra in EXTRAS.items())
+
+
+def test_the_list_of_slow_tests_names_tests_that_exist():
+    for name in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
+        file, *parts = name.split("::")
+        source = (ROOT / file).read_text(encoding="utf-8")
+        assert all(re.search(rf"(def|class) {part}\b", source) for part in parts), name

@@ -8,7 +8,6 @@ import pytest
 from calibrant import InputError, Predictions, assess
 from calibrant.cli import main
 from calibrant.metrics import METRICS, decompose
-from calibrant.pictures import pictures
 from calibrant.recommend import fix
 from calibrant.roc import convex_hull, outline, roc_curve
 from report_cases import Tree
@@ -45,25 +44,29 @@ class TestOutline:
         assert np.abs(rise - curve.true_positive_rate).max() <= 2 / 99
 
 
+DRAWN = ("curves", "classes", "parts", "ranking")
+
+
 class TestPictures:
     def test_hold_what_the_functions_return(self):
         p = over_confident(n_classes=3)
-        found = pictures(p, {"kde-ece": METRICS["kde-ece"].estimate(p)}, np.random.default_rng(0))
-        assert found["decompositions"][1].miscalibration == decompose(p, "log").miscalibration
-        assert found["classwise"].names == ("0", "1", "2")
-        assert found["ranking"].view == "top-label"
-        assert set(found["curves"]) == {"isotonic", "kernel"}
-        assert found["cumulative"].n_samples == 300
+        found = assess(p, sections=DRAWN, n_resamples=9, rng=0)
+        assert found.decompositions[1].miscalibration == decompose(p, "log").miscalibration
+        assert found.classwise.names == ("0", "1", "2")
+        assert found.ranking.view == "top-label"
+        assert set(found.curves) == {"isotonic", "kernel"}
+        assert found.curves["kernel"].error.details["bandwidth"] == METRICS["kde-ece"].fit_bandwidth(p).bandwidth
+        assert found.cumulative.n_samples == 300
 
     def test_two_classes_have_no_classwise_curves_and_one_outcome_no_ranking(self):
         p = Predictions([0.2, 0.4, 0.3, 0.6] * 5, labels=[1] * 20)
-        found = pictures(p, {}, np.random.default_rng(0))
-        assert found["classwise"] is None
-        assert found["ranking"] is None
+        found = assess(p, sections=DRAWN, n_resamples=9, rng=0)
+        assert found.classwise is None
+        assert found.ranking is None
 
     def test_an_assessment_adjusts_the_pvalues_of_groups(self):
         p = over_confident(200)
-        whole = assess(p, metrics={}, n_resamples=19, by=["a", "b"] * 100, intervals=False, rng=0)
+        whole = assess(p, sections=("groups",), n_resamples=19, by=["a", "b"] * 100, rng=0)
         raw = sorted(group.test.pvalue for group in whole.groups.values())
         assert min(whole.adjusted.values()) == pytest.approx(min(1.0, 2 * raw[0]))
         assert set(whole.adjusted) == {"a", "b"}

@@ -521,7 +521,7 @@ def quick_assess(monkeypatch):
     """Put numbers made by hand in place of an assessment: names are what matters here."""
     import calibrant.assess  # noqa: F401 (loads the module, which the function of the same name hides)
 
-    def stub(predictions, *, name, by, **_):
+    def stub(predictions, *, name, by=None, **_):
         return assessment(name, classes=tuple(map(str, predictions.classes)), groups=tuple(np.unique(by).tolist()))
 
     monkeypatch.setattr(sys.modules["calibrant.assess"], "assess", stub)

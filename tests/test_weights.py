@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions
+from calibrant.assess.further_tests import further_tests
 from calibrant.binning import EqualMass
 from calibrant.calibrators import CALIBRATORS
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import TESTS, BlockSKCETest, CMETest, DistributionFreeSKCETest
 from calibrant.hypotest.distribution_free import _effective_pairs
-from calibrant.limits import further_tests
 from calibrant.metrics import (
     FORECAST_METRICS,
     METRICS,

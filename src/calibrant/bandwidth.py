@@ -10,17 +10,18 @@ import numpy as np
 
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
-from calibrant._typing import FloatArray, IntArray
+from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.kernel_regression import (
     NO_NEIGHBOUR,
     Boundary,
     KernelName,
     Sums,
     kernel_sums,
-    least_mass,
     leave_own_out,
     own_column,
 )
+from calibrant.order import line_of
+from calibrant.predictions import Predictions
 
 Rule: TypeAlias = Literal["cv", "loo", "silverman", "silverman-robust", "mix-n-match"]
 
@@ -53,9 +54,25 @@ class Sample:
     @classmethod
     def of(cls, positions: FloatArray, outcomes: FloatArray, weights: FloatArray) -> "Sample":
         """Leave out rows without weight, and sort."""
-        rows = np.flatnonzero(weights > 0)
-        rows = rows[np.lexsort([a[rows] for a in (weights, outcomes, positions)])]
-        return cls(positions[rows], outcomes[rows], weights[rows])
+        return cls._of(Line.of(positions), outcomes, weights)
+
+    @classmethod
+    def of_view(cls, view: Predictions) -> "Sample":
+        """Take binary predictions, which are sorted once for all that needs it."""
+        return cls._of(line_of(view), view.labels.astype(float), view.weights)
+
+    @classmethod
+    def _of(cls, line: Line, outcomes: FloatArray, weights: FloatArray) -> "Sample":
+        rows, positions = line.order, line.x
+        if not weights.all():
+            kept = weights[rows] > 0
+            rows, positions = rows[kept], positions[kept]
+        outcomes, weights = outcomes[rows], weights[rows]
+        tied = _tied(positions)
+        if len(tied):  # Rows at the same place are in the order of outcomes, then weights.
+            order = tied[np.lexsort([a[tied] for a in (weights, outcomes, positions)])]
+            outcomes[tied], weights[tied] = outcomes[order], weights[order]
+        return cls(positions, outcomes, weights)
 
     def thinned(self, n: int) -> "Sample":
         """Return n rows at equal distances in their order."""
@@ -67,6 +84,21 @@ class Sample:
         """Kish's effective number of rows."""
         relative = self.weights / self.weights.max()
         return float(relative.sum() ** 2 / (relative**2).sum())
+
+
+def _tied(ascending: FloatArray) -> IntArray:
+    """Return the rows that are at the same place as a neighbour."""
+    same = ascending[1:] == ascending[:-1]
+    return np.flatnonzero(np.append(same, False) | np.append(False, same))
+
+
+def bandwidth_of(view: Predictions, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
+    """Return the bandwidth that a rule gives for binary predictions, kept with them."""
+
+    def choose() -> float:
+        return choose_bandwidth(Sample.of_view(view), rule, kernel, boundary)
+
+    return view.once(("bandwidth", rule, kernel, boundary), choose)
 
 
 def choose_bandwidth(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
@@ -145,15 +177,13 @@ class HeldOutLoss:
 
     def __call__(self, sums: Sums) -> float:
         """Return the mean loss with the kernel and bandwidth of `sums`, which must run over the same rows."""
-        W = self._columns
-        hits, mass = leave_own_out(sums, self.sample.outcomes > 0.5, W, self.folds)
-        return float(self._mean(hits, mass, self._own(least_mass(sums.peak(self.sample.positions), W))))
+        hits, mass = leave_own_out(sums, self._happened, self._columns, self.folds, self._charges)
+        return float(self._mean(hits, mass, sums.peak(self.sample.positions) * self._least))
 
     def each(self, several: Sequence[PlainSums]) -> FloatArray:
         """Return the same for several bandwidths of a few rows, all at once: it is the calls that take the time."""
         W = self._columns
-        charges = np.hstack([W * (self.sample.outcomes > 0.5)[:, None], W])
-        found = leave_one_out_of_each(several, charges)
+        found = leave_one_out_of_each(several, self._charges)
         columns = np.arange(len(W)), np.zeros(len(W), dtype=int) if self.folds is None else self.folds
         peaks = np.array([sums.peak(self.sample.positions) for sums in several])
         least = NO_NEIGHBOUR * peaks[:, :, None] * W.mean(axis=0)
@@ -166,13 +196,29 @@ class HeldOutLoss:
         lonely = mass <= least
         p = np.where(lonely, self._base_rates, hits / np.where(lonely, 1.0, mass))
         p = np.clip(p, _CLIP, 1 - _CLIP)
-        losses = -np.log(np.where(self.sample.outcomes > 0.5, p, 1 - p))
+        losses = -np.log(np.where(self._happened, p, 1 - p))
         weights = self.sample.weights
         return np.multiply(losses, weights).sum(axis=-1) / weights.sum()
 
     def _own(self, columns: FloatArray) -> FloatArray:
         """Return every row's value in the column of its fold."""
         return own_column(columns, self.folds)
+
+    @cached_property
+    def _happened(self) -> BoolArray:
+        return self.sample.outcomes > 0.5
+
+    @cached_property
+    def _charges(self) -> FloatArray:
+        """The columns of weights where the event happened, then all of them."""
+        W = self._columns
+        return np.hstack([W * self._happened[:, None], W])
+
+    @cached_property
+    def _least(self) -> FloatArray:
+        """Mass up to which a row has no neighbours, in units of the kernel at distance 0."""
+        means = NO_NEIGHBOUR * self._columns.mean(axis=0)
+        return means[np.zeros(len(self._happened), dtype=int) if self.folds is None else self.folds]
 
     @cached_property
     def _columns(self) -> FloatArray:
@@ -188,13 +234,19 @@ class HeldOutLoss:
         return np.divide(hits, others, out=np.full(len(hits), 0.5), where=others > 0)
 
 
+def limits_of_search(sample: Sample, kernel: KernelName) -> tuple[float, float]:
+    """Return the bandwidths between which is searched."""
+    low, high = (bandwidth_of_deviation(deviation, sample, kernel) for deviation in (_LOW, _HIGH))
+    return low, high
+
+
 def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
     n = len(sample.positions)
     if n > _MOST_SEARCHED:
         # The best standard deviation of a kernel falls as the fifth root of the number of rows.
         shrink = (_MOST_SEARCHED / n) ** (0.4 if kernel == "beta" else 0.2)
         return shrink * _search(sample.thinned(_MOST_SEARCHED), rule, kernel, boundary)
-    low, high = (bandwidth_of_deviation(deviation, sample, kernel) for deviation in (_LOW, _HIGH))
+    low, high = limits_of_search(sample, kernel)
     if not sample.outcomes.any() or sample.outcomes.all():
         return high  # All bandwidths predict the same outcomes equally well; most of many classes never occur.
     # Every fold takes each fifth of the sorted rows, so that no part of the line is left without neighbours.

@@ -16,11 +16,12 @@ def class_summaries(predictions: Predictions) -> tuple[ClassSummary, ...]:
     >>> first.name, first.n_observed, round(first.predicted, 3), first.observed
     ('0', 2, 0.6, 0.5)
     """
-    labels, weights, k = predictions.labels, predictions.weights, predictions.n_classes
+    labels, k = predictions.labels, predictions.n_classes
+    weights = predictions.weights / predictions.weights.max()  # So that the sum of huge ones does not overflow.
     total = weights.sum()
     counts = np.bincount(labels[weights > 0], minlength=k).tolist()
-    observed = [float(np.average(labels == c, weights=weights)) if counts[c] else 0.0 for c in range(k)]
-    predicted = [float(np.multiply(column, weights).sum() / total) for column in predictions.probs.T]
+    observed = (np.bincount(labels, weights, minlength=k) / total).tolist()
+    predicted = (weights @ predictions.probs / total).tolist()
     errors = ECE().class_values(predictions).tolist()
     rows = zip(map(str, predictions.classes), counts, predicted, observed, errors, strict=True)
     return tuple(

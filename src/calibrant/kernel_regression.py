@@ -50,13 +50,16 @@ def kernel_sums(line: Line, bandwidth: float, kernel: KernelName, boundary: Boun
 
 
 def leave_own_out(
-    sums: Sums, happened: BoolArray, weights: FloatArray, own: IntArray | None
+    sums: Sums, happened: BoolArray, weights: FloatArray, own: IntArray | None, charges: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of events and of weights over all other rows, each row's in its own column of weights (n, m)."""
+    """Return the sums of events and of weights over all other rows, each row's in its own column of weights (n, m).
+
+    `charges` (n, 2 m) are the weights where the event happened, then all of them.
+    """
     columns = weights.shape[1]
     if own is not None and is_worth_grouping(sums, columns) and columns <= required().lanes:
         return Replicates(sums, happened).own_columns(weights, own)
-    hits, mass = np.split(sums.leave_one_out(np.hstack([weights * happened[:, None], weights])), 2, axis=1)
+    hits, mass = np.split(sums.leave_one_out(charges), 2, axis=1)
     return own_column(hits, own), own_column(mass, own)
 
 

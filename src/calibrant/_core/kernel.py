@@ -1,7 +1,7 @@
 """The kernels on predictions that the compiled code knows: a distance, and a decreasing function of it."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 Distance = Literal["total-variation", "euclidean"]
 Radial = Literal["exponential", "gaussian", "gamma-exponential", "matern32", "matern52", "rational-quadratic"]
@@ -28,10 +28,3 @@ class Kernel:
     distance: Distance = "total-variation"
     lengthscale: float = 1.0
     shape: float = 1.0
-
-
-class PairSum(NamedTuple):
-    """A sum over pairs of rows, and the mean absolute value of its terms (the scale of its rounding error)."""
-
-    total: float
-    mean_absolute: float

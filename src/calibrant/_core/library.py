@@ -52,7 +52,7 @@ def _fields(pointers: str = "", wholes: str = "", reals: str = "", **records: An
 class Points(Record):
     """Rows and columns of `depth` numbers each, padded with zeros to whole panels."""
 
-    _fields_ = [*_fields("rows row_sums columns column_sums"), *_fields(wholes="depth column_step class_step")]
+    _fields_ = [*_fields("rows row_sums columns column_sums"), *_fields(wholes="depth")]
 
 
 class Problem(Record):
@@ -62,9 +62,9 @@ class Problem(Record):
 
 
 class Job(Record):
-    """Rows and columns of a rectangle of H made of whole panels, and the part of it that counts."""
+    """Rows and columns of a rectangle of H made of whole panels."""
 
-    _fields_ = _fields(wholes="row row_end column column_end part")
+    _fields_ = _fields(wholes="row row_end column column_end")
 
 
 class BoxesRecord(Record):
@@ -124,10 +124,29 @@ class Kernels(Record):
     _fields_ = _fields("a c constant")
 
 
+class RowsRecord(Record):
+    """Predictions, weights, the two most probable classes and a bin of every row; see `redraws`."""
+
+    _fields_ = _fields("probs weights top second bins", "n n_classes")
+
+
+class RowWork(Record):
+    """Memory for one row of predictions; see `redraws`."""
+
+    _fields_ = _fields("cumulative logs odds uniform guides", "n_guides")
+
+
+class RedrawnSums(Record):
+    """Sums over drawn labels; see `redraws`."""
+
+    _fields_ = _fields("logs classes hits seconds")
+
+
 _REALS = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
 _WHOLES = np.ctypeslib.ndpointer(np.int64, flags="C_CONTIGUOUS")
 _BITS = np.ctypeslib.ndpointer(np.uint64, flags="C_CONTIGUOUS")
 _COUNTS = np.ctypeslib.ndpointer(np.uint16, flags="C_CONTIGUOUS")
+_LABELS = np.ctypeslib.ndpointer(np.int32, flags="C_CONTIGUOUS")
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "sizes": (_WHOLES,),
@@ -136,16 +155,21 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "pair_sum": (Problem, Job, _REALS),
     "block_sums": (Problem, WHOLE, WHOLE, _REALS),
     "row_sums": (Problem, Job, _REALS, _REALS, _REALS),
-    "products": (Problem, Job, WHOLE, _REALS, _REALS, _REALS, _REALS),
     "forms": (Problem, Job, WHOLE, WHOLE, _REALS, _REALS),
     "sorted_sum": (_WHOLES, _REALS, _REALS, WHOLE, _REALS),
     "sorted_rows": (_WHOLES, _REALS, _REALS, _REALS, WHOLE, _REALS),
     "sorted_product": (_WHOLES, _REALS, _REALS, WHOLE, _REALS, _REALS, WHOLE, WHOLE, WHOLE),
+    "bin_index": (Matrix, _REALS, WHOLE, WHOLE, _WHOLES),
+    "bin_sums": (Matrix, _REALS, _WHOLES, _REALS, WHOLE, WHOLE, _REALS),
+    "bin_columns": (Matrix, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
+    "distances": (WHOLE, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
+    "redraw": (RowsRecord, _BITS, WHOLE, RowWork, RedrawnSums, _LABELS),
+    "feature_errors": (_LABELS, WHOLE, _REALS, WHOLE, _REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
+    "variations": (_REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
     "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),
     "line_sums": (Sources, Strip, PlanRecord, WHOLE, WHOLE),
-    "pack": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
-    "pack_padded": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
+    "pack": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, WHOLE, _REALS),
     "unpack": (_REALS, _WHOLES, WHOLE, WHOLE, WHOLE, WHOLE, _REALS),
     "pack_weights": (Matrix, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
     "pack_hits": (Matrix, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),

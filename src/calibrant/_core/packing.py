@@ -1,6 +1,5 @@
 """Arrays as the compiled code reads them: padded to whole panels, aligned to cache lines."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -54,19 +53,13 @@ class Layout:
         return blocks.reshape(-1, depth)
 
     def points(self, rows: Floats, columns: Floats | None = None) -> Points:
-        """Return rows (n, depth) and columns (m, depth), by default the same, as the compiled code reads them."""
+        """Return rows (n, depth) and columns (n, depth), by default the same, as the compiled code reads them."""
         flat, row_sums = self._by_row(rows)
         other, column_sums = (flat, row_sums) if columns is None else self._by_row(columns)
         depth = rows.shape[1]
-        return Points.of(
-            rows=flat,
-            row_sums=row_sums,
-            columns=self._by_panel(other, depth),
-            column_sums=column_sums,
-            depth=depth,
-            column_step=depth,
-            class_step=self.panel,
-        )
+        panels = zeros(len(other))
+        panels.reshape(-1, depth, self.panel)[:] = other.reshape(-1, self.panel, depth).transpose(0, 2, 1)
+        return Points.of(rows=flat, row_sums=row_sums, columns=panels, column_sums=column_sums, depth=depth)
 
     def _by_row(self, values: Floats) -> tuple[Floats, Floats]:
         n, depth = values.shape
@@ -76,41 +69,6 @@ class Layout:
         for column in values.T:
             sums[:n] += column
         return flat, sums
-
-    def _by_panel(self, flat: Floats, depth: int) -> Floats:
-        panels = zeros(len(flat))
-        panels.reshape(-1, depth, self.panel)[:] = flat.reshape(-1, self.panel, depth).transpose(0, 2, 1)
-        return panels
-
-    def block(self, block: Floats, *, mirrored: bool) -> tuple[Floats, Floats]:
-        """Return a block of columns (n, width) as panels and as its transpose, tile after tile.
-
-        Unless mirrored, the transpose is not needed, and the panels stand in for it.
-        """
-        n, width = block.shape
-        panels = zeros(self.padded(n) * self.padded(width))
-        transposed = zeros(len(panels)) if mirrored else panels
-        for rows, depth, here in self._tiles_of(n, width):
-            if mirrored:
-                tile = transposed[here].reshape(-1, depth)
-                tile[:width, : n - rows.start] = block[rows].T
-                panels[here].reshape(-1, depth, self.panel)[:] = tile.reshape(-1, self.panel, depth).transpose(0, 2, 1)
-            else:
-                full = np.zeros((depth, self.padded(width)))
-                full[: n - rows.start, :width] = block[rows]
-                panels[here].reshape(-1, depth, self.panel)[:] = full.reshape(depth, -1, self.panel).transpose(1, 0, 2)
-        return panels, transposed
-
-    def unpacked(self, direct: Floats, mirrored: Floats | None, shape: tuple[int, ...]) -> Floats:
-        """Return the sum of both results of a product, a block of columns (n, width)."""
-        block = np.empty(shape)
-        for rows, depth, here in self._tiles_of(*shape):
-            found = direct[here].reshape(-1, depth, self.panel).transpose(1, 0, 2).reshape(depth, -1)
-            if mirrored is not None:
-                panels = mirrored[here].reshape(depth // self.panel, -1, self.panel)
-                found += panels.transpose(0, 2, 1).reshape(depth, -1)
-            block[rows] = found[: shape[0] - rows.start, : shape[1]]
-        return block
 
     def strips(self, block: Floats) -> Floats:
         """Return a block of columns (n, width), strip after strip, as quadratic forms read it: (strips, n, strip)."""
@@ -123,9 +81,3 @@ class Layout:
         if rest:
             strips[n_full, :n, :rest] = block[:, n_full * self.strip :]
         return strips
-
-    def _tiles_of(self, n: int, width: int) -> Iterator[tuple[slice, int, slice]]:
-        """Yield the rows of every tile, their padded number, and where they are in a packed block."""
-        for start in range(0, n, self.tile):
-            end = min(start + self.tile, self.padded(n))
-            yield slice(start, end), end - start, slice(start * self.padded(width), end * self.padded(width))

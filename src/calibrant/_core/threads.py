@@ -1,13 +1,18 @@
 """Threads of our own, and results in the order of the jobs, so that a sum does not depend on how many there are."""
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
 from typing import TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+_OURS = threading.local()
+"""Has the attribute `is_worker` in the threads of the pools."""
 
 
 def available_threads() -> int:
@@ -23,18 +28,39 @@ def available_threads() -> int:
 def in_order(task: Callable[[Job], Result], jobs: Sequence[Job], n_threads: int | None = None) -> Iterator[Result]:
     """Run task on every job, on n_threads threads, and yield the results in the order of the jobs.
 
-    Few results wait at any time, however many jobs there are. The threads end with the iteration: a pool that outlived
-    the call would be dead, and block, in a process that forks afterwards.
+    Few results wait at any time, however many jobs there are. The threads are kept for the next call: starting them
+    takes longer than most jobs. A job that itself has jobs does them in its own thread, so that none waits for another.
     """
     n_threads = min(n_threads or available_threads(), len(jobs))
-    if n_threads <= 1:
+    if n_threads <= 1 or getattr(_OURS, "is_worker", False):
         yield from map(task, jobs)
         return
-    waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
+    pool, waiting = _pool(n_threads), deque[Future[Result]]()
+    try:
         for job in jobs:
             waiting.append(pool.submit(task, job))
             if len(waiting) > 2 * n_threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:  # A failure, or a caller that stops early, leaves nothing running behind.
+        wait([job for job in waiting if not job.cancel()])
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, "calibrant", initializer=_mark_worker)
+
+
+def _mark_worker() -> None:
+    _OURS.is_worker = True
+
+
+def _forget() -> None:
+    """Leave the pools to the parent process: a fork copies them without their threads, and they would block."""
+    _pool.cache_clear()
+    _OURS.__dict__.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

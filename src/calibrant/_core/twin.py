@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.kernel import Kernel, PairSum
+from calibrant._core.kernel import Kernel
 
 Floats = NDArray[np.float64]
 
@@ -21,18 +21,10 @@ def pair_sum(
     B: Floats | None = None,
     *,
     kernel: Kernel,
-    weights: Floats | None = None,
     n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
-) -> PairSum:
-    r"""Return :math:`\sum_{i<j} w_i w_j H_{ij}` and the mean of :math:`|w_i w_j H_{ij}|` over these pairs."""
-    w = np.ones(len(P)) if weights is None else weights
-    signed, unsigned = [0.0], [0.0]
-    for rows, columns, H in _upper_tiles(kernel, P, A, A if B is None else B):
-        weighted = H * w[rows, None] * w[columns]
-        signed.append(weighted.sum())
-        unsigned.append(np.abs(weighted).sum())
-    n_pairs = max(len(P) * (len(P) - 1) // 2, 1)
-    return PairSum(float(np.sum(signed)), float(np.sum(unsigned)) / n_pairs)
+) -> float:
+    r"""Return :math:`\sum_{i<j} H_{ij}`."""
+    return float(np.sum([0.0, *(H.sum() for _, _, H in _upper_tiles(kernel, P, A, B))]))
 
 
 def row_sums(
@@ -42,54 +34,20 @@ def row_sums(
     *,
     kernel: Kernel,
     weights: Floats | None = None,
-    symmetric: bool | None = None,
-    n_threads: int | None = None,
+    n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
 ) -> Floats:
-    r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i."""
+    r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; all weights are 1 unless given."""
     w = np.ones(len(P)) if weights is None else weights
-    return matmul(P, A, w[:, None], B, kernel=kernel, symmetric=symmetric, n_threads=n_threads)[0][:, 0]
+    return matmul(P, A, w[:, None], B, kernel=kernel)[:, 0]
 
 
-def cross_sums(
-    P: Floats,
-    A: Floats,
-    Q: Floats,
-    B: Floats,
-    *,
-    kernel: Kernel,
-    weights: Floats | None = None,
-    n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
-) -> Floats:
-    r"""Return :math:`\sum_j \kappa(d(P_i, Q_j) / \ell) \langle A_i, B_j \rangle w_j` for every row i of P."""
-    w = np.ones(len(Q)) if weights is None else weights
-    result = np.zeros(len(P))
-    for rows in _tiles(0, len(P)):
-        for columns in _tiles(0, len(Q)):
-            result[rows] += _tile(kernel, P[rows], Q[columns], A[rows] @ B[columns].T) @ w[columns]
-    return result
-
-
-def matmul(
-    P: Floats,
-    A: Floats,
-    block: Floats,
-    B: Floats | None = None,
-    *,
-    kernel: Kernel,
-    symmetric: bool | None = None,
-    n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
-) -> tuple[Floats, Floats]:
-    """Return the product of H, its diagonal set to zero, with a block of columns (n, width); and the diagonal of H."""
-    other = A if B is None else B
+def matmul(P: Floats, A: Floats, block: Floats, B: Floats | None = None, *, kernel: Kernel) -> Floats:
+    """Return the product of H, its diagonal set to zero, with a block of columns (n, width)."""
     result = np.zeros(block.shape)
-    for rows, columns, H in _upper_tiles(kernel, P, A, other):
+    for rows, columns, H in _upper_tiles(kernel, P, A, B):
         result[rows] += H @ block[columns]
-        if B is None or symmetric:
-            result[columns] += H.T @ block[rows]
-    if not (B is None or symmetric):
-        for rows, columns, H in _upper_tiles(kernel, P, other, A):
-            result[columns] += H.T @ block[rows]
-    return result, np.einsum("ik,ik->i", A, other)
+        result[columns] += H.T @ block[rows]
+    return result
 
 
 def quadratic_forms(
@@ -101,9 +59,9 @@ def quadratic_forms(
     kernel: Kernel,
     n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
 ) -> Floats:
-    r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width), for a symmetric H."""
+    r"""Return :math:`\sum_{i \ne j} c_i c_j H_{ij}` for each column c of a block (n, width)."""
     forms = np.zeros(block.shape[1])
-    for rows, columns, H in _upper_tiles(kernel, P, A, A if B is None else B):
+    for rows, columns, H in _upper_tiles(kernel, P, A, B):
         forms += np.einsum("ib,ib->b", block[rows], H @ block[columns])
     return 2 * forms
 
@@ -123,7 +81,7 @@ def block_sums(
         X[: n_blocks * blocksize].reshape(n_blocks, blocksize, X.shape[1]) for X in (P, A, A if B is None else B)
     )
     if blocksize > n_blocks:
-        return np.array([pair_sum(*block, kernel=kernel).total for block in zip(points, left, right, strict=True)])
+        return np.array([pair_sum(*block, kernel=kernel) for block in zip(points, left, right, strict=True)])
     result = np.zeros(n_blocks)
     for i in range(blocksize):
         for j in range(i + 1, blocksize):
@@ -141,11 +99,12 @@ def _tiles(start: int, end: int) -> Iterator[slice]:
     return (slice(first, min(first + _TILE, end)) for first in range(start, end, _TILE))
 
 
-def _upper_tiles(kernel: Kernel, P: Floats, A: Floats, B: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+def _upper_tiles(kernel: Kernel, P: Floats, A: Floats, B: Floats | None) -> Iterator[tuple[slice, slice, Floats]]:
     """Yield the tiles of H above the diagonal; in those that it cuts, the rest is zero."""
+    other = A if B is None else B
     for rows in _tiles(0, len(P)):
         for columns in _tiles(rows.start, len(P)):
-            H = _tile(kernel, P[rows], P[columns], A[rows] @ B[columns].T)
+            H = _tile(kernel, P[rows], P[columns], A[rows] @ other[columns].T)
             yield rows, columns, np.triu(H, 1) if rows == columns else H
 
 

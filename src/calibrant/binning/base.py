@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from calibrant._typing import FloatArray, IntArray
+from calibrant.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,18 @@ class Bins(Cells):
 class Binning(ABC):
     """A rule that cuts [0, 1] into bins, perhaps by looking at the values (never at the labels)."""
 
+    @property
+    def leaves_none_out(self) -> bool:
+        """Whether every row is known to be in a bin."""
+        return False
+
     @abstractmethod
     def cut(self, values: FloatArray, weights: FloatArray) -> Bins:
         """Assign every value to a bin."""
+
+    def cut_view(self, view: Predictions) -> Bins:
+        """Assign every prediction of class 1 to a bin, at the rows' own weights; kept with the predictions."""
+        return view.once(("cut", self), lambda: self.cut(view.positive, view.weights), of_labels=False)
 
     def cut_columns(self, values: FloatArray, weights: FloatArray) -> list[Bins]:
         """Assign every value of each column, (n, m), to a bin of that column."""

@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Literal
 
 import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
-from calibrant._typing import FloatArray
+from calibrant._core.bins import bin_index
+from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
 from calibrant.binning.ties import comparable
+from calibrant.order import line_of
+from calibrant.predictions import Predictions
 
 ROUNDING = 1e-12
 """Shares of the weight that differ by less than the rounding of running sums are equal."""
@@ -56,11 +60,16 @@ class EqualWidth(Binning, SimplexBinning):
     def __post_init__(self) -> None:
         _check(self.n_bins, self.convention, ("calibrant", "scikit-learn", "torchmetrics", "guo"))
 
+    @property
+    def leaves_none_out(self) -> bool:
+        """Whether every row is in a bin."""
+        return self.convention != "guo"
+
     def cut(self, values: FloatArray, weights: FloatArray) -> Bins:  # noqa: ARG002 (fixed bins ignore weights)
         """Assign every value to a bin."""
         if self.convention == "calibrant":
-            edges = comparable(np.arange(self.n_bins + 1) / self.n_bins)
-            return _right_closed(comparable(values), edges)
+            edges = _edges(self.n_bins)
+            return Bins(bin_index(values, largest_values(self.n_bins)), self.n_bins, edges[:-1], edges[1:])
         edges = np.linspace(0.0, 1.0, self.n_bins + 1)
         if self.convention == "torchmetrics":
             index = np.searchsorted(_torch_edges(self.n_bins), values, side="right") - 1
@@ -80,6 +89,33 @@ class EqualWidth(Binning, SimplexBinning):
         grid = self.cut(probs.ravel(), weights).index.reshape(probs.shape)
         occupied, index = np.unique(grid, axis=0, return_inverse=True)
         return Cells(index.ravel(), len(occupied))
+
+
+def _edges(n_bins: int) -> FloatArray:
+    return comparable(np.arange(n_bins + 1) / n_bins)
+
+
+@cache
+def largest_values(n_bins: int) -> FloatArray:
+    """Return the largest number in every bin but the last, of bins whose edges are compared at 12 decimals.
+
+    Values can then be compared as they are: rounding does not change their order. It takes a bisection among the
+    numbers near each edge.
+
+    Examples
+    --------
+    >>> bool(largest_values(2)[0] > 0.5), round(float(largest_values(2)[0]), 12)
+    (True, 0.5)
+    """
+    edges = _edges(n_bins)[1:-1]
+    low, high = ((edges + step).view(np.int64) for step in (-2e-12, 2e-12))  # As positive numbers, so are their bits.
+    while np.any(high - low > 1):
+        middle = (low + high) // 2
+        inside = comparable(middle.view(np.float64)) <= edges
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    found = low.view(np.float64)
+    found.setflags(write=False)
+    return found
 
 
 def _torch_edges(n_bins: int) -> FloatArray:
@@ -117,18 +153,39 @@ class EqualMass(Binning):
     def __post_init__(self) -> None:
         _check(self.n_bins, self.convention, ("calibrant", "scikit-learn"))
 
+    @property
+    def leaves_none_out(self) -> bool:
+        """Every row is in a bin."""
+        return True
+
     def cut(self, values: FloatArray, weights: FloatArray) -> Bins:
         """Assign every value to a bin."""
         if self.convention == "scikit-learn":
             return _right_closed(values, np.quantile(values, np.linspace(0.0, 1.0, self.n_bins + 1)))
-        values = comparable(values)
-        order = np.argsort(values, kind="stable")
-        ascending, present = values[order], weights[order] / weights.max()
+        rounded = comparable(values)
+        order = np.argsort(rounded, kind="stable")
+        return self._cut(rounded[order], weights, order)
+
+    def cut_view(self, view: Predictions) -> Bins:
+        """Assign every prediction of class 1 to a bin: sorted once for all that needs it."""
+        if self.convention == "scikit-learn":
+            return super().cut_view(view)
+        line = line_of(view)
+        return view.once(
+            ("cut", self), lambda: self._cut(comparable(line.x), view.weights, line.order), of_labels=False
+        )
+
+    def _cut(self, ascending: FloatArray, weights: FloatArray, order: IntArray) -> Bins:
+        """Cut rows given in ascending order."""
+        present = weights[order] / weights.max()
         mass = np.cumsum(present)
         share, target = mass / mass[-1], np.arange(1, self.n_bins) / self.n_bins
         left = ascending[np.searchsorted(share, target - ROUNDING, side="left")]
-        right = ascending[np.searchsorted(share, target + ROUNDING, side="right").clip(max=len(values) - 1)]
+        right = ascending[np.searchsorted(share, target + ROUNDING, side="right").clip(max=len(order) - 1)]
         inner = np.unique((left + right) / 2)
         # An edge at the largest value would close an empty bin above it.
         inner = inner[inner < ascending[np.flatnonzero(present)[-1]]]
-        return _right_closed(values, np.concatenate([[0.0], inner, [1.0]]))
+        index = np.empty(len(order), dtype=np.int64)
+        ends = np.append(np.searchsorted(ascending, inner, side="right"), len(order))
+        index[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        return Bins(index, len(ends), np.append(0.0, inner), np.append(inner, 1.0))

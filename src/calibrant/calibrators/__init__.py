@@ -21,6 +21,7 @@ from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
 from calibrant.calibrators.scaling import Identity
 from calibrant.calibrators.spline import SplineCalibration
+from calibrant.calibrators.stack import StackedCalibration
 from calibrant.calibrators.store import load, save
 from calibrant.calibrators.structured import StructuredScaling
 from calibrant.calibrators.temperature import TemperatureScaling
@@ -49,6 +50,7 @@ __all__ = [
     "QuadraticScaling",
     "ROCConvexHull",
     "SplineCalibration",
+    "StackedCalibration",
     "StructuredScaling",
     "TemperatureScaling",
     "Uniform",
@@ -86,6 +88,8 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
         "ets": EnsembleTemperatureScaling,
         "iop-diag": partial(OrderPreserving, family="diag"),
         "iop-oi": partial(OrderPreserving, family="oi"),
+        "stack": partial(StackedCalibration, keep_argmax=False),
+        "stack-order": partial(StackedCalibration, keep_argmax=True),
     }
 )
 """Every calibrator by its name on the command line; calling the value builds a fresh estimator.

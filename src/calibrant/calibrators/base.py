@@ -113,6 +113,19 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         return self
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
+    def learn_again(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
+        """Learn from rows that are much the same as the last time: the search may begin where that one ended.
+
+        No weight is 0. The result is that of `learn`, up to the tolerance of the search.
+        """
+        self._refit(log_probs, labels, weights)
+        return self
+
+    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        """Do what `_fit` does, with what was learnt before as a hint."""
+        self._fit(log_probs, labels, weights)
+
+    @np.errstate(under="ignore")  # Whatever the caller has set.
     def predict_proba(self, scores: Any) -> FloatArray:
         """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)

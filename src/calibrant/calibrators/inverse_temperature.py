@@ -36,17 +36,17 @@ class Root(NamedTuple):
     n_calls: int
 
 
-def best_log_beta(logits: FloatArray, labels: IntArray, weights: FloatArray) -> Root:
+def best_log_beta(logits: FloatArray, labels: IntArray, weights: FloatArray, near: float | None = None) -> Root:
     """Return the logarithm of the inverse temperature of largest likelihood; logits are finite.
 
-    If every label has the largest logit of its row, the likelihood grows for ever; see `TemperatureScaling` for what is
-    returned then.
+    The search begins at `near`, or looks for a start by itself. If every label has the largest logit of its row, the
+    likelihood grows for ever; see `TemperatureScaling` for what is returned then.
     """
     slope = _Slope(logits, labels, weights)
     if slope.never_wrong:
         return _succession(slope, float(weights.sum()))
-    start = 0.0
-    if len(labels) >= _MANY_ROWS:
+    start = near if near is not None and abs(near) < LARGEST_LOG_TEMPERATURE else 0.0
+    if near is None and len(labels) >= _MANY_ROWS:
         some = slice(None, None, len(labels) // _FIRST_ROWS)
         rough = _root(_Slope(logits[some], labels[some], weights[some]), tolerance=_ROUGH).at
         start = 0.0 if abs(rough) == LARGEST_LOG_TEMPERATURE else rough

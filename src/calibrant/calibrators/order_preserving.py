@@ -1,5 +1,6 @@
 """Maps that keep the order of the classes in every row."""
 
+from copy import copy
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -116,6 +117,9 @@ class OrderPreserving(Calibrator):
     use_when: ClassVar = "No ranking may change, and there are a thousand rows or more for what a temperature misses."
     accepts_raw_logits: ClassVar[bool] = True
     harmed_by_zeros: ClassVar[bool] = True
+    temperature_: float
+    knots_: FloatArray
+    slopes_: FloatArray
 
     def __init__(
         self,
@@ -137,12 +141,27 @@ class OrderPreserving(Calibrator):
         return f"2 min({self.segments}, K - 1)" if self.family == "oi" else str(self.segments)
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, None)
+
+    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, copy(self))
+
+    def _search(
+        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "OrderPreserving | None"
+    ) -> None:
+        """Learn the map; the search begins at the slopes of `near`, or at one temperature."""
         check_count(self.segments, "segments")
         check_count(self.max_iter, "max_iter")
         check_strength(self.smoothness, "smoothness")
         scores = finite(log_probs)
         canonical = normalised(scores) if uses_raw_logits(self) else log_probs
-        self.temperature_ = TemperatureScaling().learn(canonical, labels, weights).temperature_
+        tempered = TemperatureScaling()
+        if near is None:
+            tempered.learn(canonical, labels, weights)
+        else:
+            tempered.temperature_ = near.temperature_
+            tempered.learn_again(canonical, labels, weights)
+        self.temperature_ = tempered.temperature_
         self.knots_, rough = self._choose_knots(scores, weights)
         penalty = self.smoothness / float(weights.sum()) * rough
         unit = 1.0 / self.temperature_
@@ -152,6 +171,8 @@ class OrderPreserving(Calibrator):
             return objective(x + SMALLEST_SLOPE)
 
         start = np.full(len(penalty), 1.0 - SMALLEST_SLOPE)
+        if near is not None and len(near.slopes_) == len(start):
+            start = np.maximum(near.slopes_ / unit - SMALLEST_SLOPE, 0.0)
         if never_wrong(scores, labels):  # Steeper is better without end: the temperature has its rule for that.
             value, gradient, _ = above_smallest(start)
             found = Minimum(start, value, float(np.abs(gradient).max()), True, 0)

@@ -113,6 +113,11 @@ _REPORT = (
 )
 """What holds for every optimiser that reports how it went, and for names of columns."""
 
+_MIXTURE = (
+    Rule(("calibrators_",), _all_calibrators, "must be calibrators"),
+    Rule(("weights_",), _shares, "must be shares that sum to 1"),
+    Rule(("calibrators_", "weights_"), _lists_match, "must be of the same length"),
+)
 _AFFINE = (Rule(("coef_", "intercept_"), _affine, "must be finite, with one row a class"),)
 _TEMPERATURE = Rule(("temperature_",), _positive, "must be a positive number")
 _STEPS = "must be probabilities"
@@ -176,10 +181,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("knots_",), lambda k: np.all(np.diff(_vector(k)) > 0), "must rise"),
         Rule(("values_",), lambda v: np.isfinite(_vector(v)).all(), "must be finite"),
     ),
-    "Ensemble": (
-        Rule(("calibrators_",), _all_calibrators, "must be calibrators"),
-        Rule(("weights_",), _shares, "must be shares that sum to 1"),
-        Rule(("calibrators_", "weights_"), _lists_match, "must be of the same length"),
+    "Ensemble": _MIXTURE,
+    "StackedCalibration": (
+        Rule(("zeros_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard"),
+        *_MIXTURE,
     ),
     "Compose": (
         Rule(("stages_",), _all_calibrators, "must be calibrators"),

@@ -1,5 +1,6 @@
 """Structured vector and matrix scaling: affine maps that are pulled towards temperature scaling."""
 
+from copy import copy
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -103,16 +104,30 @@ class StructuredScaling(AffineScaling):
         return "2K + 1" if self.structure == "vector" else "K^2 + K + 1"
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, None)
+
+    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, copy(self))
+
+    def _search(
+        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "StructuredScaling | None"
+    ) -> None:
+        """Learn the map; the search begins at that of `near`, or at the identity."""
         check_rows(self.guard, "guard")
         family, penalty, target = self._problem(log_probs.shape[1], float(weights.sum()))
         has_zeros = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
         self.zeros_ = LaplaceGuard(rows=1.0 if has_zeros else 0.0).learn(log_probs, labels, weights)
         self.guard_ = LaplaceGuard(rows=self.guard).learn(log_probs, labels, weights)
         possible = self._possible(log_probs)
-        self.temperature_scaling_ = TemperatureScaling().learn(possible, labels, weights)
+        start = target.ravel()
+        if near is None:
+            self.temperature_scaling_ = TemperatureScaling().learn(possible, labels, weights)
+        else:
+            self.temperature_scaling_ = copy(near.temperature_scaling_).learn_again(possible, labels, weights)
+            start = np.column_stack([near.coef_, near.intercept_]).ravel()
         scores = self._tempered(possible)
         likelihood = PenalisedLikelihood(family, scores, labels, weights, penalty=penalty, target=target)
-        self._keep(minimise(likelihood, target.ravel(), max_iter=self.max_iter), log_probs.shape[1])
+        self._keep(minimise(likelihood, start, max_iter=self.max_iter), log_probs.shape[1])
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         # Not that of the base class: ln Z may be below its floor, which would make all classes of a row equal.

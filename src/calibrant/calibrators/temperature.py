@@ -79,7 +79,13 @@ class TemperatureScaling(Calibrator):
         self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        found = best_log_beta(finite(log_probs), labels, weights)
+        self._search(log_probs, labels, weights, None)
+
+    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, -math.log(self.temperature_))
+
+    def _search(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: float | None) -> None:
+        found = best_log_beta(finite(log_probs), labels, weights, near)
         self.temperature_ = math.exp(-found.at)
         self.gradient_norm_ = abs(found.value) * math.exp(found.at)
         self.converged_, self.n_iter_ = found.converged, found.n_calls
@@ -88,7 +94,7 @@ class TemperatureScaling(Calibrator):
                 "the scores point away from the labels: no positive temperature is best, and the calibrated "
                 "probabilities are nearly uniform. Make sure that the columns are in the order of the classes."
             )
-            warnings.warn(message, DataWarning, stacklevel=4)
+            warnings.warn(message, DataWarning, stacklevel=5)
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return log_probs / self.temperature_

@@ -1,5 +1,6 @@
 """`calibrant evaluate`: a verdict in words, then a table."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ from cyclopts import Parameter
 from calibrant.cli.options import JUDGING, OUTPUT, File, Judging
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from calibrant.results import Assessment, ForecastAssessment
 
@@ -36,9 +37,9 @@ def evaluate(
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels.
+        CSV, Parquet, Arrow IPC or NPZ with one column per class and a column of labels.
     metrics
-        What to show: "all", or names such as ece nll; a selection unless given. JSON holds all.
+        What to compute and show: "all", or names such as ece nll; a selection unless given.
     fail_if
         Exit with code 1 if all rows, whatever --by says, meet a condition like 'ece>0.05'; several may be given.
     fail_unless_within
@@ -50,10 +51,11 @@ def evaluate(
 
     known = FORECAST_METRICS if options.are_forecasts else METRICS
     gates.check_gates(fail_if, [*known])
-    names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else metrics_table.SELECTION)
-    run: Callable[[Path, Judging, list[str]], Assessment | ForecastAssessment]
-    run = _print_forecasts if options.are_forecasts else _print
-    assessment = run(file, options, names)
+    names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else [])
+    if options.are_forecasts:
+        assessment: Assessment | ForecastAssessment = _print_forecasts(file, options, names)
+    else:
+        assessment = _print(file, options, names, gates.metrics_of(fail_if))
     values = {name: estimate.value for name, estimate in assessment.metrics.items()}
     failures = gates.failed(fail_if, values, file.name)
     if fail_unless_within:
@@ -61,18 +63,28 @@ def evaluate(
     return show.report_failures(failures)
 
 
-def _print(file: Path, options: Judging, names: "Sequence[str]") -> "Assessment":
+def _print(file: Path, options: Judging, names: "Sequence[str]", more: "Sequence[str]") -> "Assessment":
+    """Print the verdict as soon as it is known, then what was asked for; `more` metrics are only computed."""
     from calibrant.cli import metrics_table, show
+    from calibrant.metrics import METRICS
 
-    assessment = options.assess(file)
+    predictions, groups = options.predictions(file), options.groups(file)
+    if not options.json:
+        show.print_verdict(options.assess(predictions, file.name, "testing", sections=()))
+    names = names or metrics_table.selection(predictions.n_classes)
+    wanted = [name for name in METRICS if name in {*names, *more}]
+    found = options.assess(predictions, file.name, "measuring", sections=("metrics", "limits"), metrics=wanted)
+    if not options.json:
+        show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes")
+        metrics_table.print_metrics(found, names)
+    if groups is not None:
+        parts = options.assess(predictions, file.name, "judging groups", sections=("groups",), by=groups)
+        found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
     if options.json:
-        show.print_json(show.without_draws(assessment))
+        show.print_json(show.without_draws(found))
     else:
-        show.print_verdict(assessment)
-        show.print_heading(f"{show.rows(assessment.n_samples)}, {assessment.n_classes} classes")
-        metrics_table.print_metrics(assessment, names)
-        show.print_groups(assessment)
-    return assessment
+        show.print_groups(found)
+    return found
 
 
 def _print_forecasts(file: Path, options: Judging, names: "Sequence[str]") -> "ForecastAssessment":

@@ -42,6 +42,11 @@ def check_gates(gates: Sequence[str], known: Sequence[str], more: Collection[str
             )
 
 
+def metrics_of(gates: Sequence[str]) -> list[str]:
+    """Return the metrics that conditions are about."""
+    return [_read(gate).metric for gate in gates]
+
+
 def _read(gate: str) -> Gate:
     parts = _GATE.fullmatch(gate)
     if parts is None:

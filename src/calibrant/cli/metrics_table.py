@@ -33,6 +33,15 @@ SELECTION = (
 )
 """The metrics that are shown unless others are asked for."""
 
+OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
+"""How the names of averages over classes end. Two classes have none to average over: class 1 says it all."""
+
+
+def selection(n_classes: int) -> list[str]:
+    """Return the metrics that are shown unless others are asked for."""
+    return [name for name in SELECTION if n_classes > 2 or not name.endswith(OF_CLASSES)]
+
+
 ALL = "all"
 
 ROOM = 80
@@ -72,8 +81,8 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     out.print(table)
     for reason, without in missing_limits((name, assessment.intervals.get(name)) for name in shown).items():
         out.print(Text(f"no interval of {', '.join(without)}, as none is known to cover: {reason}", style="dim"))
-    if len(shown) < len(assessment.metrics):
-        text = f"{len(shown)} of {len(assessment.metrics)} metrics; all of them with --metrics {ALL}"
+    if len(shown) < len(METRICS):
+        text = f"{len(shown)} of {len(METRICS)} metrics; all of them with --metrics {ALL}"
         out.print(Text(text, style="dim"))
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
@@ -137,23 +137,35 @@ class Judging(Options):
         float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
     ] = 0.02
 
-    def assess(self, file: Path) -> "Assessment":
-        """Read the file and assess what it holds."""
-        from calibrant.assess import assess
-        from calibrant.cli.show import progress_bar
+    def groups(self, file: Path) -> Any:
+        """Read the group of each row, if there are groups."""
         from calibrant.io import read_column
 
-        predictions = self.predictions(file)
-        groups = None if self.by is None else read_column(file, self.by)
-        with progress_bar("redrawing labels", quiet=self.silent, then="computing intervals") as progress:
+        return None if self.by is None else read_column(file, self.by)
+
+    def assess(self, predictions: "Predictions", name: str, what: str, **asked: Any) -> "Assessment":
+        """Assess predictions as the options say, with a bar that says `what` is done.
+
+        Parameters
+        ----------
+        predictions : Predictions
+        name : str
+        what : str
+        **asked
+            Passed on to `calibrant.assess`: sections, metrics, by.
+        """
+        from calibrant.assess import assess
+        from calibrant.cli.show import progress_bar
+
+        with progress_bar(what, quiet=self.silent) as progress:
             return assess(
                 predictions,
-                name=file.name,
+                name=name,
                 n_resamples=self.resamples,
-                by=groups,
                 tolerance=self.tolerance,
                 progress=progress,
                 rng=self.seed,
+                **asked,
             )
 
     def assess_forecasts(self, file: Path) -> "ForecastAssessment":

@@ -34,7 +34,7 @@ def report(
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels, or with forecasts.
+        CSV, Parquet, Arrow IPC or NPZ with one column per class and a column of labels, or with forecasts.
     calibrate
         Show the page before and after a fix: "auto" for the one that is recommended, or the name of a calibrator such
         as ts or 'ts>irm'. Each row is calibrated by a fit to other rows.
@@ -73,9 +73,9 @@ def _predictions(
     """Return what the page shows about class predictions."""
     if calibrate is not None:
         _check_method(calibrate)
-    shown, extras = {file.name: options.assess(file)}, dict[str, Any]()
+    before, groups = options.predictions(file), options.groups(file)
+    shown, extras = {file.name: options.assess(before, file.name, "assessing", by=groups)}, dict[str, Any]()
     if calibrate is not None:
-        before = options.predictions(file)
         after, how = _fixed(before, calibrate, folds, options)
         extras["fix"] = how
         if after is not None:
@@ -116,20 +116,11 @@ def _compared(
     models: "dict[str, Predictions]", shown: "dict[str, Assessment]", options: Judging
 ) -> "tuple[dict[str, Assessment], Comparison]":
     """Assess the predictions after the fix too, and compare them with those before."""
-    from calibrant.assess import assess
     from calibrant.cli import show
     from calibrant.compare import compare
 
     name, after = list(models.items())[-1]
-    with show.progress_bar("judging the fix", quiet=options.silent, then="computing intervals") as progress:
-        judged = assess(
-            after,
-            name=name,
-            n_resamples=options.resamples,
-            tolerance=options.tolerance,
-            progress=progress,
-            rng=options.seed,
-        )
+    judged = options.assess(after, name, "judging the fix")
     with show.progress_bar("comparing before and after", quiet=options.silent) as progress:
         comparison = compare(models, COMPARED, intervals=False, progress=progress, rng=options.seed)
     return {**shown, name: judged}, comparison

@@ -11,11 +11,12 @@ from calibrant import __version__
 from calibrant._checks import check_count, check_level
 from calibrant._typing import Evaluator, FloatArray, Progress, Rng
 from calibrant.bootstrap import Bootstrap, group_rows
-from calibrant.compare.inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning, chosen_metrics
+from calibrant.compare.inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning
 from calibrant.hypotest import holm
 from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
 from calibrant.intervals.differences import Pair, around
 from calibrant.metrics import Metric
+from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions
 from calibrant.results import Compared, Comparison, Difference, Interval
 

@@ -5,9 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant.metrics import METRICS, Metric
-from calibrant.metrics.base import check_metric
-from calibrant.metrics.names import metric_name
 from calibrant.predictions import Predictions, check_predictions
 
 RULES = ("valid", "percentile")
@@ -22,21 +19,6 @@ def check_choice(value: str, name: str, known: Sequence[str]) -> str:
     if value not in known:
         raise InputError(f"{name} must be {' or '.join(map(repr, known))}, but is {value!r}.")
     return value
-
-
-def chosen_metrics(metrics: Mapping[str, Metric] | Sequence[str]) -> Mapping[str, Metric]:
-    """Return the metrics by name."""
-    if isinstance(metrics, Mapping):
-        for name, metric in metrics.items():
-            check_metric(metric, f"metric {name!r}")
-        return metrics
-    names = [metric_name(name) for name in metrics]
-    unknown = [name for name in names if name not in METRICS]
-    if unknown:
-        raise InputError(
-            f"metrics must be names in METRICS, but {unknown[0]!r} is not. They are: {', '.join(METRICS)}."
-        )
-    return {name: METRICS[name] for name in names}
 
 
 def checked_baseline(models: Mapping[str, Predictions], baseline: str | None) -> str:

@@ -173,7 +173,7 @@ class Naive(Entry):
 class Paired(Entry):
     """The difference of two models, as `calibrant.compare` gives it."""
 
-    offered: str | None = "bootstrap-t"
+    offered: str | None = "hall"
 
     @property
     def truths(self) -> dict[str, str]:
@@ -214,8 +214,8 @@ UNSURE_BETAS = tuple(shape for shape in BETAS if shape != "beta-5-0.1")
 """Without the nearly sure, most samples of which have no finite slope."""
 
 BATTERY: dict[str, Entry] = {
-    "nll": OwnMethod(NLL(), "nll", 5, most_rows=1000, further=(1000,), method="bootstrap-t"),
-    "brier": OwnMethod(Brier(), "brier", 5, most_rows=1000, further=(1000,), method="bootstrap-t"),
+    "nll": OwnMethod(NLL(), "nll", 5, most_rows=1000, further=(1000,), method="hall"),
+    "brier": OwnMethod(Brier(), "brier", 5, most_rows=1000, further=(1000,), method="hall"),
     "accuracy": OwnMethod(Accuracy(), "accuracy", 0.1, further=(1000,), method="wilson"),
     "rms-debiased": OwnMethod(
         METRICS["rms-debiased"], "rms", 0.3, further=(300, 1000, 5000, 10_000), method="debiased"
@@ -235,17 +235,17 @@ BATTERY: dict[str, Entry] = {
     "skce-median": MedianLengthscale(
         SKCE(), skce_at(LENGTHSCALE), 40, most_rows=1000, least_rows=FEWEST_PAIRED, method="law"
     ),
-    "cox-slope": OwnMethod(CoxSlope(), "cox-slope", 60, most_rows=1000, shapes=tuple(BETAS), method="bca"),
-    "cox-intercept": OwnMethod(CoxIntercept(), "cox-intercept", 60, most_rows=300, shapes=tuple(BETAS), method="bca"),
-    "in-the-large": OwnMethod(InTheLarge(), "in-the-large", 60, most_rows=300, shapes=tuple(BETAS), method="bca"),
-    "oe-ratio": OwnMethod(ObservedExpectedRatio(), "oe-ratio", 8, most_rows=1000, method="bca"),
+    "cox-slope": OwnMethod(CoxSlope(), "cox-slope", 1, shapes=tuple(BETAS), method="sandwich"),
+    "cox-intercept": OwnMethod(CoxIntercept(), "cox-intercept", 1, shapes=tuple(BETAS), method="sandwich"),
+    "in-the-large": OwnMethod(InTheLarge(), "in-the-large", 1, shapes=tuple(BETAS), method="sandwich"),
+    "oe-ratio": OwnMethod(ObservedExpectedRatio(), "oe-ratio", 0.3, method="sandwich"),
     "naive ece": Naive(ECE(), "ece", 4, most_rows=1000),
     "naive kde-ece": Naive(KdeECE(), "kde-ece", 90, most_rows=300, shapes=TWO_SHAPES),
     "nll difference": Paired(NLL(), "nll difference", 10, most_rows=1000),
     "brier difference": Paired(Brier(), "brier difference", 10, most_rows=1000),
     "skce difference": Paired(SKCE(KERNEL), SKCE_DIFFERENCE, 50, most_rows=100, offered="percentile"),
     "cox-slope difference": Paired(
-        CoxSlope(), "cox-slope difference", 90, most_rows=300, shapes=UNSURE_BETAS, offered="percentile"
+        CoxSlope(), "cox-slope difference", 90, most_rows=300, shapes=UNSURE_BETAS, offered="sandwich"
     ),
     "rms-debiased difference": Paired(METRICS["rms-debiased"], "rms difference", 8, most_rows=1000, offered="debiased"),
     "ece difference": Paired(ECE(), "ece difference", 8, most_rows=1000, offered=None),

@@ -6,7 +6,9 @@ from calibrant.coverage import tables
 from calibrant.coverage.units import plan
 from calibrant.simulations.command import Study, run
 
-STUDY = Study("coverage", "Simulate how often confidence limits contain the true value.", plan, tables.write)
+STUDY = Study(
+    "coverage", "Simulate how often confidence limits contain the true value.", plan, tables.write, can_keep=True
+)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,23 +1,20 @@
 """The tables as files: every number as CSV, and the same to read as Markdown."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
-from calibrant.coverage.cells import ALL_SHAPES, CLASSES, HELD_OUT, Cell, World
+from calibrant.coverage.cells import ALL_SHAPES, CLASSES, HELD_OUT, World
+from calibrant.coverage.rows import LEAST, MOST, Row, kept_rows, kept_truths
 from calibrant.coverage.truths import Truth
 from calibrant.coverage.units import SIZES, LimitsUnit, TruthUnit
 from calibrant.io import write_text
 from calibrant.simulations import text
 from calibrant.simulations.limits import clopper_pearson
 from calibrant.simulations.units import Unit
-
-LEAST, MOST = 0.93, 0.97
-"""A method is good where its coverage lies between these."""
 
 HEAD = f"""# Coverage of confidence limits
 
@@ -32,64 +29,6 @@ cells whose share lies outside of {LEAST} to {MOST} by more than chance: its own
 predictions that were simulated after most rules had been chosen; the page says which were made stricter by them.
 
 """
-
-
-@dataclass(frozen=True)
-class Row:
-    """One method in one cell.
-
-    Attributes
-    ----------
-    key, method : str
-        Row of the battery, and the method.
-    cell : Cell
-    truth : Truth
-    covered, too_low, too_high : int
-        Data sets whose limits contain the true value, lie below it, or above it; the others were refused.
-    width : float
-        Median distance of the limits.
-    """
-
-    key: str
-    method: str
-    cell: Cell
-    truth: Truth
-    covered: int
-    too_low: int
-    too_high: int
-    width: float
-
-    @property
-    def answered(self) -> int:
-        """Data sets for which there are limits."""
-        return self.covered + self.too_low + self.too_high
-
-    @property
-    def coverage(self) -> float:
-        """Share of covered data sets among those for which there are limits."""
-        return self.covered / self.answered if self.answered else float("nan")
-
-    @property
-    def is_mostly_answered(self) -> bool:
-        """Whether at least half of the data sets have limits."""
-        return 2 * self.answered >= self.cell.sets
-
-    @property
-    def is_offered(self) -> bool:
-        """Whether the library offers these limits for so many rows."""
-        entry = BATTERY[self.key]
-        return entry.offered == self.method and self.cell.n >= entry.least_rows
-
-    @property
-    def is_good(self) -> bool:
-        """Whether the coverage is what it should be."""
-        return LEAST <= self.coverage <= MOST
-
-    @property
-    def may_be_good(self) -> bool:
-        """Whether the coverage is what it should be, but for chance: its interval of 95 % reaches there."""
-        low, high = clopper_pearson(self.covered, self.answered, 0.95)
-        return low <= MOST and high >= LEAST
 
 
 def rows_of(unit: LimitsUnit, limits: FloatArray, truths: Mapping[str, Truth]) -> list[Row]:
@@ -115,20 +54,31 @@ def rows_of(unit: LimitsUnit, limits: FloatArray, truths: Mapping[str, Truth]) -
     return rows
 
 
-def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray]) -> None:
-    """Write all tables from the units that are complete."""
-    truths = {unit.world: unit.named(values) for unit, values in found.items() if isinstance(unit, TruthUnit)}
-    rows = [
-        row
-        for unit, limits in found.items()
-        if isinstance(unit, LimitsUnit) and unit.cell.world in truths
-        for row in rows_of(unit, limits, truths[unit.cell.world])
-    ]
-    rows.sort(key=_place)
+def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray], *, keep: bool = False) -> None:
+    """Write all tables from the units that are complete; `keep` the rows of the others that are there already."""
+    truths = kept_truths(out) if keep else {}
+    truths |= {unit.world: unit.named(values) for unit, values in found.items() if isinstance(unit, TruthUnit)}
+    by_place = {_place(row): row for row in kept_rows(out)} if keep else {}
+    for unit, limits in found.items():
+        if isinstance(unit, LimitsUnit) and unit.cell.world in truths:
+            by_place |= {_place(row): row for row in rows_of(unit, limits, truths[unit.cell.world])}
+    rows = [by_place[place] for place in sorted(by_place)]
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "coverage.csv", text.as_csv(map(_record, rows)))
     write_text(out / "truths.csv", text.as_csv(_truth_records(truths)))
-    write_text(out / "coverage.md", _page(rows, [unit for unit in units if unit not in found]))
+    write_text(out / "coverage.md", _page(rows, _missing(units, rows, truths)))
+
+
+def _missing(units: Sequence[Unit], rows: Sequence[Row], truths: Mapping[World, object]) -> list[Unit]:
+    """Return the units that not every method of the table has a row of."""
+    there = {(row.key, row.method, row.cell.world, row.cell.n) for row in rows}
+
+    def is_there(unit: Unit) -> bool:
+        if isinstance(unit, LimitsUnit):
+            return all((unit.key, m, unit.cell.world, unit.cell.n) in there for m in BATTERY[unit.key].truths)
+        return isinstance(unit, TruthUnit) and unit.world in truths
+
+    return [unit for unit in units if not is_there(unit)]
 
 
 def _place(row: Row) -> tuple[float, ...]:

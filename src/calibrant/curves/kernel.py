@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._checks import as_floats, check_level
 from calibrant._convert import InputError, convert
 from calibrant._typing import BoolArray, FloatArray, Rng
-from calibrant.bandwidth import Rule, Sample, choose_bandwidth
+from calibrant.bandwidth import Rule, bandwidth_of
 from calibrant.curves.bands import least_resamples, pointwise_limits
 from calibrant.curves.histogram import outcome_histogram
 from calibrant.curves.view import binary_view, cells_around
@@ -137,8 +137,7 @@ def _as_bandwidth(bandwidth: float | Rule, view: Predictions, kernel: KernelName
     if not isinstance(bandwidth, str):
         return check_bandwidth(bandwidth)
     rule = check_choice(bandwidth, "bandwidth", Rule)
-    sample = Sample.of(view.positive, view.labels.astype(float), view.weights)
-    return choose_bandwidth(sample, rule, kernel, boundary)
+    return bandwidth_of(view, rule, kernel, boundary)
 
 
 def _within(points: FloatArray, positions: FloatArray) -> BoolArray:

@@ -19,6 +19,7 @@ from calibrant.calibrators import (
     order_preserving,
     row_order,
     scaling,
+    stack,
     structured,
     temperature,
     vector,
@@ -135,6 +136,10 @@ def _ensemble(c: Any, x: Value, k: int) -> Value:
     return _mixture(c.weights_, [lambda m=m: log_softmax(_map(m, x, k)) for m in c.calibrators_])  # type: ignore[misc]
 
 
+def _stack(c: Any, x: Value, k: int) -> Value:
+    return _ensemble(c, _guard(c.zeros_, x, k), k)
+
+
 def _compose(c: Any, x: Value, k: int) -> Value:
     for stage in c.stages_:
         x = log_softmax(_map(stage, x, k))
@@ -210,6 +215,7 @@ MAPS: dict[type, Callable[[Any, Value, int], Value]] = {
     guard.LaplaceGuard: _guard,
     ets.EnsembleTemperatureScaling: _ets,
     ensemble.Ensemble: _ensemble,
+    stack.StackedCalibration: _stack,
     compose.Compose: _compose,
     lift.OneVsRest: _one_vs_rest,
     lift.Pooled: _pooled,

@@ -1,6 +1,5 @@
 """The exact test: redraw the labels from the predictions and look where the observed value falls."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
-from calibrant._typing import Progress, Rng
+from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
 from calibrant.metrics import ECE
@@ -41,6 +40,10 @@ class ConsistencyTest(CalibrationTest):
     errors among the other classes. Weights are kept fixed: each row counts as one independent draw, whatever its
     weight.
 
+    Binned metrics of more than 4096 rows of two classes, or of the top label, are compared as functions of how many
+    events each of a few thousand cells of similar rows has (`calibrant.event_counts`): these numbers are drawn exactly,
+    without a draw per row.
+
     Examples
     --------
     >>> p = Predictions([0.9] * 40, labels=[0, 1] * 20)
@@ -63,15 +66,13 @@ class ConsistencyTest(CalibrationTest):
         """Redraw the labels and compare."""
         view = self._view(data)
         observed = self.metric(view)
-        evaluate = self.metric.prepare_labels(view)
-        blocks = self._redraws(view, np.random.default_rng(rng), progress)
-        null = np.concatenate([evaluate(labels) for labels in blocks])
+        compared, null = self._redraws(view, observed, np.random.default_rng(rng), progress)
         if np.isnan(observed) or np.isnan(null).any():
             raise InputError(f"{self.metric!r} is not a number for {int(np.isnan(null).sum())} of the redraws.")
         return TestResult(
             name=repr(self),
             statistic=observed,
-            pvalue=monte_carlo_pvalue(observed, null),
+            pvalue=monte_carlo_pvalue(compared, null),
             estimate=observed,
             null=null,
             details={
@@ -88,6 +89,17 @@ class ConsistencyTest(CalibrationTest):
             raise InputError('null="top-label" is for class predictions, but got forecasts.')
         return data.top_label()
 
-    def _redraws(self, data: Any, rng: np.random.Generator, progress: Progress | None) -> Iterator[Any]:
+    def _redraws(
+        self, data: Any, observed: float, rng: np.random.Generator, progress: Progress | None
+    ) -> tuple[float, FloatArray]:
+        """Return the value of the observed labels and those of the redraws, all computed in the same way."""
+        if isinstance(data, Predictions) and data.n_classes == 2:
+            counted = self.metric.prepare_counts(data)
+            if counted is not None:
+                (own,) = counted.evaluate(counted.cells.count(data.labels[:, None]))
+                draws = counted.cells.draw(self.n_resamples, rng, progress)
+                return float(own), np.concatenate([counted.evaluate(counts) for counts in draws])
+        evaluate = self.metric.prepare_labels(data)
         redraw = redraw_labels if isinstance(data, Predictions) else redraw_targets
-        return redraw(data, self.n_resamples, rng, progress=progress)
+        blocks = redraw(data, self.n_resamples, rng, progress=progress)
+        return observed, np.concatenate([evaluate(block) for block in blocks])

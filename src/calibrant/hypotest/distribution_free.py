@@ -68,7 +68,7 @@ class DistributionFreeSKCETest(CalibrationTest):
         estimate = self.estimator(data)
         bound = self._bound(data)
         if self.estimator.unbiased:
-            pairs = _effective_pairs(data.weights, self.estimator.rows_per_block(data.n_samples))
+            pairs = _effective_pairs(data.weights, self.estimator.rows_in_block(data))
             exponent = pairs * max(estimate, 0.0) ** 2 / (2 * bound**2)
             detectable = bound * np.sqrt(-2 * np.log(0.05) / pairs)
         else:

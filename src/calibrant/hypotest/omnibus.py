@@ -1,13 +1,13 @@
 """One exact test that sees many kinds of errors: several statistics of the same redraws, the smallest p-value."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calibrant._checks import check_count
-from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.evidence import (
     ClassEvidence,
@@ -18,13 +18,10 @@ from calibrant.hypotest.evidence import (
     Part,
     RankedEvidence,
 )
+from calibrant.hypotest.evidence.redraws import redrawn_statistics
 from calibrant.hypotest.minimum_p import at_or_above, smallest_pvalue
 from calibrant.predictions import Predictions
-from calibrant.resampling import redraw_labels
 from calibrant.results import TestResult
-
-CELLS = 500_000
-"""Labels are worked on in blocks of about so many."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,7 @@ class OmnibusTest(CalibrationTest):
         evidence = gather(data)
         observed = [found[:, 0] for one in evidence for found in one.components(data.labels[:, None])]
         pool = [np.array([[np.abs(found).max()] for found in observed])]
-        for labels in redraw_labels(data, self.n_resamples, np.random.default_rng(rng), progress=progress):
-            pool += [_statistics(evidence, block) for block in _blocks(labels, data.n_classes)]
+        pool += redrawn_statistics(data, evidence, self.n_resamples, np.random.default_rng(rng), progress)
         parts = [part for one in evidence for part in one.parts]
         return self._judge(parts, observed, np.concatenate(pool, axis=1), data.classes)
 
@@ -120,16 +116,6 @@ def gather(view: Predictions) -> tuple[Evidence, ...]:
         return LineEvidence.of(view, weights), impossible
     kinds = (ClassEvidence, RankedEvidence, KernelEvidence)
     return (*(kind.of(view, weights) for kind in kinds), impossible)
-
-
-def _blocks(labels: IntArray, n_classes: int) -> Iterator[IntArray]:
-    """Split columns into blocks that need little memory beside the labels themselves."""
-    width = max(1, CELLS // max(len(labels), n_classes))
-    return (labels[:, b : b + width] for b in range(0, labels.shape[1], width))
-
-
-def _statistics(evidence: Sequence[Evidence], labels: IntArray) -> FloatArray:
-    return np.concatenate([one.statistics(labels) for one in evidence])
 
 
 def _described(part: Part, components: FloatArray, pvalue: float, classes: Sequence[Any]) -> Mapping[str, Any]:

@@ -149,7 +149,7 @@ def _spectral(data: Data, kernel: Any, n_draws: int, rng: np.random.Generator) -
     n = data.n_samples
     rows = np.arange(n) if n <= N_SPECTRAL_ROWS else np.sort(rng.choice(n, N_SPECTRAL_ROWS, replace=False))
     pairs = weighted_pairs(data.take(rows), kernel, relative_weights(data)[rows])
-    matrix = pairs.matmul(np.eye(len(rows)))
+    matrix = pairs.take(np.arange(len(rows)))
     matrix[np.diag_indices_from(matrix)] = pairs.diagonal()
     matrix -= matrix.mean(axis=0)
     matrix -= matrix.mean(axis=1, keepdims=True)

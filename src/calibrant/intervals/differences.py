@@ -22,7 +22,9 @@ from calibrant.intervals.enough import (
 )
 from calibrant.intervals.methods import is_positive_by_chance
 from calibrant.intervals.parts import squared_gap
-from calibrant.intervals.scores import studentised_means, tail_pvalue, tails
+from calibrant.intervals.sandwich import INFLUENTIAL, SEPARATED, influence_difference, is_separated
+from calibrant.intervals.scores import hall_laws, tail_pvalue, tails
+from calibrant.intervals.student import StudentLaw
 from calibrant.metrics import Metric, Score
 from calibrant.predictions import Predictions
 
@@ -77,24 +79,49 @@ def around(limits: DifferenceLimits, value: float) -> DifferenceLimits:
 
 
 def difference_limits(
-    pairs: Mapping[Key, Pair], level: float, bootstrap: Bootstrap, rng: np.random.Generator
+    pairs: Mapping[Key, Pair],
+    level: float,
+    bootstrap: Bootstrap,
+    rng: np.random.Generator,  # noqa: ARG001 (nothing is random)
 ) -> dict[Key, DifferenceLimits]:
     """Return the limits of those differences for which percentiles are not the best.
 
-    Finite scores: the studentised bootstrap of the mean difference of the rows. Debiased root-mean-square errors:
-    `debiased_difference`. Other calibration errors that chance makes positive have none, because the bias of chance
-    does not cancel. If neither model is expected to be wrong in enough rows, or fills the bins, no limits are known to
-    cover; nor if the scores of a few rows differ at all, or calibration errors are those of rows in clusters.
+    Finite scores: Student's law of the mean difference of the rows, corrected for skewness. Slope, intercept and O/E:
+    the sandwich of the differences of influences. Debiased root-mean-square errors: `debiased_difference`. Other
+    calibration errors that chance makes positive have none, because the bias of chance does not cancel. If neither
+    model is expected to be wrong in enough rows, or fills the bins, no limits are known to cover; nor if the scores of
+    a few rows differ at all, or calibration errors are those of rows in clusters.
     """
-    found = _of_scores(pairs, level, bootstrap, rng)
+    found = {}
     for key, pair in pairs.items():
         missing = _what_is_missing(pair, bootstrap)
-        if missing:
-            found[key] = _unknown(missing)
-        elif squared_gap(pair.metric) is not None:
-            gap = debiased_difference(pair.first, pair.second, pair.metric, level)
-            found[key] = DifferenceLimits(gap.limits.low, gap.limits.high, gap.pvalue, "debiased")
+        known = _unknown(missing) if missing else _known(pair, level, bootstrap)
+        if known is not None:
+            found[key] = known
     return found
+
+
+def _known(pair: Pair, level: float, bootstrap: Bootstrap) -> DifferenceLimits | None:
+    """Return limits by the method for the metric, or None if there is none."""
+    if squared_gap(pair.metric) is not None:
+        gap = debiased_difference(pair.first, pair.second, pair.metric, level)
+        return DifferenceLimits(gap.limits.low, gap.limits.high, gap.pvalue, "debiased")
+    if isinstance(pair.metric, INFLUENTIAL):
+        law = influence_difference(pair.first, pair.second, pair.metric, bootstrap)
+        return _by_law(law, level, "sandwich")
+    rows = _of_rows(pair)
+    if rows is None:
+        return None
+    differ = int(np.count_nonzero(rows[pair.first.weights > 0]))  # Those of twins do not differ, which is certain.
+    if 0 < differ < FEWEST_DIFFERENT:
+        return _unknown(DIFFERENT)
+    (law,) = hall_laws(rows[:, None], pair.first.weights, bootstrap)
+    return _by_law(law, level, "hall")
+
+
+def _by_law(law: StudentLaw, level: float, method: str) -> DifferenceLimits:
+    low, high = law.limits(level)
+    return DifferenceLimits(low, high, law.pvalue(), method)
 
 
 def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
@@ -108,26 +135,13 @@ def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
         return CLUSTERS
     if has_unequal_weights(pair.first):
         return UNEQUAL
-    missing = [too_few_wrong(p, FEWEST_OF_EITHER) for p in (pair.first, pair.second)]
+    both = (pair.first, pair.second)
+    if isinstance(pair.metric, INFLUENTIAL) and any(is_separated(p, pair.metric) for p in both):
+        return SEPARATED
+    missing = [too_few_wrong(p, FEWEST_OF_EITHER) for p in both]
     if not all(missing) and has_gaps:
-        missing = [too_thin(pair.metric, p) for p in (pair.first, pair.second)]
+        missing = [too_thin(pair.metric, p) for p in both]
     return missing[0] if all(missing) else ""
-
-
-def _of_scores(
-    pairs: Mapping[Key, Pair], level: float, bootstrap: Bootstrap, rng: np.random.Generator
-) -> dict[Key, DifferenceLimits]:
-    rows = {key: row for key, pair in pairs.items() if (row := _of_rows(pair)) is not None}
-    if not rows:
-        return {}
-    weights = next(iter(pairs.values())).first.weights
-    means = studentised_means(np.column_stack([*rows.values()]), weights, level, bootstrap, rng)
-    found = {}
-    for (key, row), mean in zip(rows.items(), means, strict=True):
-        differ = int(np.count_nonzero(row[weights > 0]))  # Those of twins do not differ, which is certain.
-        known = DifferenceLimits(mean.low, mean.high, mean.pvalue, "bootstrap-t")
-        found[key] = _unknown(DIFFERENT) if 0 < differ < FEWEST_DIFFERENT else known
-    return found
 
 
 def _of_rows(pair: Pair) -> FloatArray | None:

@@ -9,6 +9,7 @@ from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
 from calibrant.intervals.parts import are_filled, parts_of
+from calibrant.intervals.sandwich import SEPARATED, is_separated
 from calibrant.metrics import Classwise, Metric, Root
 from calibrant.predictions import Predictions
 
@@ -24,8 +25,8 @@ class Fewest(NamedTuple):
 FEWEST: Mapping[str, Fewest] = {
     "wilson": Fewest(10, 4),
     "debiased": Fewest(10, 4),
-    "bootstrap-t": Fewest(15, 10, 0.5),
-    "bca": Fewest(15, 10),
+    "hall": Fewest(15, 10, 0.5),
+    "sandwich": Fewest(15, 10),
     "law": Fewest(50, 25),
 }
 """Wrong rows that the limits of a method need."""
@@ -89,11 +90,13 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
     missing = too_few_wrong(data, fewest)
     if missing or method == "debiased":
         return missing or too_thin(metric, data)
-    if method != "bca" or metric.measures != "calibration":
+    if method != "sandwich":
         return ""
     view = metric.view(data)
     outcomes = (_Rows.of(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T))
-    return "" if all(rows.are(fewest) for rows in outcomes) else _sentence(fewest, "rows of the rarer outcome")
+    if not all(rows.are(fewest) for rows in outcomes):
+        return _sentence(fewest, "rows of the rarer outcome")
+    return SEPARATED if is_separated(data, metric) else ""
 
 
 def has_unequal_weights(data: Predictions) -> bool:

@@ -28,7 +28,7 @@ N_COLUMNS = 256
 
 def is_known(metric: Any, data: Any) -> bool:
     """Whether the law applies: to the unbiased estimate, rows of equal weight in one block, and an exact kernel."""
-    whole = metric.unbiased and metric.rows_per_block(data.n_samples) == data.n_samples
+    whole = metric.unbiased and metric.rows_in_block(data) == data.n_samples
     return whole and metric.features is None and np.ptp(data.weights) == 0 and data.n_samples > 2
 
 

@@ -9,7 +9,7 @@ from calibrant._checks import check_level
 from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Rng
 from calibrant.bootstrap import Bootstrap
-from calibrant.intervals import debiased, kernel, resampled, scores
+from calibrant.intervals import debiased, kernel, resampled, sandwich, scores
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.enough import what_is_missing
 from calibrant.intervals.parts import squared_gap
@@ -20,14 +20,19 @@ from calibrant.resampling import redraw_labels
 from calibrant.results import Interval
 
 METHODS: Mapping[str, Method] = {
-    "bootstrap-t": scores.bootstrap_t,
+    "hall": scores.hall,
     "wilson": scores.wilson,
-    "bca": resampled.bca,
-    "percentile": resampled.percentile,
+    "sandwich": sandwich.sandwich,
     "debiased": debiased.debiased,
     "law": kernel.law,
+    "bootstrap-t": scores.bootstrap_t,
+    "bca": resampled.bca,
+    "percentile": resampled.percentile,
 }
-"""Every method by its name; each is given data, metric, level, bootstrap and generator."""
+"""Every method by its name; each is given data, metric, level, bootstrap and generator.
+
+"auto" chooses among the first five, which are formulas: they resample nothing. The last three are there by name.
+"""
 
 
 BY_CHANCE = "chance alone makes it positive; rms-debiased has limits"
@@ -52,11 +57,11 @@ def interval(
     ----------
     predictions : Predictions or Forecasts
     metric : Metric
-    method : {"auto", "bootstrap-t", "wilson", "bca", "debiased", "law", "percentile"}, default="auto"
+    method : {"auto", "hall", "wilson", "sandwich", "debiased", "law", "bootstrap-t", "bca", "percentile"}
         "auto" chooses by the metric, see Notes.
     level : float, default=0.95
     bootstrap : Bootstrap, default=Bootstrap(999)
-        Number of resamples, clusters and strata.
+        Clusters, and the number of resamples and strata of methods that resample.
     rng : Generator, int or None
 
     Returns
@@ -65,8 +70,8 @@ def interval(
 
     Notes
     -----
-    - Means over rows (log loss, Brier score): the studentised bootstrap, with a standard error that the predictions
-      have a part in, so that it holds where few rows are wrong. Accuracy: Wilson's interval.
+    - Means over rows (log loss, Brier score): "hall", Student's law corrected for skewness, with a standard error that
+      the predictions have a part in, so that it holds where few rows are wrong. Accuracy: Wilson's interval.
     - The debiased root-mean-square error (`METRICS["rms-debiased"]` and its relatives): the law of its square as a mean
       over pairs, which holds with and without miscalibration; beside it the mean and the range of the metric if the
       model were calibrated.
@@ -74,14 +79,18 @@ def interval(
       range if the model were calibrated. A percentile interval would miss the true value 0 of a calibrated model
       always.
     - Unbiased SKCE: its own law as a U-statistic; KCE: the root of that, with its sign.
-    - Other numbers, such as the calibration slope: BCa, bootstrap quantiles corrected for bias and skewness.
+    - Calibration slope, intercept, calibration in the large and O/E: "sandwich", from the influence of each row, which
+      does not suppose that a line is the true law.
+    - By name only: the studentised bootstrap "bootstrap-t" of means, and of any number "percentile" and "bca",
+      bootstrap quantiles corrected for bias and skewness.
 
     How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97 % for limits of
     95 %, "auto" refuses; a method asked for by its name does what it can. It refuses
 
-    - if fewer than ten wrong rows are expected from the predictions (15 for bootstrapped limits, 50 for SKCE) or fewer
-      than four of them are there (10, 25), unless 50 are; for means over rows, if fewer than half of the expected ones
-      are there, unless 50 are;
+    - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
+      fewer than four of them are there (10, 25), unless 50 are; for means over rows, if fewer than half of the
+      expected ones are there, unless 50 are;
+    - for slope and intercept, if a threshold on the predictions separates the outcomes;
     - if weights are so unequal that fewer than 20 rows decide about variances;
     - if bins are so narrow that more than a third of what chance adds to the gaps comes from bins without a single
       uncertain row;
@@ -135,7 +144,13 @@ def _by_name(method: str, metric: Metric) -> str:
     return method
 
 
-FITTING: Mapping[str, Any] = {"wilson": Accuracy, "bootstrap-t": Score, "law": (SKCE, KCE)}
+FITTING: Mapping[str, Any] = {
+    "hall": Score,
+    "wilson": Accuracy,
+    "sandwich": sandwich.INFLUENTIAL,
+    "law": (SKCE, KCE),
+    "bootstrap-t": Score,
+}
 """Metrics that a method is for, where it is not for all."""
 
 
@@ -233,11 +248,11 @@ def has_range(metric: Metric, data: Any, bootstrap: Bootstrap) -> bool:
 def family(metric: Metric, bootstrap: Bootstrap) -> str | None:
     """Return the method for metrics of this kind."""
     if isinstance(metric, Accuracy):
-        return "wilson" if bootstrap.clusters is None else "bootstrap-t"
+        return "wilson" if bootstrap.clusters is None else "hall"
     if isinstance(metric, Score):
-        return "bootstrap-t"
+        return "hall"
     if is_unbiased(metric):
         return "law"
     if squared_gap(metric) is not None:
         return "debiased"
-    return "bca" if metric.better == "none" and metric.family != "kernel" else None
+    return "sandwich" if isinstance(metric, sandwich.INFLUENTIAL) else None

@@ -1,6 +1,7 @@
 """Limits of means over rows, and of shares."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,12 +10,19 @@ from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.curves import bands
 from calibrant.intervals.base import Limits
+from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import Score
 from calibrant.predictions import Predictions
 from calibrant.resampling import redraw_labels
 
 N_REDRAWS = 20
-"""Redraws of the labels that say how much a mean is expected to vary."""
+"""Redraws of the labels that say how much a mean is expected to vary, at most."""
+
+MOST_REDRAWN = 2 * 10**5
+"""Labels redrawn for that: with more rows there are fewer redraws."""
+
+MANY_DECIDING = 1000
+"""If so many rows decide about the variance, what is expected is not asked for: its part would be below 0.001."""
 
 Redraw: TypeAlias = Callable[[np.random.Generator], Iterator[FloatArray]]
 """From a generator to rows (n, m) as they may have been, some of them infinite."""
@@ -29,23 +37,67 @@ class Mean(NamedTuple):
     pvalue: float
 
 
+def hall(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+    """Return the limits of a mean by Student's law corrected for skewness, see `hall_laws`; infinite if a row is."""
+    rows = metric.per_row(data)
+    if np.isinf(rows[data.weights > 0]).any():
+        return Limits(np.inf, np.inf)
+    (law,) = hall_laws(rows[:, None], data.weights, bootstrap, rng, _chance(data, metric))
+    return law.limits(level)
+
+
+def hall_laws(
+    rows: FloatArray,
+    weights: FloatArray,
+    bootstrap: Bootstrap,
+    rng: np.random.Generator | None = None,
+    redraw: Redraw | None = None,
+) -> list[StudentLaw]:
+    r"""Return the laws of the weighted means of each column of finite numbers (n, m).
+
+    With the sums :math:`A_g = \sum_{i \in g} w_i l_i` and :math:`B_g = \sum_{i \in g} w_i` of each cluster (each row,
+    unless rows come in clusters), the mean is :math:`m = \sum A_g / \sum B_g`, and
+    :math:`u_g = (A_g - m B_g) / \sum B_g` is what the cluster contributes to its error (`law_of_sum`).
+
+    If nearly all predictions are right, a few large :math:`u_g` decide, and if by chance there are none, the standard
+    error s is far too small. Then the predictions themselves are the better guide to such rows: with the mean
+    :math:`s_0^2` of its square over labels drawn from them, and the effective number
+    :math:`\nu = (\sum u_g^2)^2 / \sum u_g^4` of rows that decide, :math:`s^2` is replaced by
+    :math:`(\nu s^2 + s_0^2) / (\nu + 1)`, unless `redraw` is None or :math:`\nu` exceeds a thousand.
+    """
+    upper, lower, deviations = _sums(rows, weights, bootstrap)
+    total = float(lower.sum())
+    found = []
+    for a, d in zip(upper.T, deviations.T, strict=True):
+        found.append(law_of_sum(float(a.sum()) / total, d / total, lower, skewed=True))
+    deciding = _deciding(deviations)
+    if redraw is None or rng is None or deciding.min() > MANY_DECIDING:
+        return found
+    expected = np.mean([_variances(other, weights, bootstrap) for other in redraw(rng)], axis=0)
+    errors = _steadied(np.array([[law.error for law in found]]), deviations, expected)[0]
+    return [replace(law, error=float(error)) for law, error in zip(found, errors, strict=True)]
+
+
+def _chance(data: Any, metric: Score) -> Redraw | None:
+    """Return how the rows may have been if the predictions are right."""
+    if not isinstance(data, Predictions):
+        return None
+    return lambda rng: (metric.per_row(other)[:, None] for other in _redrawn(data, rng))
+
+
 def bootstrap_t(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
     """Return the limits of a mean by the studentised bootstrap, see `studentised_means`; infinite if a row is."""
     rows = metric.per_row(data)
     if np.isinf(rows[data.weights > 0]).any():
         return Limits(np.inf, np.inf)
-
-    def redraw(rng: np.random.Generator) -> Iterator[FloatArray]:
-        return (metric.per_row(other)[:, None] for other in _redrawn(data, rng))
-
-    chance = redraw if isinstance(data, Predictions) else None
-    (mean,) = studentised_means(rows[:, None], data.weights, level, bootstrap, rng, chance)
+    (mean,) = studentised_means(rows[:, None], data.weights, level, bootstrap, rng, _chance(data, metric))
     return Limits(mean.low, mean.high)
 
 
 def _redrawn(data: Predictions, rng: np.random.Generator) -> Iterator[Predictions]:
     """Yield the predictions with labels drawn from them."""
-    for labels in redraw_labels(data, N_REDRAWS, rng):
+    n_redraws = int(np.clip(MOST_REDRAWN // data.n_samples, 1, N_REDRAWS))
+    for labels in redraw_labels(data, n_redraws, rng):
         yield from (data.with_labels(column) for column in labels.T)
 
 
@@ -87,6 +139,13 @@ def studentised_means(
 
 def _columns(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> tuple[FloatArray, FloatArray]:
     """Return A, A^2, A B, B and B^2 of each cluster, side by side, and the deviations A - m B."""
+    upper, mass, deviations = _sums(rows, weights, bootstrap)
+    lower = mass[:, None]
+    return np.hstack([upper, upper**2, upper * lower, lower, lower**2]), deviations
+
+
+def _sums(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return A (G, m), B (G,) and the deviations A - m B of each cluster."""
     m = rows.shape[1]
     mass = weights / weights.max()  # So that squares of huge weights do not overflow.
     values = np.where(mass[:, None] > 0, rows, 0.0)
@@ -94,7 +153,7 @@ def _columns(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> tup
     upper, lower = sums[:, :m], sums[:, m:]
     deviations = upper - lower * (upper.sum(axis=0) / lower.sum())
     deviations[:, np.abs(deviations).max(axis=0) <= 1e-12 * np.abs(upper).max(axis=0)] = 0.0  # What rounding leaves.
-    return np.hstack([upper, upper**2, upper * lower, lower, lower**2]), deviations
+    return upper, lower[:, 0], deviations
 
 
 def _variances(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> FloatArray:
@@ -106,12 +165,17 @@ def _variances(rows: FloatArray, weights: FloatArray, bootstrap: Bootstrap) -> F
 
 def _steadied(errors: FloatArray, deviations: FloatArray, expected: FloatArray) -> FloatArray:
     """Return standard errors (1, m) that one further row of the expected kind has a part in."""
+    deciding = _deciding(deviations)
+    steadied = np.sqrt((deciding * errors**2 + expected) / (deciding + 1))
+    return np.where(np.isfinite(expected), steadied, errors)
+
+
+def _deciding(deviations: FloatArray) -> FloatArray:
+    """Return the effective number of rows that decide about the variance, by column."""
     largest = np.abs(deviations).max(axis=0)
     shares = np.divide(deviations, largest, out=np.zeros_like(deviations), where=largest > 0) ** 2
     powers = (shares**2).sum(axis=0)
-    deciding = np.divide(shares.sum(axis=0) ** 2, powers, out=np.zeros_like(powers), where=powers > 0)
-    steadied = np.sqrt((deciding * errors**2 + expected) / (deciding + 1))
-    return np.where(np.isfinite(expected), steadied, errors)
+    return np.divide(shares.sum(axis=0) ** 2, powers, out=np.zeros_like(powers), where=powers > 0)
 
 
 def _mean(mean: float, error: float, studentised: FloatArray, level: float) -> Mean:
@@ -139,9 +203,9 @@ def tail_pvalue(draws: FloatArray, value: float) -> float:
 
 
 def wilson(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
-    """Return Wilson's limits of a share, with Kish's effective number of rows; clusters need the bootstrap."""
+    """Return Wilson's limits of a share, with Kish's effective number of rows; of clusters, those of any mean."""
     if bootstrap.clusters is not None:
-        return bootstrap_t(data, metric, level, bootstrap, rng)
+        return hall(data, metric, level, bootstrap, rng)
     weights = data.weights / data.weights.max()
     trials = weights.sum() ** 2 / np.sum(weights**2)
     low, high = bands.wilson(np.array([metric(data)]), np.array([trials]), level)

@@ -9,13 +9,14 @@ import numpy as np
 
 from calibrant._checks import DataWarning
 from calibrant._convert import InputError
+from calibrant._core.distances import distances
 from calibrant._typing import FloatArray
-
-CELLS = 32_768
-"""Distances of so many pairs are summed at a time: they stay in the cache."""
 
 EXACT_MEDIAN_ROWS = 5000
 """The median distance is exact up to this many rows; above, it is that of so many rows drawn with a fixed seed."""
+
+MEDIAN_WORK = 2 * 10**9
+"""Pairs of these rows times classes: with more than 160 classes there are fewer rows, 2000 of 1000 classes."""
 
 
 class Distance(ABC):
@@ -49,7 +50,7 @@ class TotalVariation(Distance):
 
     def pairwise(self, x: Any, y: Any) -> FloatArray:
         """Return the distances of all pairs, of shape (n, m)."""
-        return 0.5 * _sums_of_gaps(_vectors(x, "TotalVariation"), _vectors(y, "TotalVariation"))
+        return 0.5 * distances(_vectors(x, "TotalVariation"), _vectors(y, "TotalVariation"), squared=False)
 
     def paired(self, x: Any, y: Any) -> FloatArray:
         """Return the distance of each row to the row beside it, of shape (n,)."""
@@ -62,9 +63,7 @@ class Euclidean(Distance):
 
     def pairwise(self, x: Any, y: Any) -> FloatArray:
         """Return the distances of all pairs, of shape (n, m)."""
-        from scipy.spatial.distance import cdist
-
-        return cdist(_vectors(x, "Euclidean"), _vectors(y, "Euclidean"))
+        return np.sqrt(distances(_vectors(x, "Euclidean"), _vectors(y, "Euclidean"), squared=True))
 
     def paired(self, x: Any, y: Any) -> FloatArray:
         """Return the distance of each row to the row beside it, of shape (n,)."""
@@ -97,37 +96,29 @@ def _distributions(points: Any, name: str) -> Any:
     return points
 
 
-def _sums_of_gaps(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the sums over k of abs(x_k - y_k) for all pairs of rows: SciPy's take longer to import than to run."""
-    sums = np.zeros((len(x), len(y)))
-    columns, height = np.ascontiguousarray(y.T), max(1, CELLS // max(1, len(y)))
-    gaps = np.empty((min(height, len(x)), len(y)))
-    for first in range(0, len(x), height):
-        total = sums[first : first + height]
-        some, part = gaps[: len(total)], np.ascontiguousarray(x[first : first + height].T)
-        for one, other in zip(part, columns, strict=True):
-            np.subtract(one[:, None], other, out=some)
-            total += np.abs(some, out=some)
-    return sums
-
-
 def median_distance(distance: Distance, points: Any) -> float:
     """Return the median distance between different rows: the lengthscale "median".
 
-    Above 5000 rows it is the median over 5000 of them, drawn with a fixed seed. If more than half of all pairs
-    coincide, it is the median of the positive distances, and 1 if there are none; a `DataWarning` says so. It is 1 for
-    a single row.
+    Above 5000 rows it is the median over 5000 of them, drawn with a fixed seed; of more than 160 classes, above fewer
+    rows, so that pairs times classes are 2e9 at most: 2000 rows of 1000 classes. If more than half of
+    all pairs coincide, it is the median of the positive distances, and 1 if there are none; a `DataWarning` says so. It
+    is 1 for a single row.
     """
     n = len(points) if isinstance(points, np.ndarray) else points.n
-    if n > EXACT_MEDIAN_ROWS:
-        rows = np.sort(np.random.default_rng(0).choice(n, EXACT_MEDIAN_ROWS, replace=False))
-        points, n = points[rows] if isinstance(points, np.ndarray) else points.take(rows), EXACT_MEDIAN_ROWS
-    distances = _off_diagonal(distance, points, n)
-    if len(distances) and (median := _median(distances)) > 0:
+    most = EXACT_MEDIAN_ROWS
+    if isinstance(points, np.ndarray):
+        most = min(most, int(np.sqrt(2 * MEDIAN_WORK / points.shape[1])))
+    if n > most:
+        rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+        points, n = points[rows] if isinstance(points, np.ndarray) else points.take(rows), most
+    if n > 2 and isinstance(points, np.ndarray) and points.shape[1] == 2 and (median := _line_median(points)) > 0:
+        return float(distance.paired(np.array([[0.0, median]]), np.array([[median, 0.0]]))[0])
+    between = _off_diagonal(distance, points, n)
+    if len(between) and (median := _median(between)) > 0:
         return median
     if n == 1:
         return 1.0
-    positive = distances[distances > 0]
+    positive = between[between > 0]
     fallback = _median(positive) if len(positive) else 1.0
     warnings.warn(
         f"the median distance of {n} predictions is 0, so the lengthscale is {fallback:.4g}, "
@@ -138,6 +129,30 @@ def median_distance(distance: Distance, points: Any) -> float:
     return fallback
 
 
+def _line_median(points: FloatArray) -> float:
+    """Return the median of |p - q| over pairs of different rows of two classes; 0 if most coincide.
+
+    Pairs up to a difference are counted in sorted order, and the difference is found by bisection.
+    """
+    x = np.sort(points[:, 1])
+    pairs = len(x) * (len(x) - 1) // 2
+    return (_difference(x, pairs // 2) + _difference(x, (pairs - 1) // 2)) / 2
+
+
+def _difference(ascending: FloatArray, rank: int) -> float:
+    """Return the difference of two numbers with so many smaller ones, to the last digit or two."""
+    before = np.arange(1, len(ascending) + 1)
+    low, high = 0.0, float(ascending[-1] - ascending[0])
+    if np.searchsorted(ascending, ascending, side="right").sum() - before.sum() > rank:
+        return 0.0
+    while low < (middle := (low + high) / 2) < high:
+        within = np.searchsorted(ascending, ascending + middle, side="right") - before
+        low, high = (low, middle) if within.sum() > rank else (middle, high)
+        if high - low < 1e-16:
+            break
+    return high
+
+
 def _off_diagonal(distance: Distance, points: Any, n: int) -> FloatArray:
     """Return the n (n - 1) / 2 distances, computed in strips so that nothing larger is ever held."""
     result = np.empty(n * (n - 1) // 2)
@@ -146,9 +161,10 @@ def _off_diagonal(distance: Distance, points: Any, n: int) -> FloatArray:
         rows, columns = np.arange(i, min(i + 256, n)), np.arange(i, n)
         take = (lambda r: points[r]) if isinstance(points, np.ndarray) else points.take
         strip = distance.pairwise(take(rows), take(columns))
-        upper = strip[columns[None, :] > rows[:, None]]
-        result[done : done + len(upper)] = upper
-        done += len(upper)
+        corner, beside = strip[:, : len(rows)], strip[:, len(rows) :]
+        for upper in (corner[np.triu_indices(len(rows), 1)], beside.ravel()):
+            result[done : done + len(upper)] = upper
+            done += len(upper)
     return result
 
 

@@ -2,14 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.forecasts import Forecasts
+from calibrant.metrics.counted import Counted
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
+
+
+class Together(NamedTuple):
+    """The metric of every class, and what the details of an estimate say about the choice."""
+
+    members: tuple["Metric", ...]
+    details: Mapping[str, Any]
 
 
 class Metric(ABC):
@@ -69,9 +77,25 @@ class Metric(ABC):
 
         return evaluate
 
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:  # noqa: ARG002 (most need the labels)
+        """Return the map from numbers of events in cells of rows to values, if that is all a binary metric needs.
+
+        None if there are so few rows that the labels themselves are no slower. Where rows of a cell differ, in their
+        weights or levers, the value is that of rows with their mean.
+        """
+        return None
+
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), at the data's own weights."""
         return np.array([self(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
+
+    def fit_together(self, predictions: Predictions, rows: Literal["all", "predicted"]) -> "Together | None":  # noqa: ARG002 (most choose nothing)
+        """Return the metric of each of many classes, with bandwidths that are chosen for all of them together.
+
+        The rows of a class are all of them, as for `Classwise`, or those that are predicted as it, as for
+        `PerPredictedClass`. It is None where every class chooses for itself.
+        """
+        return None
 
     def details(self, predictions: Any) -> Mapping[str, Any]:  # noqa: ARG002 (most have nothing to add)
         """Return what the estimate says beyond its value."""

@@ -3,16 +3,16 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
+from calibrant.binning.sums import bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.curves.columns import Columns, class_blocks
 from calibrant.metrics.base import Metric
+from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
 
@@ -35,10 +35,21 @@ class BinnedMetric(Metric):
         The sums are those of the weights, of the weighted predictions and of the weighted labels.
         """
 
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights, from sums that all metrics of these bins share."""
+        self.check(data)
+        view = self.view(data)
+        mass, predicted, hits = (part[:, None] for part in bin_sums_of(view, self.bins))
+        return float(self.combine(self._total(view, mass), mass, predicted, hits)[0])
+
+    def _total(self, view: Predictions, mass: FloatArray) -> FloatArray:
+        """Return the weight of all rows, those that the bins leave out among them."""
+        return mass.sum(axis=0) if self.bins.leaves_none_out else view.weights.sum(keepdims=True)
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
+        cut = self.bins.cut_view(view)
         sums = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive, view.labels]))
         complete = bool((cut.index >= 0).all())
 
@@ -52,35 +63,36 @@ class BinnedMetric(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: only the frequencies change."""
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
-        weights = view.weights[:, None]
-        mass = bin_totals(cut, np.ones(view.n_samples))(weights)
-        predicted = bin_totals(cut, view.positive)(weights)
+        cut = self.bins.cut_view(view)
+        mass, predicted, _ = (part[:, None] for part in bin_sums_of(view, self.bins))
         hits = bin_totals(cut, view.weights)
         target = 1 if view is predictions else predictions.predicted[:, None]
-        return lambda labels: self.combine(weights.sum(axis=0), mass, predicted, hits(labels == target))
+        total = view.weights.sum(keepdims=True)
+        return lambda labels: self.combine(total, mass, predicted, hits(labels == target))
+
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in cells of rows, (C, B), to B values."""
+        rows = BinnedCells.of(predictions, self.bins.cut(predictions.positive, predictions.weights))
+        if rows is None:
+            return None
+        mass, predicted = rows.totals(rows.weights), rows.totals(rows.weights * rows.cells.probs)
+        hits, total = rows.sums(rows.weights), rows.weights.sum()
+        return Counted(rows.cells, lambda counts: self.combine(total, mass, predicted, hits(counts)))
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), without a pass over the rows for each class."""
-        return np.concatenate([self._values(block) for block in class_blocks(predictions, self.bins)])
+        return predictions.once(("class values", self), lambda: self._class_values(predictions))
 
-    def _values(self, columns: Columns) -> FloatArray:
-        """Return the value of each column of predictions."""
-        weights = columns.weights[:, None]
-        sums = columns.totals(weights, columns.positions * weights, columns.events * weights)
-        values = []
-        for cut, (first, last) in zip(columns.cuts, pairwise(columns.starts.tolist()), strict=True):
-            mass, predicted, hits = (total[first:last, None] for total in sums)
-            total = mass.sum(axis=0) if (cut.index >= 0).all() else weights.sum(axis=0)
-            values.append(self.combine(total, mass, predicted, hits))
+    def _class_values(self, predictions: Predictions) -> FloatArray:
+        total, values = predictions.weights.sum(keepdims=True), []
+        for sums in class_bin_sums(predictions, self.bins):
+            mass, predicted, hits = (part[:, None] for part in sums)
+            values.append(self.combine(mass.sum(axis=0) if self.bins.leaves_none_out else total, mass, predicted, hits))
         return np.concatenate(values)
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Say how many bins hold weight."""
-        view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
-        mass = bin_totals(cut, np.ones(view.n_samples))(view.weights[:, None])
-        return {"bins_used": int((mass > 0).sum())}
+        return {"bins_used": int((bin_sums_of(self.view(predictions), self.bins)[0] > 0).sum())}
 
 
 @dataclass(frozen=True)
@@ -179,10 +191,15 @@ class DebiasedECE(BinnedMetric):
         squared = self._prepare_squared(predictions)
         return lambda weights: self._root(squared(weights))
 
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights."""
+        self.check(data)
+        return float(self._root(self._squared(data)))
+
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: only the frequencies change."""
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
+        cut = self.bins.cut_view(view)
         weights = relative(view.weights)[:, None]
         mass, squares = (bin_totals(cut, np.ones(view.n_samples))(w) for w in (weights, weights**2))
         predicted = bin_totals(cut, view.positive)(weights)
@@ -197,12 +214,20 @@ class DebiasedECE(BinnedMetric):
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give D with its sign."""
-        squared = self._prepare_squared(predictions)(predictions.weights[:, None])
-        return {**super().details(predictions), "squared": float(squared[0])}
+        return {**super().details(predictions), "squared": float(self._squared(predictions))}
+
+    def _squared(self, predictions: Predictions) -> FloatArray:
+        """Return D at the data's own weights."""
+        view = self.view(predictions)
+
+        def compute() -> FloatArray:
+            return self._prepare_squared(view)(view.weights[:, None])[0]
+
+        return view.once(("squared", self), compute)
 
     def _prepare_squared(self, predictions: Predictions) -> Evaluator:
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
+        cut = self.bins.cut_view(view)
         sums = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive, view.labels]))
         count = bin_totals(cut, np.ones(view.n_samples))
 

@@ -53,7 +53,7 @@ class ChanceECE(Metric):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
+        cut = self.bins.cut_view(view)
         spread = bin_totals(cut, view.positive * (1 - view.positive))
 
         def evaluate(weights: Any) -> FloatArray:

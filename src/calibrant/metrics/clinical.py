@@ -47,7 +47,9 @@ class ICI(PooledMetric):
 
     def combine(self, pools: Pools) -> float:
         """Return the mean distance."""
-        return float(np.average(np.abs(pools.values - self.curve.fit(pools)), weights=pools.mass))
+        return float(
+            np.average(np.abs(pools.values - pools.once(self.curve, lambda: self.curve.fit(pools))), weights=pools.mass)
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class GapQuantile(PooledMetric):
 
     def combine(self, pools: Pools) -> float:
         """Return the quantile of the distances."""
-        gaps = np.abs(pools.values - self.curve.fit(pools))
+        gaps = np.abs(pools.values - pools.once(self.curve, lambda: self.curve.fit(pools)))
         order = np.argsort(gaps)
         mass = np.cumsum(pools.mass[order])
         at = np.searchsorted(mass, self.q * mass[-1] * (1 - 1e-12))
@@ -122,6 +124,15 @@ class ObservedExpectedRatio(Metric):
         target = 1 if view is predictions else predictions.predicted[:, None]
         expected = view.positive @ view.weights
         return lambda labels: _ratio(view.weights @ (labels == target), expected)
+
+    def influence(self, predictions: Predictions) -> FloatArray:
+        r"""Return what each row contributes to the error of the value r: :math:`w_i (y_i - r p_i) / \sum_j w_j p_j`."""
+        view = self.view(predictions)
+        weights = view.weights / view.weights.max()
+        expected = float(weights @ view.positive)
+        if expected == 0:
+            raise InputError("O/E has no limits if no event is expected.")
+        return weights * (view.labels - self(predictions) * view.positive) / expected
 
 
 def _ratio(observed: Any, expected: Any) -> FloatArray:

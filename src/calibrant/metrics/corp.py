@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._isotonic import isotonic_regression
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.scores import NLL, Score, SquaredError
@@ -33,9 +32,7 @@ def impurity(score: ScoreName, frequency: FloatArray) -> FloatArray:
 
 def refinement(pools: Pools, score: ScoreName) -> float:
     """Return the mean score of the isotonic regression of the labels on the predictions."""
-    share = pools.mass / pools.mass.sum()
-    fitted = isotonic_regression(pools.frequencies, weights=share).x
-    return float(share @ impurity(score, fitted.clip(0.0, 1.0)))
+    return float(pools.mass / pools.mass.sum() @ impurity(score, pools.isotonic()))
 
 
 def uncertainty(pools: Pools, score: ScoreName) -> float:
@@ -148,6 +145,10 @@ class Miscalibration(PooledMetric):
     def combine(self, pools: Pools) -> float:
         """Return the refinement loss, which `prepare` takes off the score."""
         return refinement(pools, self.score)
+
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights."""
+        return max(0.0, SCORES[self.score](self.view(data)) - super().__call__(data))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; predictions are sorted once."""

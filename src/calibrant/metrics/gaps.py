@@ -25,11 +25,16 @@ class Gaps(Protocol):
 
 def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> Gaps:
     """Compare every row with the frequency among all others; `drop` rows without neighbours, or take 0 for it."""
-    least = NO_NEIGHBOUR * sums.peak(positions)
-    combine = over_rows_with_neighbours if drop else over_all_rows
+    plain = plain_gaps(sums, positions, norm, drop=drop)
     if isinstance(sums, PlainSums):
-        return PlainGaps(sums.leave_one_out, positions, norm, least, combine)
-    return RowGaps(cast("Rows", sums), norm, least, combine)
+        return plain
+    return RowGaps(cast("Rows", sums), norm, plain.least, plain.combine)
+
+
+def plain_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> "PlainGaps":
+    """Do the same in NumPy, which is as quick for one column."""
+    least = NO_NEIGHBOUR * sums.peak(positions)
+    return PlainGaps(sums.leave_one_out, positions, norm, least, over_rows_with_neighbours if drop else over_all_rows)
 
 
 def grid_gaps(sums: Sums, grid: FloatArray, norm: float) -> Gaps:
@@ -81,7 +86,7 @@ class PlainGaps:
 
         def values(weights: FloatArray) -> FloatArray:
             hits, mass = np.split(self.sum(np.hstack([weights * outcomes[:, None], weights])), 2, axis=1)
-            return self._values(hits, mass, weights)
+            return self.values(hits, mass, weights)
 
         return in_blocks(values, self._block)(weights)
 
@@ -89,10 +94,15 @@ class PlainGaps:
         """Return a value for each column of events (n, B), given weights (n,)."""
         own = weights[:, None]
         mass = self.sum(own)
-        return in_blocks(lambda some: self._values(self.sum(own * some), mass, own), self._block)(hits)
+        return in_blocks(lambda some: self.values(self.sum(own * some), mass, own), self._block)(hits)
 
-    def _values(self, hits: FloatArray, mass: FloatArray, weights: FloatArray) -> FloatArray:
-        lonely = mass <= self.least[:, None] * weights.mean(axis=0)
+    def lonely(self, mass: FloatArray, weights: FloatArray) -> BoolArray:
+        """Tell which targets have no neighbours, (targets, B), given the mass of these and weights (n, B)."""
+        return np.asarray(mass <= self.least[:, None] * weights.mean(axis=0))
+
+    def values(self, hits: FloatArray, mass: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return B values from the kernel sums of events and of weights, (targets, B), and weights (n, B)."""
+        lonely = self.lonely(mass, weights)
         frequency = np.clip(hits / np.where(lonely, 1.0, mass), 0.0, 1.0)
         gaps = np.abs(np.where(lonely, 0.0, frequency) - self.targets[:, None]) ** self.norm
         shares = weights if self.shares is None else mass * self.shares

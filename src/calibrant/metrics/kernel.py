@@ -118,8 +118,10 @@ class SKCE(KernelMetric):
         """Rows that are needed at least."""
         return 2 if self.unbiased else 1
 
-    def rows_per_block(self, n: int) -> int:
+    def rows_per_block(self, n: int, n_classes: int = 1) -> int:
         """Return the number of rows in a block of n rows in all."""
+        if isinstance(self.blocksize, Affordable):
+            return self.blocksize(n, n_classes)
         size = self.blocksize(n) if callable(self.blocksize) else self.blocksize
         if size is None:
             size = n
@@ -128,20 +130,31 @@ class SKCE(KernelMetric):
             raise InputError(f"blocksize must be at most the number of rows, {n}, but is {size}.")
         return int(size)
 
+    def rows_in_block(self, data: Data) -> int:
+        """Return the number of rows in a block of these data."""
+        return self.rows_per_block(data.n_samples, data.n_classes if isinstance(data, Predictions) else 1)
+
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B estimates."""
         if data.n_samples < self.least_rows:
             raise InputError("the unbiased estimate needs at least two rows, but there is one. Pass unbiased=False.")
-        size = self.rows_per_block(data.n_samples)
+        size = self.rows_in_block(data)
         pairs = self._pairs(data)
         if size == data.n_samples:
             return self._evaluator(pairs)
         return self._block_evaluator(pairs, size)
 
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights: kept with class predictions, as the root has the same pairs."""
+        if not isinstance(data, Predictions):
+            return super().__call__(data)
+        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
+        return data.once(("pairs", squared), lambda: float(squared.prepare(data)(data.weights[:, None])[0]))
+
     def prepare_labels(self, data: Data) -> Evaluator:
         """Return the map from labels or targets, (n, B), to B estimates; what they share is computed once."""
         kernel = tune(self.kernel, data)
-        size = self.rows_per_block(data.n_samples)
+        size = self.rows_in_block(data)
         if size < data.n_samples or self.features is not None or not isinstance(kernel, JointKernel):
             return Metric.prepare_labels(replace(self, kernel=kernel), data)
         return self._relabelled(data, kernel) if isinstance(data, Predictions) else self._redrawn(data, kernel)
@@ -149,7 +162,7 @@ class SKCE(KernelMetric):
     def details(self, data: Data) -> Mapping[str, Any]:
         """Give what was chosen: lengthscale and block size, and the Monte Carlo error if there is one."""
         kernel = tune(self.kernel, data)
-        size = self.rows_per_block(data.n_samples)
+        size = self.rows_in_block(data)
         details: dict[str, Any] = {"blocksize": size} if size < data.n_samples else {}
         if isinstance(kernel, JointKernel) and isinstance(kernel.terms[0].predictions, RadialKernel):
             details["lengthscale"] = kernel.terms[0].predictions.lengthscale
@@ -257,6 +270,11 @@ class KCE(SKCE):
     1.4142
     """
 
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights."""
+        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
+        return float(_signed_root(np.float64(squared(data))))
+
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B estimates."""
         squared = super().prepare(data)
@@ -277,13 +295,26 @@ class Affordable:
     ----------
     pairs : int, default=200_000_000
         Number of pairs to compute at most.
+    products : int, default=20_000_000_000
+        Number of pairs times classes at most: of more than 100 classes there are fewer pairs.
+
+    Examples
+    --------
+    >>> Affordable()(10_000), Affordable()(10_000, n_classes=1000)  # 2e7 pairs, in three blocks
+    (10000, 3333)
     """
 
     pairs: int = 200_000_000
+    products: int = 20_000_000_000
 
-    def __call__(self, n: int) -> int:
+    def __call__(self, n: int, n_classes: int = 1) -> int:
         """Return the number of rows in a block of n rows in all."""
-        return n if n * (n - 1) // 2 <= self.pairs else max(2, 2 * self.pairs // n)
+        pairs = min(self.pairs, self.products // n_classes)
+        if n * (n - 1) // 2 <= pairs:
+            return n
+        size = max(2, 2 * pairs // n)
+        # Many classes are in blocks of equal size, so that no row is left over.
+        return size if pairs == self.pairs else max(2, n // -(-n // size))
 
 
 def monte_carlo_error(estimates: FloatArray | None) -> dict[str, float]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
@@ -29,19 +29,31 @@ class _ByClass(Lift):
     """A metric of every class, which may have settings of its own in each."""
 
     members: tuple[Metric, ...]
+    rows: ClassVar[Literal["all", "predicted"]]
+    """Of which rows the metric of a class is taken."""
 
-    def member(self, c: int, n_classes: int) -> Metric:
-        """Return the metric of class c."""
-        if self.members and len(self.members) != n_classes:
+    def of_classes(self, predictions: Predictions) -> tuple[Metric, ...]:
+        """Return the metric of every class: its own, or one with settings that many classes share."""
+        n_classes = predictions.n_classes
+        if not self.members:
+            together = self.metric.fit_together(predictions, self.rows)
+            return together.members if together else (self.metric,) * n_classes
+        if len(self.members) != n_classes:
             raise InputError(
                 f"members must be one metric a class, but there are {len(self.members)} for {n_classes} classes. "
                 "Choose bandwidths on predictions of the same classes."
             )
-        return self.members[c] if self.members else self.metric
+        return self.members
 
-    def _with_members(self, fitted: Mapping[int, Metric], n_classes: int) -> Self:
+    def _choice(self, predictions: Predictions) -> Mapping[str, Any]:
+        """Return what the details say about settings that many classes share."""
+        together = None if self.members else self.metric.fit_together(predictions, self.rows)
+        return together.details if together else {}
+
+    def _with_members(self, fitted: Mapping[int, Metric], predictions: Predictions) -> Self:
         """Return the lift with new metrics for some classes; itself if they are those that it has."""
-        before = [self.member(c, n_classes) for c in range(n_classes)]
+        n_classes = predictions.n_classes
+        before = self.members or (self.metric,) * n_classes
         after = [fitted.get(c, metric) for c, metric in enumerate(before)]
         unchanged = all(new is old for new, old in zip(after, before, strict=True))
         return self if unchanged else replace(self, members=tuple(after))  # type: ignore[type-var]  # its heirs are dataclasses
@@ -108,13 +120,19 @@ class Classwise(_ByClass):
     0.0
     """
 
+    rows: ClassVar[Literal["all", "predicted"]] = "all"
     metric: Metric
     members: tuple[Metric, ...] = field(default=(), repr=False)
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
         """Choose the bandwidth of every class on its one-vs-rest view."""
         fitted = {c: metric.fit_bandwidth(view) for c, (metric, view) in enumerate(self._views(predictions))}
-        return self._with_members(fitted, predictions.n_classes)
+        return self._with_members(fitted, predictions)
+
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights, of all classes in as few passes as the metric needs."""
+        self.check(data)
+        return float(np.mean(self._class_values(data)))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on every one-vs-rest view."""
@@ -127,7 +145,8 @@ class Classwise(_ByClass):
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the value of every class."""
-        return {"classes": dict(zip(predictions.classes, self._class_values(predictions), strict=True))}
+        values = self._class_values(predictions)
+        return {"classes": dict(zip(predictions.classes, values, strict=True)), **self._choice(predictions)}
 
     def estimate(self, data: Any) -> Estimate:
         """Return the value with its details, of which it is the mean: nothing is computed twice."""
@@ -142,8 +161,8 @@ class Classwise(_ByClass):
 
     def _views(self, predictions: Predictions) -> Iterator[tuple[Metric, Predictions]]:
         """Yield the metric and the view of every class."""
-        for c in range(predictions.n_classes):
-            yield self.member(c, predictions.n_classes), predictions.one_vs_rest(c)
+        for c, metric in enumerate(self.of_classes(predictions)):
+            yield metric, predictions.one_vs_rest(c)
 
     @staticmethod
     def _mean(parts: list[Evaluator]) -> Evaluator:
@@ -177,22 +196,25 @@ class PerPredictedClass(_ByClass):
     0.3333
     """
 
+    rows: ClassVar[Literal["all", "predicted"]] = "predicted"
     metric: Metric
     members: tuple[Metric, ...] = field(default=(), repr=False)
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
         """Choose the bandwidth of every class on the rows predicted as it; classes that are not keep their rule."""
-        groups = _by_prediction(predictions)
-        n_classes = predictions.n_classes
-        fitted = {c: self.member(c, n_classes).fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
-        return self._with_members(fitted, n_classes)
+        groups, members = by_prediction(predictions), self.of_classes(predictions)
+        fitted = {c: members[c].fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
+        return self._with_members(fitted, predictions)
+
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights."""
+        self.check(data)
+        return self._mean(data, self._values(data))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the metric on the rows predicted as each class."""
-        n_classes = predictions.n_classes
-        groups = [
-            (rows, self.member(c, n_classes).prepare(_weighable(view))) for rows, c, view in _by_prediction(predictions)
-        ]
+        members = self.of_classes(predictions)
+        groups = [(rows, members[c].prepare(_weighable(view))) for rows, c, view in by_prediction(predictions)]
 
         def evaluate(weights: Any) -> FloatArray:
             total = np.zeros(weights.shape[1])
@@ -208,9 +230,10 @@ class PerPredictedClass(_ByClass):
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Turn classes into correctness within the rows predicted as each class."""
+        members = self.of_classes(predictions)
         groups = [
-            (rows, c, view.weights.sum(), self.member(c, predictions.n_classes).prepare_labels(view))
-            for rows, c, view in _by_prediction(predictions)
+            (rows, c, view.weights.sum(), members[c].prepare_labels(view))
+            for rows, c, view in by_prediction(predictions)
             if view.weights.any()
         ]
         total = predictions.weights.sum()
@@ -223,22 +246,29 @@ class PerPredictedClass(_ByClass):
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the value of every class that is predicted at all."""
-        return {"classes": {predictions.classes[c]: value for c, _, value in self._values(predictions)}}
+        return self._described(predictions, self._values(predictions))
 
     def estimate(self, data: Any) -> Estimate:
         """Return the value with its details, of which it is the weighted mean: nothing is computed twice."""
         self.check(data)
         found = self._values(data)
-        value = float(sum(mass * value for _, mass, value in found) / data.weights.sum())
-        return Estimate(name=repr(self), value=value, details={"classes": {data.classes[c]: v for c, _, v in found}})
+        return Estimate(name=repr(self), value=self._mean(data, found), details=self._described(data, found))
 
-    def _values(self, predictions: Predictions) -> list[tuple[int, float, float]]:
+    def _described(self, predictions: Predictions, found: "list[_OfClass]") -> Mapping[str, Any]:
+        return {"classes": {predictions.classes[c]: value for c, _, value in found}, **self._choice(predictions)}
+
+    @staticmethod
+    def _mean(predictions: Predictions, found: "list[_OfClass]") -> float:
+        return float(sum(mass * value for _, mass, value in found) / predictions.weights.sum())
+
+    def _values(self, predictions: Predictions) -> "list[_OfClass]":
         """Return index, weight and value of every class that is predicted at all."""
-        return [
-            (c, float(view.weights.sum()), self.member(c, predictions.n_classes)(view))
-            for _, c, view in _by_prediction(predictions)
-            if view.weights.any()
-        ]
+        members = self.of_classes(predictions)
+        groups = [(c, view) for _, c, view in by_prediction(predictions) if view.weights.any()]
+        return [(c, float(view.weights.sum()), members[c](view)) for c, view in groups]
+
+
+_OfClass: TypeAlias = tuple[int, float, float]
 
 
 def _of_class(part: Evaluator, c: int) -> Callable[[Any], FloatArray]:
@@ -252,10 +282,18 @@ def _weighable(view: Predictions) -> Predictions:
     return Predictions._trusted(view.probs, view.labels, np.ones(view.n_samples), view.classes)  # noqa: SLF001 (derived)
 
 
-def _by_prediction(predictions: Predictions) -> list[tuple[Any, int, Predictions]]:
-    predicted = predictions.predicted
-    groups = []
-    for c in np.unique(predicted).tolist():
-        rows = np.flatnonzero(predicted == c)
-        groups.append((rows, c, predictions.one_vs_rest(c).take(rows)))
+def by_prediction(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]]:
+    """Return the rows that are predicted as each class, the class, and their binary predictions; kept."""
+    return predictions.once("by prediction", lambda: _grouped(predictions))
+
+
+def _grouped(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]]:
+    top, groups = predictions.top_label(), []
+    order = np.argsort(predictions.predicted, kind="stable")
+    ascending = predictions.predicted[order]
+    for rows in np.split(order, np.flatnonzero(ascending[1:] != ascending[:-1]) + 1):
+        c = int(predictions.predicted[rows[0]])
+        names = ("rest", predictions.classes[c])
+        view = Predictions._trusted(top.probs[rows], top.labels[rows], top.weights[rows], names)  # noqa: SLF001 (derived)
+        groups.append((rows, c, view))
     return groups

@@ -37,19 +37,32 @@ class LogisticMetric(Metric):
         """Return the value for rows of positive weight, whose shares sum to 1."""
 
     @abstractmethod
+    def fitted(self, view: Predictions) -> float:
+        """Return the value at the data's own weights, from a fit that is kept with them."""
+
+    @abstractmethod
+    def influence(self, predictions: Predictions) -> FloatArray:
+        """Return what each row contributes to the error of the value, to first order; they sum to 0."""
+
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights."""
+        self.check(data)
+        return self.fitted(self.view(data))
+
+    @abstractmethod
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
         """Return the values of many columns of outcomes or of shares, NaN where they are not found at once."""
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
         view = self.view(predictions)
-        log_odds, hits = _log_odds(view), (view.labels == 1)[:, None]
+        log_odds, hits = kept_log_odds(view), (view.labels == 1)[:, None]
         return lambda weights: self._values(log_odds, hits, weights)
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values."""
         view = self.view(predictions)
-        log_odds = _log_odds(view)
+        log_odds = kept_log_odds(view)
         target = 1 if view is predictions else predictions.predicted[:, None]
         return lambda labels: self._values(log_odds, labels == target, view.weights[:, None])
 
@@ -71,11 +84,7 @@ class LogisticMetric(Metric):
         return values
 
     def _value(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> float:
-        share = weights / weights.max()
-        present = share > 0
-        if not present.all():
-            log_odds, hits, share = log_odds[present], hits[present], share[present]
-        return self.coefficient(log_odds, hits, share / share.sum())
+        return self.coefficient(*_present(log_odds, hits, weights))
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,17 @@ class CoxSlope(LogisticMetric):
     >>> round(CoxSlope()(p), 4)  # log(7 / 3) / log(9)
     0.3856
     """
+
+    def fitted(self, view: Predictions) -> float:
+        """Return b."""
+        return _kept_line(view)[1]
+
+    def influence(self, predictions: Predictions) -> FloatArray:
+        r"""Return :math:`w_i (y_i - q_i) (z_i - m) / \sum_j v_j (z_j - m)^2`.
+
+        The fitted probabilities are q, :math:`v_i = w_i q_i (1 - q_i)`, and m is the mean of the z, weighted by v.
+        """
+        return _line_influences(self.view(predictions))[1]
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return b."""
@@ -123,6 +143,14 @@ class CoxIntercept(LogisticMetric):
     0.0
     """
 
+    def fitted(self, view: Predictions) -> float:
+        """Return a."""
+        return _kept_line(view)[0]
+
+    def influence(self, predictions: Predictions) -> FloatArray:
+        r"""Return :math:`w_i (y_i - q_i) / \sum_j v_j` less m times the influence on the slope, see `CoxSlope`."""
+        return _line_influences(self.view(predictions))[0]
+
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return a."""
         return _line(log_odds, hits, share)[0]
@@ -145,6 +173,16 @@ class InTheLarge(LogisticMetric):
     1.3863
     """
 
+    def fitted(self, view: Predictions) -> float:
+        """Return the intercept at slope 1."""
+        return view.once("shift of log-odds", lambda: self.coefficient(*_present_rows(view)))
+
+    def influence(self, predictions: Predictions) -> FloatArray:
+        r"""Return :math:`w_i (y_i - q_i) / \sum_j w_j q_j (1 - q_j)` with the shifted probabilities q."""
+        view = self.view(predictions)
+        pull, spread = _pulls(view, self.fitted(view), 1.0)
+        return np.asarray(pull / spread.sum())
+
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return the intercept at slope 1."""
         return float(_maximise(log_odds, np.ones((1, len(log_odds))), hits, share, np.zeros(1))[0])
@@ -157,6 +195,50 @@ class InTheLarge(LogisticMetric):
 def _log_odds(view: Predictions) -> FloatArray:
     bound = np.log1p(-EPSILON) - np.log(EPSILON)
     return (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-bound, bound)
+
+
+def kept_log_odds(view: Predictions) -> FloatArray:
+    """Return the log-odds of class 1, which are kept with the predictions."""
+    return view.once("log-odds", lambda: _log_odds(view), of_labels=False)
+
+
+def _present(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> tuple[FloatArray, BoolArray, FloatArray]:
+    """Return the rows of positive weight, with shares that sum to 1."""
+    share = weights / weights.max()
+    present = share > 0
+    if not present.all():
+        log_odds, hits, share = log_odds[present], hits[present], share[present]
+    return log_odds, hits, share / share.sum()
+
+
+def _present_rows(view: Predictions) -> tuple[FloatArray, BoolArray, FloatArray]:
+    return _present(kept_log_odds(view), view.labels == 1, view.weights)
+
+
+def _kept_line(view: Predictions) -> tuple[float, float]:
+    """Return intercept and slope at the data's own weights, which are kept with them."""
+    return view.once("line of log-odds", lambda: _line(*_present_rows(view)))
+
+
+def _pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
+    """Return w (y - q) and w q (1 - q) of every row, where q are the recalibrated probabilities and w sum to 1."""
+    from scipy.special import expit
+
+    share = view.weights / view.weights.max()
+    share = share / share.sum()
+    odds = intercept + slope * kept_log_odds(view)
+    fitted = expit(odds)
+    return share * ((view.labels == 1) - fitted), share * fitted * expit(-odds)
+
+
+def _line_influences(view: Predictions) -> tuple[FloatArray, FloatArray]:
+    """Return the influences of every row on intercept and slope."""
+    pull, spread = _pulls(view, *_kept_line(view))
+    log_odds = kept_log_odds(view)
+    centre = float(spread @ log_odds / spread.sum())
+    centred = log_odds - centre
+    slope = pull * centred / float(spread @ centred**2)
+    return pull / spread.sum() - centre * slope, slope
 
 
 def _line(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:

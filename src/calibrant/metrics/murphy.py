@@ -183,7 +183,7 @@ def _murphy(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, Any
 
 def _cells(view: Predictions, bins: Binning) -> IntArray:
     """Return the bin of each row, counting those that hold rows; what a convention leaves out shares one of its own."""
-    index = bins.cut(view.positive, view.weights).index
+    index = bins.cut_view(view).index
     return np.unique(index, return_inverse=True)[1]
 
 

@@ -1,9 +1,13 @@
 """Names of metrics as people write them."""
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from calibrant._convert import InputError
 from calibrant._names import Spellings
+
+if TYPE_CHECKING:
+    from calibrant.metrics.base import Metric
 
 SPELLINGS = Spellings(
     aliases={"ece-classwise": "ece-one-vs-rest", "kde-ece-multiclass": "kde-ece-one-vs-rest"},
@@ -33,3 +37,21 @@ def metric_name(given: Any, known: Collection[str] | None = None) -> Any:
     from calibrant.metrics import FORECAST_METRICS, METRICS
 
     return SPELLINGS.find(given, known or {**METRICS, **FORECAST_METRICS}) if isinstance(given, str) else given
+
+
+def chosen_metrics(metrics: Mapping[str, "Metric"] | Sequence[str]) -> Mapping[str, "Metric"]:
+    """Return the metrics by name, given themselves or their names in METRICS."""
+    from calibrant.metrics import METRICS
+    from calibrant.metrics.base import check_metric
+
+    if isinstance(metrics, Mapping):
+        for name, metric in metrics.items():
+            check_metric(metric, f"metric {name!r}")
+        return metrics
+    names = [metric_name(name) for name in metrics]
+    unknown = [name for name in names if name not in METRICS]
+    if unknown:
+        raise InputError(
+            f"metrics must be names in METRICS, but {unknown[0]!r} is not. They are: {', '.join(METRICS)}."
+        )
+    return {name: METRICS[name] for name in names}

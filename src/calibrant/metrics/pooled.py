@@ -1,22 +1,28 @@
 """Measures that look at binary predictions in ascending order, with equal predictions pooled."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.line.boxes import Line
+from calibrant._isotonic import isotonic_regression
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning.ties import comparable
 from calibrant.metrics.base import Metric
+from calibrant.order import line_of
 from calibrant.predictions import Predictions
 
 NEGLIGIBLE = 1e-100
 """Predictions with less than this share of the largest weight count as absent: their share could underflow."""
 
 
-class Pools(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Pools:
     """Sums over the rows of each distinct prediction, in ascending order; only those that hold weight.
 
     Attributes
@@ -33,19 +39,36 @@ class Pools(NamedTuple):
     predicted: FloatArray
     hits: FloatArray
 
-    @property
+    @cached_property
     def values(self) -> FloatArray:
         """Return the distinct predictions."""
         return self.predicted / self.mass
 
-    @property
+    @cached_property
     def frequencies(self) -> FloatArray:
         """Return the frequency of the event at each of them."""
         return self.hits / self.mass
 
     def merged(self, starts: Any) -> "Pools":
         """Join neighbours: the pools that begin at these indices, the first of which is 0."""
-        return Pools(*(np.add.reduceat(sums, starts) for sums in self))
+        return Pools(*(np.add.reduceat(sums, starts) for sums in (self.mass, self.predicted, self.hits)))
+
+    def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
+        """Return what `compute` returns, which is computed once: several measures share a curve."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, FloatArray]:
+        return {}
+
+    def isotonic(self) -> FloatArray:
+        """Return the isotonic regression of the frequencies on the predictions."""
+        return self.once("isotonic", self._isotonic)
+
+    def _isotonic(self) -> FloatArray:
+        return isotonic_regression(self.frequencies, weights=self.mass / self.mass.sum()).x.clip(0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,19 +89,37 @@ class Ties:
     @classmethod
     def of(cls, values: FloatArray) -> Self:
         """Sort the values."""
-        rounded = comparable(values)
-        order = np.argsort(rounded)
-        ascending = rounded[order]
-        return cls(order, np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1]))
+        return cls.of_line(Line.of(values))
+
+    @classmethod
+    def of_view(cls, view: Predictions) -> Self:
+        """Find the ties among binary predictions, which are sorted once for all that needs it."""
+        return view.once("ties", lambda: cls.of_line(line_of(view)), of_labels=False)
+
+    @classmethod
+    def of_line(cls, line: Line) -> Self:
+        """Find the ties among sorted values."""
+        ascending = comparable(line.x)  # Rounding does not change the order.
+        return cls(line.order, np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1]))
+
+    @property
+    def are_all_different(self) -> bool:
+        """Whether there are none."""
+        return len(self.starts) == len(self.order)
 
     def sums(self, columns: FloatArray) -> FloatArray:
         """Return the sums over each distinct value, (m,) or (m, B), of one column (n,) or several (n, B)."""
-        return np.add.reduceat(columns[self.order], self.starts, axis=0)
+        ascending = columns[self.order]
+        return ascending if self.are_all_different else np.add.reduceat(ascending, self.starts, axis=0)
 
 
 def pool(view: Predictions) -> Pools:
-    """Pool binary predictions at their own weights."""
-    ties = Ties.of(view.positive)
+    """Pool binary predictions at their own weights; the pools are kept with them."""
+    return view.once("pools", lambda: _pooled(view))
+
+
+def _pooled(view: Predictions) -> Pools:
+    ties = Ties.of_view(view)
     columns = (view.weights, view.weights * view.positive, view.weights * view.labels)
     return _present(*(ties.sums(column) for column in columns))
 
@@ -92,10 +133,15 @@ class PooledMetric(Metric):
     def combine(self, pools: Pools) -> float:
         """Return the value for one column of weights."""
 
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights, from pools that all such metrics share."""
+        self.check(data)
+        return self.combine(pool(self.view(data)))
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; predictions are sorted once."""
         view = self.view(predictions)
-        ties = Ties.of(view.positive)
+        ties = Ties.of_view(view)
         p, y = view.positive[:, None], view.labels[:, None]
 
         def evaluate(weights: Any) -> FloatArray:
@@ -106,7 +152,7 @@ class PooledMetric(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: only the frequencies change."""
         view = self.view(predictions)
-        ties = Ties.of(view.positive)
+        ties = Ties.of_view(view)
         weights = view.weights[:, None]
         mass, predicted = ties.sums(weights), ties.sums(weights * view.positive[:, None])
         target = 1 if view is predictions else predictions.predicted[:, None]

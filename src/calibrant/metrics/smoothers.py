@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray
 from calibrant.metrics.pooled import Pools
 
@@ -38,7 +37,7 @@ class IsotonicCurve(Smoother):
 
     def fit(self, pools: Pools) -> FloatArray:
         """Return the isotonic regression."""
-        return isotonic_regression(pools.frequencies, weights=pools.mass / pools.mass.sum()).x.clip(0.0, 1.0)
+        return pools.isotonic()
 
 
 @dataclass(frozen=True)

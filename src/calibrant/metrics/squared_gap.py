@@ -8,11 +8,14 @@ import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
+from calibrant.binning.equal_mass_classes import class_sums
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.base import Metric
-from calibrant.metrics.binned import check_bins
+from calibrant.metrics.binned import check_bins, relative
+from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
+from calibrant.results import Estimate
 
 LEAST_PAIRS = 1e-12
 """A bin whose pairs of different rows have less than this part of the weight of all pairs holds one row."""
@@ -64,7 +67,7 @@ class DebiasedSquaredGap(Metric):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
+        cut = self.bins.cut_view(view)
         residuals = view.labels - view.positive
         ones = np.ones(view.n_samples)
         sums = joint_bin_totals(cut, np.column_stack([ones, residuals]))
@@ -81,7 +84,7 @@ class DebiasedSquaredGap(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: only the residuals change."""
         view = self.view(predictions)
-        cut = self.bins.cut(view.positive, view.weights)
+        cut = self.bins.cut_view(view)
         weights = view.weights[:, None] / view.weights.max()
         mass, predicted = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive]))(weights)
         own, squares = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive**2]))(weights**2)
@@ -97,11 +100,58 @@ class DebiasedSquaredGap(Metric):
 
         return evaluate
 
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in cells of rows, (C, B), to B values."""
+        rows = BinnedCells.of(predictions, self.bins.cut(predictions.positive, predictions.weights))
+        if rows is None:
+            return None
+        weights, probs = rows.weights, rows.cells.probs
+        mass, predicted = rows.totals(weights), rows.totals(weights * probs)
+        pairs, squares = mass**2 - rows.totals(weights**2), rows.totals((weights * probs) ** 2)
+        hits, more = rows.sums(weights), rows.sums(weights**2 * (1 - 2 * probs))
+
+        def evaluate(counts: Any) -> FloatArray:
+            products = (hits(counts) - predicted) ** 2 - (squares + more(counts))
+            return _mean_square(weights.sum(), mass, pairs, products)
+
+        return Counted(rows.cells, evaluate)
+
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights, from sums that are kept with the predictions."""
+        self.check(data)
+        view = self.view(data)
+        return float(_mean_square(relative(view.weights).sum(keepdims=True), *self._sums(view))[0])
+
+    def _sums(self, view: Predictions) -> FloatArray:
+        """Return the sums in each bin that `_mean_square` takes, (3, n_bins, 1)."""
+        return view.once(("squared gap", self.bins), lambda: self._summed(view))
+
+    def _summed(self, view: Predictions) -> FloatArray:
+        cut, weights, residuals = self.bins.cut_view(view), relative(view.weights), view.labels - view.positive
+        kept = slice(None) if (cut.index >= 0).all() else cut.index >= 0
+        columns = (weights, weights**2, weights * residuals, (weights * residuals) ** 2)
+        mass, own, gaps, own_gaps = (
+            np.bincount(cut.index[kept], weights=column[kept], minlength=cut.n_bins)[:, None] for column in columns
+        )
+        return np.array([mass, mass**2 - own, gaps**2 - own_gaps])
+
+    def class_values(self, predictions: Predictions) -> FloatArray:
+        """Return the value of every class against the rest, (K,)."""
+        return predictions.once(("class values", self), lambda: self._class_values(predictions))
+
+    def _class_values(self, predictions: Predictions) -> FloatArray:
+        bins = self.bins
+        if not isinstance(bins, EqualMass) or bins.convention != "calibrant" or predictions.is_weighted:
+            return super().class_values(predictions)
+        values = []
+        for mass, predicted, squares, hits, more in class_sums(predictions, bins.n_bins):
+            products = (hits - predicted) ** 2 - (squares + more)  # The square of y - p is p^2 + (1 - 2 p) y.
+            values.append(_mean_square(np.array(predictions.n_samples), mass, mass**2 - mass, products))
+        return np.concatenate(values)
+
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Say how many bins hold weight."""
-        view = self.view(predictions)
-        index = self.bins.cut(view.positive, view.weights).index
-        return {"bins_used": len(np.unique(index[(view.weights > 0) & (index >= 0)]))}
+        return {"bins_used": int((self._sums(self.view(predictions))[0] > 0).sum())}
 
 
 @dataclass(frozen=True)
@@ -127,6 +177,16 @@ class Root(Lift):
 
     metric: Metric
 
+    def __call__(self, data: Any) -> float:
+        """Return the value at the data's own weights."""
+        return float(_root(self.metric(data)))
+
+    def estimate(self, data: Any) -> Estimate:
+        """Return the value with its details, which hold its square: nothing is computed twice."""
+        self.check(data)
+        details = self.details(data)
+        return Estimate(name=repr(self), value=float(_root(details["squared"])), details=details)
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
         squared = self.metric.prepare(predictions)
@@ -136,6 +196,11 @@ class Root(Lift):
         """Return the map from labels, (n, B), to B values."""
         squared = self.metric.prepare_labels(predictions)
         return lambda labels: _root(squared(labels))
+
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in cells of rows to values, if the metric has one."""
+        squared = self.metric.prepare_counts(predictions)
+        return None if squared is None else Counted(squared.cells, lambda counts: _root(squared.evaluate(counts)))
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:
         """Give the square with its sign, and the root of what the metric says of each class."""

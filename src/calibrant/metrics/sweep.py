@@ -60,7 +60,7 @@ class SweepECE(PooledMetric):
     def combine(self, pools: Pools) -> float:
         """Sweep, and return the error in the last bins in order."""
         bins = pools.merged(_bin_starts(pools, _sweep(pools)))
-        columns = (sums[:, None] for sums in bins)
+        columns = (sums[:, None] for sums in (bins.mass, bins.predicted, bins.hits))
         return float(ECE(norm=self.norm).combine(pools.mass.sum(keepdims=True), *columns)[0])
 
     def details(self, predictions: Predictions) -> Mapping[str, Any]:

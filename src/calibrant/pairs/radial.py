@@ -32,7 +32,7 @@ class RadialPairs(PairMatrix):
 
     def pair_sum(self) -> float:
         """Return the sum of H_ij over i < j."""
-        return self._engine.pair_sum(self.points, self.left, self.right, kernel=self.kernel).total
+        return self._engine.pair_sum(self.points, self.left, self.right, kernel=self.kernel)
 
     def block_sums(self, blocksize: int) -> FloatArray:
         """Return the sum over i < j within each complete block of consecutive rows."""
@@ -40,7 +40,10 @@ class RadialPairs(PairMatrix):
 
     def matmul(self, columns: FloatArray) -> FloatArray:
         """Return H with its diagonal set to 0, times (n, B) columns."""
-        return self._engine.matmul(self.points, self.left, columns, self.right, kernel=self.kernel, symmetric=True)[0]
+        if columns.shape[1] != 1:
+            return twin.matmul(self.points, self.left, columns, self.right, kernel=self.kernel)
+        weights = columns[:, 0]
+        return self._engine.row_sums(self.points, self.left, self.right, kernel=self.kernel, weights=weights)[:, None]
 
     def take(self, columns: IntArray) -> FloatArray:
         """Return these columns of H, (n, m), with its diagonal set to 0."""

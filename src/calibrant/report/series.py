@@ -8,7 +8,7 @@ from calibrant._convert import InputError
 from calibrant.report.svg import Element, element, marker
 from calibrant.report.text import count, name
 from calibrant.report.thin import lighten
-from calibrant.results import Assessment, ForecastAssessment, Interval, TestResult
+from calibrant.results import Assessment, ForecastAssessment, Interval, ReliabilityCurve, TestResult
 
 N_COLOURS = 6
 N_SHAPES = 4
@@ -60,6 +60,12 @@ class Series(Marked):
     def size(self) -> str:
         """How much was assessed."""
         return f"{count(self.assessment.n_samples)} rows, {count(self.assessment.n_classes)} classes"
+
+    @property
+    def curve(self) -> ReliabilityCurve:
+        """The binned curve, without which there is no page."""
+        assert self.assessment.curve is not None  # noqa: S101 (see `as_series`)
+        return self.assessment.curve
 
     @property
     def limits(self) -> Mapping[str, Interval]:
@@ -126,6 +132,11 @@ def as_series(assessments: Assessment | Mapping[str, Assessment]) -> list[Series
     for key, value in named.items():
         if not isinstance(value, Assessment):
             raise TypeError(f"assessments[{key!r}] must be an Assessment, but is {type(value).__name__}.")
+        if value.curve is None or not value.metrics:
+            raise InputError(
+                f"assessments[{key!r}] must hold metrics and curves, which a page draws, but they were not asked for. "
+                "Call assess without sections, or add these."
+            )
     return [Series(i, str(key), lighten(value)) for i, (key, value) in enumerate(named.items())]
 
 

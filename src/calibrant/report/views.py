@@ -84,7 +84,7 @@ def _isotonic(series: Sequence[Series]) -> View | None:
 
 
 def _binned(series: Sequence[Series]) -> View:
-    curves = {s.index: s.assessment.curve for s in series}
+    curves = {s.index: s.curve for s in series}
     reading = (DIAGONAL, BINNED.format(level=_level(series)), STRIPS)
     names = ("binned", "Binned", "Bins, with confidence intervals")
     return _reliability(series, curves, names, reading, "curve")
@@ -117,7 +117,7 @@ def named_curves(series: Sequence[Series], name: str) -> dict[int, ReliabilityCu
 
 def _bias(series: Sequence[Series]) -> View:
     """Show the distance from the diagonal on a scale of its own, so that small errors can be seen."""
-    curves = {s.index: s.assessment.curve for s in series}
+    curves = {s.index: s.curve for s in series}
     reach = _reach(curves)
     y = Scale(-reach, reach, Y.start, Y.stop)
     zero = svg.line(X(0), y(0), X(1), y(0), "diagonal")
@@ -130,7 +130,7 @@ def _bias(series: Sequence[Series]) -> View:
 
 
 def _level(series: Sequence[Series]) -> str:
-    return percent(series[0].assessment.curve.level)
+    return percent(series[0].curve.level)
 
 
 def _reach(curves: Curves) -> float:

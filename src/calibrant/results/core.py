@@ -72,21 +72,24 @@ class ClassSummary:
 class Assessment:
     """Everything that a report shows about one set of predictions.
 
+    What belongs to a section that was not asked for is empty, or None.
+
     Attributes
     ----------
     name : str
     n_samples, n_classes : int
     verdict : Verdict
+    test : TestResult
+        The one behind the verdict.
     metrics : mapping of str to Estimate
         By their name in `METRICS`.
-    test : TestResult
-    curve : ReliabilityCurve
+    curve : ReliabilityCurve or None
         Confidence against correctness; for two classes, probability of class 1 against its frequency.
     classes : tuple of ClassSummary
     groups : mapping of str to Assessment
         The same for parts of the rows, if asked for.
     settings : mapping
-        Seed, resamples, version.
+        Seed, resamples, version, tolerance, and which sections were computed.
     curves : mapping of str to ReliabilityCurve
         Other curves of what `curve` shows, by how they are made: "isotonic", "kernel".
     cumulative : CumulativeCurve or None
@@ -109,10 +112,10 @@ class Assessment:
     n_samples: int
     n_classes: int
     verdict: Verdict
-    metrics: Mapping[str, Estimate]
     test: TestResult
-    curve: ReliabilityCurve
-    classes: tuple[ClassSummary, ...]
+    metrics: Mapping[str, Estimate] = field(default_factory=dict)
+    curve: ReliabilityCurve | None = None
+    classes: tuple[ClassSummary, ...] = ()
     groups: Mapping[str, "Assessment"] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     curves: Mapping[str, ReliabilityCurve] = field(default_factory=dict)

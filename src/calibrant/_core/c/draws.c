@@ -1,18 +1,11 @@
 /* Bootstrap samples as counts: how often each row is drawn. The random numbers are those of SplitMix64, started anew with
    a key for each sample; `calibrant._core.twin_draws` says the same in NumPy. */
-#include "lanes.h"
+#include "random.h"
 
 #include <string.h>
 
-#define GOLDEN 0x9e3779b97f4a7c15ULL
 /* So many samples are counted before they are written side by side. */
 #define TOGETHER 8
-
-INLINE uint64_t mixed(uint64_t state) {
-    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    state = (state ^ (state >> 27)) * 0x94d049bb133111ebULL;
-    return state ^ (state >> 31);
-}
 
 /* n times the fraction that the bits are of 2^64, rounded down: one of fewer than 2^32 rows. */
 INLINE uint64_t row_of(uint64_t bits, uint64_t n) {

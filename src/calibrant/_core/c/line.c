@@ -182,25 +182,16 @@ EXPORT void NAME(line_sums)(const Sources *sources, const Strip *strip, const Pl
     else evaluate(sources, strip, plan, start, end, 4, 2);
 }
 
-/* Write `width` columns from `first` on, row by row in the given order, and LANES more rows of zeros. */
-EXPORT void NAME(pack)(const Matrix *charges, const int64_t *order, int64_t n, int64_t first, int64_t width,
-                           double *packed) {
+/* Write `width` columns from `first` on, row by row in the given order, `step` numbers apart, of which the others are 0;
+   and LANES more rows of zeros. */
+EXPORT void NAME(pack)(const Matrix *charges, const int64_t *order, int64_t n, int64_t first, int64_t width, int64_t step,
+                       double *packed) {
     for (int64_t i = 0; i < n; i++) {
         const double *from = (const double *)charges->at + order[i] * charges->row + first * charges->column;
-        for (int64_t column = 0; column < width; column++) packed[i * width + column] = from[column * charges->column];
+        for (int64_t column = 0; column < width; column++) packed[i * step + column] = from[column * charges->column];
+        for (int64_t column = width; column < step; column++) packed[i * step + column] = 0.0;
     }
-    for (int64_t i = 0; i < LANES * width + LANES; i++) packed[n * width + i] = 0.0;
-}
-
-/* Write LANES columns side by side, row by row in the given order, of which `width` come from the matrix and the others
-   are 0. */
-EXPORT void NAME(pack_padded)(const Matrix *weights, const int64_t *order, int64_t n, int64_t first, int64_t width,
-                              double *packed) {
-    for (int64_t i = 0; i < n; i++) {
-        const double *from = (const double *)weights->at + order[i] * weights->row + first * weights->column;
-        for (int64_t column = 0; column < LANES; column++)
-            packed[i * LANES + column] = column < width ? from[column * weights->column] : 0.0;
-    }
+    for (int64_t i = 0; i < LANES * step + LANES; i++) packed[n * step + i] = 0.0;
 }
 
 /* Put sums back where the rows came from, into a matrix of so many columns. */

@@ -15,11 +15,11 @@
 #define VECTORS (LANES == 8 ? 3 : 2)
 #define STRIP (VECTORS * LANES)
 
-/* Rows and columns of `depth` numbers each, padded with zeros to whole panels. Number k of column j is at
-   j * column_step + k * class_step, and PANEL columns are neighbours. */
+/* Rows and columns of `depth` numbers each, padded with zeros to whole panels: rows one after the other, columns panel
+   after panel and, within each, class after class. */
 typedef struct {
     const double *rows, *row_sums, *columns, *column_sums;
-    int64_t depth, column_step, class_step;
+    int64_t depth;
 } Points;
 
 /* Everything that H depends on: how distances are summed, what power of them the profile takes, and the profile. */
@@ -29,17 +29,13 @@ typedef struct {
     double scale, shape;
 } Problem;
 
-enum { OVERLAP, DIFFERENCE, SQUARED, PRODUCT, MORE_PRODUCT };
+enum { OVERLAP, DIFFERENCE, SQUARED, PRODUCT };
 enum { AS_IT_IS, ROOT, SQUARE };
 enum { EXPONENTIAL, MATERN32, MATERN52, GAMMA, RATIONAL };
 
-/* The part that counts. UPPER also means that H is symmetric, so that the lower triangle follows; UPPER_ONLY leaves it
-   out. */
-enum { UPPER, OFF_DIAGONAL, ALL, UPPER_ONLY };
-
-/* A rectangle of H made of whole panels, and the part of it that counts. */
+/* A rectangle of H made of whole panels. H is symmetric, and of all reductions only what is above the diagonal counts. */
 typedef struct {
-    int64_t row, row_end, column, column_end, part;
+    int64_t row, row_end, column, column_end;
 } Job;
 
 typedef struct {
@@ -58,23 +54,22 @@ INLINE Lanes beyond(Lanes overlap, double row_sum, Lanes column_sum) {
     return larger((column_sum + row_sum) - (overlap + overlap), repeat(0.0));
 }
 
-/* Write the sum over classes of what `how` says for every pair of a tile; MORE_PRODUCT begins with what is there. */
+/* Write the sum over classes of what `how` says for every pair of a tile. */
 INLINE void accumulate(int how, const Points *points, const Tile *tile, double *out) {
-    int64_t depth = points->depth, step = points->class_step, width = tile->n_columns;
+    int64_t depth = points->depth, width = tile->n_columns;
     for (int64_t first = 0; first < depth; first += SLICE) {
         int64_t end = smallest(first + SLICE, depth);
-        int is_fresh = how != MORE_PRODUCT && first == 0;
         for (int64_t j = 0; j < width; j += PANEL) {
-            const double *panel = points->columns + (tile->column + j) * points->column_step;
+            const double *panel = points->columns + (tile->column + j) * depth;
             for (int64_t i = 0; i < tile->n_rows; i += 4) {
                 const double *row = points->rows + (tile->row + i) * depth;
                 double *at = out + i * width + j;
                 Lanes sums[4][2];
                 for (int r = 0; r < 4; r++)
-                    for (int c = 0; c < 2; c++) sums[r][c] = is_fresh ? repeat(0.0) : load(at + r * width + c * LANES);
+                    for (int c = 0; c < 2; c++) sums[r][c] = first == 0 ? repeat(0.0) : load(at + r * width + c * LANES);
                 UNROLLED
                 for (int64_t k = first; k < end; k++) {
-                    Lanes x = load(panel + k * step), y = load(panel + k * step + LANES);
+                    Lanes x = load(panel + k * PANEL), y = load(panel + k * PANEL + LANES);
                     for (int r = 0; r < 4; r++) {
                         double value = row[r * depth + k];
                         sums[r][0] = add(how, sums[r][0], x, value);
@@ -131,18 +126,11 @@ static void fill(const Problem *problem, const Tile *tile, double *values, doubl
     else apply(RATIONAL, problem, values, products, count);
 }
 
-INLINE int is_upper(int64_t part) { return part == UPPER || part == UPPER_ONLY; }
-
-/* Set to zero what does not count. */
-static void clear(double *values, const Tile *tile, int64_t part) {
-    if (part == ALL || tile->column >= tile->row + tile->n_rows || tile->row >= tile->column + tile->n_columns) return;
-    for (int64_t i = 0; i < tile->n_rows; i++) {
-        double *row = values + i * tile->n_columns;
-        int64_t diagonal = tile->row + i - tile->column;
-        if (is_upper(part))
-            for (int64_t j = 0; j < smallest(diagonal + 1, tile->n_columns); j++) row[j] = 0.0;
-        else if (0 <= diagonal && diagonal < tile->n_columns)
-            row[diagonal] = 0.0;
+/* Set the diagonal and what is below it to zero. */
+static void clear(double *values, const Tile *tile) {
+    for (int64_t i = largest(tile->column - tile->row, 0); i < tile->n_rows; i++) {
+        int64_t end = smallest(tile->row + i - tile->column + 1, tile->n_columns);
+        for (int64_t j = 0; j < end; j++) values[i * tile->n_columns + j] = 0.0;
     }
 }
 
@@ -153,41 +141,37 @@ INLINE void for_tiles(const Problem *problem, const Job *job, Reduction *reduce,
     ALIGNED double values[TILE * TILE], products[TILE * TILE];
     for (int64_t column = job->column; column < job->column_end; column += TILE) {
         int64_t column_end = smallest(column + TILE, job->column_end);
-        int64_t row_end = is_upper(job->part) ? smallest(job->row_end, column_end) : job->row_end;
+        int64_t row_end = smallest(job->row_end, column_end);
         for (int64_t row = job->row; row < row_end; row += TILE) {
             Tile tile = {row, smallest(TILE, job->row_end - row), column, column_end - column};
             fill(problem, &tile, values, products);
-            clear(values, &tile, job->part);
+            clear(values, &tile);
             reduce(values, &tile, context);
         }
     }
 }
 
-/* The sum of H and the sum of its absolute values, over all tiles. */
-INLINE void add_sums(const double *H, const Tile *tile, void *context) {
-    double *sums = context;
-    Lanes a = repeat(0.0), b = a, c = a, d = a;
+INLINE void add_sum(const double *H, const Tile *tile, void *context) {
+    double *sum = context;
+    Lanes a = repeat(0.0), b = a;
     for (int64_t i = 0; i < tile->n_rows * tile->n_columns; i += 2 * LANES) {
-        Lanes x = load(H + i), y = load(H + i + LANES);
-        a += x, b += y;
-        c += absolute(x), d += absolute(y);
+        a += load(H + i);
+        b += load(H + i + LANES);
     }
-    sums[0] += total(a + b);
-    sums[1] += total(c + d);
+    *sum += total(a + b);
 }
 
-EXPORT void NAME(pair_sum)(const Problem *problem, const Job *job, double *sums) {
-    sums[0] = sums[1] = 0.0;
-    for_tiles(problem, job, add_sums, sums);
+EXPORT void NAME(pair_sum)(const Problem *problem, const Job *job, double *sum) {
+    *sum = 0.0;
+    for_tiles(problem, job, add_sum, sum);
 }
 
 /* The sum over the upper triangle of every diagonal block of `height` rows. */
 EXPORT void NAME(block_sums)(const Problem *problem, int64_t height, int64_t n_blocks, double *out) {
     for (int64_t block = 0; block < n_blocks; block++) {
-        Job job = {block * height, (block + 1) * height, block * height, (block + 1) * height, UPPER};
-        double sums[2] = {0.0, 0.0};
-        for_tiles(problem, &job, add_sums, sums);
-        out[block] = sums[0];
+        Job job = {block * height, (block + 1) * height, block * height, (block + 1) * height};
+        out[block] = 0.0;
+        for_tiles(problem, &job, add_sum, out + block);
     }
 }
 
@@ -210,7 +194,6 @@ INLINE void add_row_sums(const double *H, const Tile *tile, void *context) {
         }
         by_row[i] += total(a + b);
     }
-    if (sums->job->part != UPPER) return;
     for (int64_t j = 0; j < tile->n_columns; j += LANES) {
         Lanes so_far = load(by_column + j);
         for (int64_t i = 0; i < tile->n_rows; i++)
@@ -219,44 +202,11 @@ INLINE void add_row_sums(const double *H, const Tile *tile, void *context) {
     }
 }
 
-/* Add H @ weights to by_row; of a symmetric H also what its lower triangle adds, to by_column. */
+/* Add the upper triangle of H times weights to by_row, and the lower one times weights to by_column. */
 EXPORT void NAME(row_sums)(const Problem *problem, const Job *job, const double *weights, double *by_row,
                                double *by_column) {
     RowSums sums = {job, weights, by_row, by_column};
     for_tiles(problem, job, add_row_sums, &sums);
-}
-
-typedef struct {
-    const Job *job;
-    int64_t width;
-    const double *panels, *transposed;
-    double *by_row, *by_column;
-} Products;
-
-/* Add a product to out, panel after panel, so that memory is touched in order. */
-static void add_product(const Points *factors, int64_t n_rows, int64_t n_columns, double *out) {
-    for (int64_t column = 0; column < n_columns; column += PANEL) {
-        Tile tile = {0, n_rows, column, PANEL};
-        accumulate(MORE_PRODUCT, factors, &tile, out + column * n_rows);
-    }
-}
-
-INLINE void add_products(const double *H, const Tile *tile, void *context) {
-    const Products *products = context;
-    int64_t n = tile->n_rows, m = tile->n_columns, width = products->width;
-    Points direct = {H, H, products->panels + tile->column * width, H, m, m, PANEL};
-    add_product(&direct, n, width, products->by_row + (tile->row - products->job->row) * width);
-    if (products->job->part != UPPER) return;
-    Points mirrored = {products->transposed + tile->row * width, H, H, H, n, 1, m};
-    add_product(&mirrored, width, m, products->by_column + (tile->column - products->job->column) * width);
-}
-
-/* Add H @ C to by_row; of a symmetric H also what its lower triangle adds, to by_column. C comes in panels and as its
-   transpose, by_column is the transpose in panels; all of them tile after tile. */
-EXPORT void NAME(products)(const Problem *problem, const Job *job, int64_t width, const double *panels,
-                               const double *transposed, double *by_row, double *by_column) {
-    Products products = {job, width, panels, transposed, by_row, by_column};
-    for_tiles(problem, job, add_products, &products);
 }
 
 typedef struct {
@@ -296,7 +246,7 @@ INLINE void add_forms(const double *H, const Tile *tile, void *context) {
     }
 }
 
-/* Add the sum of c_i H_ij c_j over a part of H above the diagonal to out, for every column c. The columns come in strips
+/* Add the sum of c_i H_ij c_j over i < j to out, for every column c. The columns come in strips
    of STRIP, one after the other, each of them n_rows rows of STRIP numbers. */
 EXPORT void NAME(forms)(const Problem *problem, const Job *job, int64_t n_rows, int64_t width, const double *strips,
                             double *out) {

@@ -65,12 +65,12 @@ class Replicates:
         """Return the memory that one thread needs."""
         lanes, sources = required().lanes, self.sums.sources
         moments = np.empty(len(self.sums.boxes.ids) * sources.terms * 2 * lanes)
-        return Work.of(weights=np.zeros((sources.n + lanes) * lanes), moments=moments)
+        return Work.of(weights=np.empty((sources.n + lanes + 1) * lanes), moments=moments)
 
     def _pack(self, weights: Matrix, first: int, width: int, work: Work) -> None:
         """Write some columns of weights side by side, in increasing order of the rows; those that are missing are 0."""
-        order = self.sums.line.order
-        required().pack_padded(weights, order, len(order), first, width, work.kept["weights"])
+        core, order = required(), self.sums.line.order
+        core.pack(weights, order, len(order), first, width, core.lanes, work.kept["weights"])
 
     @cached_property
     def _places(self) -> Floats:

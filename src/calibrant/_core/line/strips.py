@@ -47,7 +47,7 @@ def for_columns(fill: Fill, charges: Floats, sources: Order, targets: Order, n_t
     result = np.empty((len(targets), columns))
 
     def task(first: int, width: int, room: Room, n_threads: int | None) -> None:
-        core.pack(matrix, sources, len(sources), first, width, room.charges)
+        core.pack(matrix, sources, len(sources), first, width, width, room.charges)
         fill(room.charges, room.sums, width, n_threads)
         core.unpack(room.sums, targets, len(targets), first, width, columns, result)
 

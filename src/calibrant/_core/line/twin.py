@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.line.beta_grid import TINY
 from calibrant._core.line.boxes import Boxes, Line, count_boxes, fill_boxes, rows_in_same
 from calibrant._core.line.kernels import KERNELS
 from calibrant._core.line.tables import translations
@@ -179,5 +180,6 @@ def _beta(z: Floats, a: Floats, bandwidth: float) -> Floats:
     """Return the density at z of the Beta distribution with parameters a / b + 1 and (1 - a) / b + 1."""
     from scipy.special import betaln, xlog1py, xlogy
 
+    z, a = (np.where(x < TINY, 0.0, x) for x in (z, a))
     left, right = a / bandwidth, (1 - a) / bandwidth
     return np.exp(xlogy(left, z) + xlog1py(right, -z) - betaln(left + 1, right + 1))

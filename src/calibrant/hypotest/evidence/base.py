@@ -11,6 +11,9 @@ from calibrant._typing import FloatArray, IntArray
 SMALLEST = 1e-12
 """Log-odds are taken of probabilities clipped to [1e-12, 1 - 1e-12]."""
 
+CONSTANT = 1e-9
+"""Log-odds that differ by less are equal, and have no slope."""
+
 BIAS = {1: "too low", -1: "too high"}
 """What a positive or negative excess of events says about the predictions."""
 
@@ -59,9 +62,10 @@ def log_odds(probs: FloatArray) -> FloatArray:
 
 
 def centred(levers: FloatArray, variances: FloatArray) -> FloatArray:
-    """Subtract the mean of each column, so that its score is uncorrelated with the bias."""
-    total = variances.sum(axis=0)
-    return levers - (variances * levers).sum(axis=0) / np.where(total > 0, total, 1.0)
+    """Subtract the weighted mean, so that the score is uncorrelated with the bias; what rounding leaves is 0."""
+    total = variances.sum()
+    found = levers - (variances * levers).sum() / (total if total > 0 else 1.0)
+    return np.where(np.abs(found) > CONSTANT, found, 0.0)
 
 
 def inverse_deviation(variance: FloatArray) -> FloatArray:

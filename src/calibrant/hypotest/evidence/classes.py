@@ -1,22 +1,20 @@
 """Evidence from all classes at once and from each of them: the bias and the slope."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from calibrant._core.threads import in_order
 from calibrant._typing import FloatArray, IntArray
-from calibrant.hypotest.evidence.base import (
-    BIAS,
-    SLOPE,
-    SMALLEST,
-    Evidence,
-    Part,
-    centred,
-    inverse_deviation,
-    log_odds,
-)
+from calibrant.hypotest.evidence.base import BIAS, CONSTANT, SLOPE, SMALLEST, Evidence, Part, inverse_deviation
 from calibrant.predictions import Predictions
+
+BLOCK_CELLS = 2**17
+"""Probabilities that are worked on at a time, so that they stay in the cache."""
+
+ROUNDING = 1e-13
+"""A variance below this share of the mean square is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +38,11 @@ class ClassEvidence(Evidence):
     root of the summed variances of :math:`w_i x_{i y}`.
     """
 
+    probs: FloatArray
     weights: FloatArray
-    rows: FloatArray
+    row_scale: float
     row_mean: float
-    slopes: FloatArray
+    centres: FloatArray
     slope_means: FloatArray
     slope_scales: FloatArray
     bias_means: FloatArray
@@ -57,40 +56,99 @@ class ClassEvidence(Evidence):
     @classmethod
     def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
         """Prepare everything that does not depend on the labels."""
-        probs, own = predictions.probs, weights[:, None]
-        variances = own**2 * probs * (1 - probs)
-        levers = centred(log_odds(probs), variances)
-        log_probs = np.log(np.maximum(probs, SMALLEST))
-        means = (probs * log_probs).sum(axis=1)
-        spread = weights**2 * ((probs * log_probs**2).sum(axis=1) - means**2)
-        scale = inverse_deviation(np.maximum(spread, 0.0).sum())
+        found = _moments(predictions.probs, weights)
+        centres = found.odds / np.where(found.variances > 0, found.variances, 1.0)
+        spread = found.squares - centres * found.odds
+        least = ROUNDING * found.squares + CONSTANT**2 * found.variances
+        spread = np.where(spread > least, spread, 0.0)
+        scale = float(inverse_deviation(np.array(found.row_variance)))
         return cls(
+            probs=predictions.probs,
             weights=weights,
-            rows=scale * own * log_probs,
-            row_mean=float(scale * (weights @ means)),
-            slopes=own * levers,
-            slope_means=(own * levers * probs).sum(axis=0),
-            slope_scales=inverse_deviation((variances * levers**2).sum(axis=0)),
-            bias_means=weights @ probs,
-            bias_scales=_bias_scales(variances.sum(axis=0)),
+            row_scale=scale,
+            row_mean=scale * found.row_mean,
+            centres=found.origin + centres,
+            slope_means=found.expected_odds - centres * found.expected,
+            slope_scales=inverse_deviation(spread),
+            bias_means=found.expected,
+            bias_scales=_bias_scales(found.variances),
         )
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
         """Return the score of all classes, and those of each class."""
-        n_classes = self.slopes.shape[1]
-        cells = labels + n_classes * np.arange(len(labels))[:, None]
-        rows = self.rows.take(cells).sum(axis=0, keepdims=True) - self.row_mean
-        bins = (labels + n_classes * np.arange(labels.shape[1])).ravel()
-        weights = np.broadcast_to(self.weights[:, None], labels.shape).ravel()
-        biases = self._totals(bins, weights, labels.shape[1]) - self.bias_means[:, None]
-        slopes = self._totals(bins, self.slopes.take(cells).ravel(), labels.shape[1]) - self.slope_means[:, None]
+        chosen = np.take_along_axis(self.probs, labels, axis=1)
+        logs, odds = logs_and_odds(chosen)
+        logs, odds = self.weights[:, None] * logs, self.weights[:, None] * odds
+        bins = (labels + len(self.centres) * np.arange(labels.shape[1])).ravel()
+        own = np.broadcast_to(self.weights[:, None], labels.shape).ravel()
+        weights, odds = (self._totals(bins, values, labels.shape[1]) for values in (own, odds.ravel()))
+        return self.of_sums(logs.sum(axis=0), weights, odds)
+
+    def of_sums(self, logs: FloatArray, weights: FloatArray, odds: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the same from sums over labels: of their logarithms, (B,), and by class, (K, B)."""
+        rows = self.row_scale * logs[None] - self.row_mean
+        biases = weights - self.bias_means[:, None]
+        slopes = odds - self.centres[:, None] * weights - self.slope_means[:, None]
         return rows, biases * self.bias_scales[:, None], slopes * self.slope_scales[:, None]
 
     def _totals(self, bins: IntArray, values: FloatArray, n_columns: int) -> FloatArray:
         """Sum the values by class and column."""
-        size = n_columns * self.slopes.shape[1]
-        totals: FloatArray = np.bincount(bins, values, minlength=size).astype(float)
-        return totals.reshape(n_columns, -1).T
+        totals = np.bincount(bins, values, minlength=n_columns * len(self.centres))
+        return totals.astype(float).reshape(n_columns, -1).T
+
+
+class Moments(NamedTuple):
+    """Sums over all rows; log-odds are counted from those of the first row, `origin`.
+
+    Attributes
+    ----------
+    origin, variances, odds, squares : ndarray of shape (K,)
+        Sums of the variances of weighted labels, of these times the log-odds, and times their squares.
+    expected, expected_odds : ndarray of shape (K,)
+        Expected sums of the weights, and of the weighted log-odds, of the labels of a class.
+    row_mean, row_variance : float
+        Mean and variance of the sum of the weighted logarithms of the labels' probabilities.
+    """
+
+    origin: FloatArray
+    variances: FloatArray
+    odds: FloatArray
+    squares: FloatArray
+    expected: FloatArray
+    expected_odds: FloatArray
+    row_mean: float
+    row_variance: float
+
+
+def _moments(probs: FloatArray, weights: FloatArray) -> Moments:
+    """Compute them a block of rows at a time: no copy of the matrix is made."""
+    origin = logs_and_odds(probs[0])[1]
+    width = max(1, BLOCK_CELLS // probs.shape[1])
+
+    def block(start: int) -> tuple[FloatArray, FloatArray]:
+        p, own = probs[start : start + width], weights[start : start + width]
+        logs, odds = logs_and_odds(p)
+        odds -= origin
+        expected = own[:, None] * p
+        variances = (1 - p) * expected * own[:, None]
+        terms = ((variances, 1.0), (variances, odds), (variances * odds, odds), (expected, 1.0), (expected, odds))
+        sums = [np.einsum("ik->k", a) if np.isscalar(b) else np.einsum("ik,ik->k", a, b) for a, b in terms]
+        means, squares = np.einsum("ik,ik->i", p, logs), np.einsum("ik,ik,ik->i", p, logs, logs)
+        spread = np.maximum(squares - means**2, 0.0)
+        return np.stack(sums), np.array([(own * means).sum(), (own**2 * spread).sum()])
+
+    by_class, by_row = np.zeros((5, probs.shape[1])), np.zeros(2)
+    for some, rows in in_order(block, range(0, len(probs), width)):
+        by_class += some
+        by_row += rows
+    variances, odds, squares, expected, expected_odds = by_class
+    return Moments(origin, variances, odds, squares, expected, expected_odds, float(by_row[0]), float(by_row[1]))
+
+
+def logs_and_odds(probs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log(p) and log(p / (1 - p)) of clipped probabilities."""
+    logs = np.log(np.maximum(probs, SMALLEST))
+    return logs, logs - np.log(1 - np.minimum(probs, 1 - SMALLEST))
 
 
 def _bias_scales(variance: FloatArray) -> FloatArray:

@@ -18,16 +18,14 @@ class ImpossibleEvidence(Evidence):
     """
 
     shares: FloatArray
-    impossible: FloatArray
+    probs: FloatArray
     parts: ClassVar[tuple[Part, ...]] = (Part("impossible labels", {}),)
 
     @classmethod
     def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
-        """Remember which classes are impossible."""
-        return cls(weights / weights.sum(), predictions.probs == 0)
+        """Keep the probabilities."""
+        return cls(weights / weights.sum(), predictions.probs)
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
         """Return the share for each column of labels."""
-        if not self.impossible.any():
-            return (np.zeros((1, labels.shape[1])),)
-        return (self.shares[None] @ np.take_along_axis(self.impossible, labels, axis=1),)
+        return (self.shares[None] @ (np.take_along_axis(self.probs, labels, axis=1) == 0),)

@@ -5,9 +5,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from calibrant._core.redraws import DEPTH, feature_errors, variations
 from calibrant._typing import FloatArray, IntArray
 from calibrant.hypotest.evidence.base import Evidence, Part
-from calibrant.kernels.distances import TotalVariation
 from calibrant.predictions import Predictions
 
 LANDMARKS = 64
@@ -15,9 +15,6 @@ LANDMARKS = 64
 
 FEATURE_CELLS = 20_000_000
 """With more rows than this allows there are fewer landmarks, so that memory stays bounded."""
-
-CELLS = 65_536
-"""Sums of so many numbers stay in the cache."""
 
 FLAT = 1e-10
 """Directions with less than this share of the largest eigenvalue of the landmarks are left out."""
@@ -51,35 +48,27 @@ class KernelEvidence(Evidence):
     @classmethod
     def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
         """Compute the features of all rows, times their weights."""
-        features = landmark_features(predictions.probs) * (weights / weights.sum())[:, None]
+        found = landmark_features(predictions.probs)
+        features = np.zeros((len(found), -(-found.shape[1] // DEPTH) * DEPTH))
+        np.multiply(found, (weights / weights.sum())[:, None], out=features[:, : found.shape[1]])
         return cls(features, predictions.probs.T @ features)
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
         """Return the estimate for each column of labels."""
-        width = max(1, CELLS // self.means.size)
-        blocks = [self._errors(labels[:, b : b + width]) for b in range(0, labels.shape[1], width)]
-        return (np.concatenate(blocks)[None, :],)
+        return self.of_errors(feature_errors(labels, self.features, self.means))
 
-    def _errors(self, labels: IntArray) -> FloatArray:
-        from scipy.sparse import csr_array
-
-        n, columns = labels.shape
-        n_classes = len(self.means)
-        places = (labels + n_classes * np.arange(columns)).ravel()
-        shape = (n, columns * n_classes)
-        events = csr_array((np.ones(places.size), places, np.arange(0, places.size + 1, columns)), shape=shape)
-        sums = (events.T @ self.features).reshape(columns, -1) - self.means.ravel()
-        return np.sqrt(np.einsum("bj,bj->b", sums, sums))
+    def of_errors(self, errors: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the same from squared distances of sums of features from their means, (B,)."""
+        return (np.sqrt(errors)[None],)
 
 
 def landmark_features(probs: FloatArray) -> FloatArray:
     """Return features, (n, D), whose products are the kernel of the predictions projected onto landmarks."""
-    distance = TotalVariation()
     n_landmarks = max(1, min(LANDMARKS, FEATURE_CELLS // len(probs)))
     chosen = probs[np.sort(np.random.default_rng(0).permutation(len(probs))[:n_landmarks])]
-    between = distance.pairwise(chosen, chosen)
+    between = variations(chosen, chosen)
     positive = between[between > 0]
     lengthscale = float(np.median(positive)) if len(positive) else 1.0
     values, vectors = np.linalg.eigh(np.exp(-between / lengthscale))
     kept = values > FLAT * values[-1]
-    return np.exp(-distance.pairwise(probs, chosen) / lengthscale) @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return np.exp(-variations(probs, chosen) / lengthscale) @ (vectors[:, kept] / np.sqrt(values[kept]))

@@ -13,6 +13,9 @@ from calibrant.predictions import Predictions
 BINS = 10
 """Groups of equal weight in which confidence is compared with accuracy."""
 
+BLOCK_CELLS = 2**17
+"""Probabilities that are worked on at a time, so that they stay in the cache."""
+
 
 @dataclass(frozen=True, eq=False)
 class RankedEvidence(Evidence):
@@ -26,11 +29,13 @@ class RankedEvidence(Evidence):
       class, in standard deviations. They do not decide, but say what is wrong.
     """
 
+    weights: FloatArray
     top: IntArray
     second: IntArray
-    levers: FloatArray
-    means: FloatArray
-    runner_up: FloatArray
+    bins: IntArray
+    predicted: FloatArray
+    top_scale: float
+    runner_up_scale: float
     runner_up_mean: float
     parts: ClassVar[tuple[Part, ...]] = (
         Part("top-label ece", {}),
@@ -41,30 +46,44 @@ class RankedEvidence(Evidence):
     @classmethod
     def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
         """Prepare everything that does not depend on the labels."""
-        rows, top = np.arange(predictions.n_samples), predictions.predicted
-        others = predictions.probs.copy()
-        others[rows, top] = -1.0
-        second = others.argmax(axis=1)
+        rows, top, second = np.arange(predictions.n_samples), predictions.predicted, runners_up(predictions)
         confidence, next_one = predictions.probs[rows, top], predictions.probs[rows, second]
         bins = EqualMass(BINS).cut(confidence, weights).index
-        levers = (bins == np.arange(bins.max() + 1)[:, None]) * (weights / weights.sum())
-        levers = np.vstack([levers, _standardised(weights, confidence)])
-        runner_up = _standardised(weights, next_one)
         return cls(
-            top=top[:, None],
-            second=second[:, None],
-            levers=levers,
-            means=(levers @ confidence)[:, None],
-            runner_up=runner_up,
-            runner_up_mean=float(runner_up @ next_one),
+            weights=weights,
+            top=top,
+            second=second,
+            bins=bins,
+            predicted=np.asarray(np.bincount(bins, weights * confidence)[:, None], dtype=float),
+            top_scale=_scale(weights, confidence),
+            runner_up_scale=_scale(weights, next_one),
+            runner_up_mean=float((weights * next_one).sum()),
         )
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
         """Return the error and the two scores."""
-        gaps = self.levers @ (labels == self.top).astype(float) - self.means
-        runner_up = self.runner_up @ (labels == self.second).astype(float) - self.runner_up_mean
-        return np.abs(gaps[:-1]).sum(axis=0, keepdims=True), gaps[-1:], runner_up[None]
+        levers = (self.bins == np.arange(len(self.predicted))[:, None]) * self.weights
+        hits = levers @ (labels == self.top[:, None]).astype(float)
+        return self.of_sums(hits, self.weights @ (labels == self.second[:, None]).astype(float))
+
+    def of_sums(self, hits: FloatArray, seconds: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the same from sums of weights: of the hits of every bin, (bins, B), and of the second class, (B,)."""
+        gaps = hits - self.predicted
+        runner_up = self.runner_up_scale * (seconds - self.runner_up_mean)
+        error = np.abs(gaps).sum(axis=0, keepdims=True) / self.weights.sum()
+        return error, self.top_scale * gaps.sum(axis=0, keepdims=True), runner_up[None]
 
 
-def _standardised(weights: FloatArray, probs: FloatArray) -> FloatArray:
-    return weights * inverse_deviation((weights**2) @ (probs * (1 - probs)))
+def runners_up(predictions: Predictions) -> IntArray:
+    """Return the second most probable class of each row; the lowest index wins a tie."""
+    second = np.empty(predictions.n_samples, dtype=np.int64)
+    width = max(1, BLOCK_CELLS // predictions.n_classes)
+    for start in range(0, predictions.n_samples, width):
+        others = predictions.probs[start : start + width].copy()
+        others[np.arange(len(others)), predictions.predicted[start : start + width]] = -1.0
+        second[start : start + width] = others.argmax(axis=1)
+    return second
+
+
+def _scale(weights: FloatArray, probs: FloatArray) -> float:
+    return float(inverse_deviation((weights**2 * probs * (1 - probs)).sum()))

@@ -1,0 +1,168 @@
+/* Labels drawn from predictions, and sums over them, for many redraws in one pass over the rows.
+
+   Each redraw has a key, and the label of a row depends on both alone; `calibrant._core.twin_redraws` says the same in
+   NumPy. Every sum runs over the rows in their order, whatever redraws are worked on together. */
+#include "random.h"
+
+#include <string.h>
+
+/* With more classes a label is looked up in a table of places to start from, with fewer it is compared with each. */
+#define FEW_CLASSES 16
+#define LEAST 1e-12
+
+typedef struct {
+    int64_t n, n_classes;
+    const double *probs, *weights;
+    const int64_t *top, *second, *bins;
+} Rows;
+
+/* Memory for one row: three tables of padded classes, a uniform number per redraw, and a table of `n_guides` places. */
+typedef struct {
+    int64_t n_guides;
+    double *cumulative, *logs, *odds, *uniform;
+    int64_t *guides;
+} Row;
+
+/* What is summed, for each redraw: the logarithm of the label's probability; for each class the weights and the log-odds
+   of its labels; the weights of hits in each bin, (bin, redraw); and those of the second most probable class. */
+typedef struct {
+    double *logs, *classes, *hits, *seconds;
+} Sums;
+
+/* Write cumulative probabilities; above those of the last possible class there is nothing. Return that class. */
+INLINE int64_t accumulate(const double *probs, int64_t n_classes, double *cumulative) {
+    double sum = 0.0;
+    int64_t last = 0;
+    for (int64_t k = 0; k < n_classes; k++) {
+        sum += probs[k];
+        cumulative[k] = sum;
+        if (probs[k] > 0.0) last = k;
+    }
+    cumulative[last] = 2.0;
+    return last;
+}
+
+/* Write the weighted logarithms and log-odds of clipped probabilities. */
+INLINE void take_logs(const double *probs, int64_t n_classes, double weight, const Row *row) {
+    for (int64_t k = 0; k < n_classes; k += LANES) {
+        Lanes p = repeat(0.5);
+        if (k + LANES <= n_classes) p = load(probs + k);
+        else
+            for (int64_t i = k; i < n_classes; i++) p[i - k] = probs[i];
+        Lanes log = log_lanes(larger(p, repeat(LEAST)));
+        store(row->logs + k, weight * log);
+        store(row->odds + k, weight * (log - log_lanes(1.0 - smaller(p, repeat(1.0 - LEAST)))));
+    }
+}
+
+INLINE void draw_uniform(const uint64_t *keys, int64_t n_keys, int64_t i, double *uniform) {
+    uint64_t step = ((uint64_t)i + 1) * GOLDEN;
+    for (int64_t b = 0; b < n_keys; b++) uniform[b] = (double)(int64_t)(mixed(keys[b] + step) >> 11) * 0x1p-53;
+}
+
+/* The first class whose cumulative probability exceeds the uniform number. */
+INLINE void compare(const Row *row, int64_t last, int64_t n_keys, int32_t *labels) {
+    memset(labels, 0, sizeof(int32_t) * (size_t)n_keys);
+    for (int64_t k = 0; k < last; k++) {
+        double bound = row->cumulative[k];
+        for (int64_t b = 0; b < n_keys; b++) labels[b] += row->uniform[b] >= bound;
+    }
+}
+
+/* The same, from the first class that any number with the same leading digits may have. */
+INLINE void look_up(const Row *row, int64_t n_keys, int32_t *labels) {
+    double size = (double)row->n_guides;
+    for (int64_t place = 0, k = 0; place < row->n_guides; place++) {
+        while (row->cumulative[k] <= (double)place / size) k++;
+        row->guides[place] = k;
+    }
+    for (int64_t b = 0; b < n_keys; b++) {
+        int64_t k = row->guides[(int64_t)(row->uniform[b] * size)];
+        while (row->uniform[b] >= row->cumulative[k]) k++;
+        labels[b] = (int32_t)k;
+    }
+}
+
+/* Draw the labels of all rows, (n, n_keys), and add up what is asked for; the sums begin at 0. */
+EXPORT void NAME(redraw)(const Rows *rows, const uint64_t *keys, int64_t n_keys, const Row *row, const Sums *sums,
+                         int32_t *labels) {
+    int64_t n_classes = rows->n_classes;
+    for (int64_t i = 0; i < rows->n; i++) {
+        const double *probs = rows->probs + i * n_classes;
+        double weight = rows->weights[i];
+        int32_t *own = labels + i * n_keys, top = (int32_t)rows->top[i], second = (int32_t)rows->second[i];
+        int64_t last = accumulate(probs, n_classes, row->cumulative);
+        draw_uniform(keys, n_keys, i, row->uniform);
+        if (n_classes > FEW_CLASSES) look_up(row, n_keys, own);
+        else compare(row, last, n_keys, own);
+        take_logs(probs, n_classes, weight, row);
+        for (int64_t b = 0; b < n_keys; b++) {
+            double *at = sums->classes + 2 * (b * n_classes + own[b]);
+            at[0] += weight;
+            at[1] += row->odds[own[b]];
+            sums->logs[b] += row->logs[own[b]];
+        }
+        double *hits = sums->hits + rows->bins[i] * n_keys;
+        for (int64_t b = 0; b < n_keys; b++) {
+            hits[b] += own[b] == top ? weight : 0.0;
+            sums->seconds[b] += own[b] == second ? weight : 0.0;
+        }
+    }
+}
+
+/* Add the features of every row, (n, depth), to those of the class of its label, (n, n_keys), for some redraws at a time,
+   and write the sum of squared distances from the means, (n_classes, depth). The depth is a multiple of LANES; `room` is
+   that of `together` redraws. */
+EXPORT void NAME(feature_errors)(const int32_t *labels, int64_t n_keys, const double *features, int64_t n,
+                                 const double *means, int64_t n_classes, int64_t depth, double *room, int64_t together,
+                                 double *errors) {
+    int64_t size = n_classes * depth;
+    for (int64_t first = 0; first < n_keys; first += together) {
+        int64_t width = smallest(together, n_keys - first);
+        memset(room, 0, sizeof(double) * (size_t)(width * size));
+        for (int64_t i = 0; i < n; i++) {
+            const double *feature = features + i * depth;
+            const int32_t *own = labels + i * n_keys + first;
+            for (int64_t b = 0; b < width; b++) {
+                double *at = room + b * size + own[b] * depth;
+                UNROLLED
+                for (int64_t d = 0; d < depth; d += LANES) store(at + d, load(at + d) + load(feature + d));
+            }
+        }
+        for (int64_t b = 0; b < width; b++) {
+            Lanes sum = repeat(0.0);
+            for (int64_t d = 0; d < size; d += LANES) {
+                Lanes gap = load(room + b * size + d) - load(means + d);
+                sum += gap * gap;
+            }
+            errors[first + b] = total(sum);
+        }
+    }
+}
+
+/* So many groups of landmarks are worked on together: their sums stay in registers. */
+#define GROUPS 8
+
+INLINE void variation(const double *row, int64_t n_classes, const double *landmarks, int64_t step, int64_t width,
+                      double *out) {
+    Lanes sums[GROUPS];
+    for (int64_t g = 0; g < width; g++) sums[g] = repeat(0.0);
+    for (int64_t k = 0; k < n_classes; k++) {
+        Lanes p = repeat(row[k]);
+        for (int64_t g = 0; g < width; g++) sums[g] += absolute(p - load(landmarks + k * step + g * LANES));
+    }
+    for (int64_t g = 0; g < width; g++) store(out + g * LANES, 0.5 * sums[g]);
+}
+
+/* Total variation distances of rows (n, n_classes) to landmarks (n_classes, n_landmarks), a multiple of LANES of them. */
+EXPORT void NAME(variations)(const double *probs, int64_t n, int64_t n_classes, const double *landmarks,
+                             int64_t n_landmarks, double *out) {
+    int64_t groups = n_landmarks / LANES;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t g = 0; g < groups; g += GROUPS) {
+            const double *at = landmarks + g * LANES;
+            double *to = out + i * n_landmarks + g * LANES;
+            if (groups - g >= GROUPS) variation(probs + i * n_classes, n_classes, at, n_landmarks, GROUPS, to);
+            else variation(probs + i * n_classes, n_classes, at, n_landmarks, groups - g, to);
+        }
+}

@@ -1,0 +1,145 @@
+"""Labels drawn from predictions, and sums over them: many redraws in one pass over the rows, by compiled code."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core import twin_redraws
+from calibrant._core.library import RedrawnSums, RowsRecord, RowWork, library, required
+from calibrant._core.packing import zeros
+from calibrant._core.threads import available_threads, in_order
+
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
+DEPTH = 8
+"""Features are padded to a multiple of so many numbers, which every processor takes in whole registers."""
+
+_LABELS = 2**24
+"""So many labels are kept at a time by each thread."""
+
+_CACHED = 2**15
+"""So many sums of features are added to at a time: few enough to stay in the cache."""
+
+_ROWS_PER_JOB = 1024
+"""Rows whose distances are computed at a time."""
+
+
+class Redrawn(NamedTuple):
+    """Sums over the labels of B redraws.
+
+    Attributes
+    ----------
+    logs : ndarray of shape (B,)
+        Of the weighted logarithms of the labels' probabilities.
+    weights, odds : ndarray of shape (K, B)
+        Of the weights, and of the weighted log-odds, of the labels of each class.
+    hits : ndarray of shape (n_bins, B)
+        Of the weights of rows whose label is the most probable class, by the bin of the row.
+    seconds : ndarray of shape (B,)
+        Of the weights of rows whose label is the second most probable class.
+    errors : ndarray of shape (B,)
+        Squared distance of the sums of features in every class from their means.
+    """
+
+    logs: Floats
+    weights: Floats
+    odds: Floats
+    hits: Floats
+    seconds: Floats
+    errors: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What redraws need to know.
+
+    Parameters
+    ----------
+    probs : ndarray of shape (n, K)
+    weights : ndarray of shape (n,)
+    top, second, bins : ndarray of int of shape (n,)
+        The two most probable classes, and a bin.
+    features : ndarray of shape (n, D)
+        With D a multiple of `DEPTH`.
+    means : ndarray of shape (K, D)
+    """
+
+    probs: Floats
+    weights: Floats
+    top: Wholes
+    second: Wholes
+    bins: Wholes
+    features: Floats
+    means: Floats
+
+    def redraw(self, keys: NDArray[np.uint64]) -> Iterator[Redrawn]:
+        """Yield the sums of some redraws at a time, one redraw per key.
+
+        They do not depend on how many are worked on together, nor on the number of threads.
+        """
+        n, n_threads = len(self.probs), available_threads()
+        width = max(1, min(_LABELS // n, -(-len(keys) // n_threads)))
+        # So that a progress bar moves and every thread has work until the end.
+        width = min(width, max(16, len(keys) // 8))
+        yield from in_order(self._redraw, [keys[b : b + width] for b in range(0, len(keys), width)])
+
+    def _redraw(self, keys: NDArray[np.uint64]) -> Redrawn:
+        (n, n_classes), size, core = self.probs.shape, len(keys), required()
+        n_bins = int(self.bins.max()) + 1
+        labels = np.empty((n, size), dtype=np.int32)
+        logs, classes = np.zeros(size), np.zeros((size, n_classes, 2))
+        hits, seconds = np.zeros((n_bins, size)), np.zeros(size)
+        named = {name: getattr(self, name) for name in ("probs", "weights", "top", "second", "bins")}
+        core.redraw(
+            RowsRecord.of(n=n, n_classes=n_classes, **{k: np.ascontiguousarray(v) for k, v in named.items()}),
+            keys,
+            size,
+            _work(n_classes, size),
+            RedrawnSums.of(logs=logs, classes=classes, hits=hits, seconds=seconds),
+            labels,
+        )
+        weights, odds = classes.transpose(2, 1, 0)
+        return Redrawn(logs, weights, odds, hits, seconds, feature_errors(labels, self.features, self.means))
+
+
+def _work(n_classes: int, n_keys: int) -> RowWork:
+    padded, n_guides = n_classes + DEPTH, 1 << max(6, n_classes.bit_length())
+    tables: dict[str, Any] = {name: np.empty(padded) for name in ("cumulative", "logs", "odds")}
+    guides = np.empty(n_guides, dtype=np.int64)
+    return RowWork.of(n_guides=n_guides, uniform=np.empty(n_keys), guides=guides, **tables)
+
+
+def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Floats:
+    """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
+    n_keys, (n_classes, depth) = labels.shape[1], means.shape
+    if library() is None:
+        return twin_redraws.feature_errors(labels, features, means)
+    together = max(1, min(n_keys, _CACHED // means.size))
+    room, errors = zeros(together * means.size), np.empty(n_keys)
+    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    required().feature_errors(labels, n_keys, features, len(features), means, n_classes, depth, room, together, errors)
+    return errors
+
+
+def variations(probs: Floats, landmarks: Floats) -> Floats:
+    """Return the total variation distance of every row to every landmark, (n, m)."""
+    core = library()
+    if core is None:
+        return twin_redraws.variations(probs, landmarks)
+    (n, n_classes), n_landmarks = probs.shape, len(landmarks)
+    padded = np.zeros((n_classes, -(-n_landmarks // DEPTH) * DEPTH))
+    padded[:, :n_landmarks] = landmarks.T
+    distances = np.empty((n, padded.shape[1]))
+
+    def compute(start: int) -> None:
+        rows = slice(start, start + _ROWS_PER_JOB)
+        some = np.ascontiguousarray(probs[rows])
+        core.variations(some, len(some), n_classes, padded, padded.shape[1], distances[rows])
+
+    for _ in in_order(compute, range(0, n, _ROWS_PER_JOB)):
+        pass
+    return distances[:, :n_landmarks]

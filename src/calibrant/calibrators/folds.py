@@ -1,0 +1,84 @@
+"""Folds that depend on the content of the rows alone, not on their order, and that count a weight as copies."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.scaling import finite
+
+_FINE, _COARSE = 2.0**20, 2.0**10
+"""Steps that scores are rounded to: rounding errors of another computation must not change the folds."""
+
+_ROUNDING = 1e-9
+"""A share of a row below this is none."""
+
+
+def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_folds: int) -> FloatArray:
+    """Return how much of the weight of every row belongs to every fold, (n_folds, n).
+
+    Parameters
+    ----------
+    log_probs : ndarray of shape (n, K)
+    labels : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+        None is 0.
+    n_folds : int
+
+    Notes
+    -----
+    The rows of a class stand in an order that is as good as random, by a hash of the scores that does not depend on the
+    order of rows or classes, and are dealt to the folds in turn, one class after another, the rarest first. So every
+    fold holds the same share of every class, within one row, and a second fit has the same folds. Rows that are sorted
+    by their score must not be dealt: each fold would then be a likeness of the others, and would tell nothing about
+    how much a map depends on its rows.
+
+    A row of weight w is dealt like w copies: with w = 2, it is in two folds with weight 1 each. If weights are on
+    average below 1, what is dealt at a time is the mean weight.
+
+    Examples
+    --------
+    >>> masses = fold_masses(np.log(np.full((4, 2), 0.5)), np.array([0, 1, 1, 1]), np.array([1.0, 1.0, 1.0, 2.0]), 5)
+    >>> masses.sum(axis=1).tolist(), masses.sum(axis=0).tolist()
+    ([1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 2.0])
+    """
+    unit = min(1.0, float(weights.mean()))
+    order = _order(finite(log_probs), labels, weights)
+    masses = np.empty((n_folds, len(labels)))
+    cards = weights[order] / unit
+    ends = np.cumsum(cards)
+    starts = np.append(0.0, ends[:-1])
+    for fold in range(n_folds):
+        dealt = _dealt(ends, fold, n_folds) - _dealt(starts, fold, n_folds)
+        dealt[dealt < _ROUNDING * cards] = 0.0
+        whole = dealt > (1.0 - _ROUNDING) * cards
+        masses[fold, order] = np.where(whole, weights[order], unit * dealt)
+    return masses
+
+
+def _dealt(up_to: FloatArray, fold: int, n_folds: int) -> FloatArray:
+    """Return how much of the first so many cards a player holds."""
+    rounds = np.floor(up_to / n_folds)
+    return rounds + np.clip(up_to - n_folds * rounds - fold, 0.0, 1.0)
+
+
+def _order(scores: FloatArray, labels: IntArray, weights: FloatArray) -> IntArray:
+    """Return the order of dealing: classes by their weight, their rows by a hash."""
+    n_classes = scores.shape[1]
+    own = np.round(scores[np.arange(len(labels)), labels] * _FINE).astype(np.int64)
+    total = np.round(scores.sum(axis=1) * _COARSE).astype(np.int64)
+    hashes = _mixed(_mixed(own.view(np.uint64)) + total.view(np.uint64))
+    first = np.full(n_classes, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(first, labels, hashes)
+    ranks = np.empty(n_classes, dtype=np.int64)
+    ranks[np.lexsort([first, np.bincount(labels, weights, n_classes)])] = np.arange(n_classes)
+    # Rows that differ by the order of their scores alone have one hash: something else has to tell them apart.
+    apart = scores @ np.sqrt(np.arange(2.0, n_classes + 2.0))
+    return np.lexsort([apart, hashes, ranks[labels]])
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers of 64 bits each of which depends on all bits of what was given (the finaliser of SplitMix64)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -1,0 +1,235 @@
+"""Counts of events in cells of rows with similar predictions: redraws that do not cost a draw per row."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.threads import in_order
+from calibrant._typing import BoolArray, FloatArray, IntArray, Progress
+from calibrant.binning.ties import comparable
+from calibrant.predictions import Predictions
+
+FEW_ROWS = 4096
+"""Up to so many rows every row is drawn by itself."""
+
+GROUPS, MORE_GROUPS, MANY_ROWS = 2048, 8192, 1_000_000
+"""Groups of equal size that predictions are cut into, below and from a million rows."""
+
+WEIGHTED_GROUPS = 256
+"""The same where rows have weights, by which each group is cut further."""
+
+RATIO, SMALLEST_WEIGHT = 1.05, 1e-4
+"""Weights in a cell differ by at most this factor, but for those below this share of the largest, which are alike."""
+
+TOGETHER = 32
+"""Redraws that are drawn together, from random numbers of their own."""
+
+CERTAIN = 1 - 2.0**-53
+"""A probability above this is drawn as this."""
+
+
+@dataclass(frozen=True, eq=False)
+class EventCells:
+    r"""Cells of rows, and how many events each of them has.
+
+    Parameters
+    ----------
+    probs : ndarray of shape (n,)
+        Probabilities of the event, cell after cell.
+    order : ndarray of shape (n,)
+        The rows in this order.
+    starts : ndarray of shape (C,)
+        Where the cells begin.
+    groups : ndarray
+        Where groups of cells begin, of which each has larger probabilities than those before it.
+
+    Notes
+    -----
+    The number of events among rows with the probabilities :math:`p_i \ge a` is drawn exactly, without a draw per row:
+    with independent :math:`A_i` of probability a and :math:`D_i` of probability :math:`q_i = (p_i - a) / (1 - a)`, the
+    event "A or D" has probability :math:`p_i`. So with D rows for which :math:`D_i` occurs the number of events is D
+    plus Binomial(m - D, a). Where a is the least probability of the cell, hardly any row has a :math:`D_i`: rows are
+    hit by a Poisson process of rate :math:`-\log(1 - q_i)` each, by thinning one of a constant rate, and a row hit at
+    least once has it. Cells of mostly frequent events count the rows without the event instead.
+
+    Examples
+    --------
+    >>> cells = EventCells(np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.arange(5), np.array([0, 2]), np.array([0, 2]))
+    >>> next(cells.draw(1, np.random.default_rng(0)))[:, 0].tolist()
+    [0.0, 3.0]
+    """
+
+    probs: FloatArray
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    groups: NDArray[np.intp]
+
+    @classmethod
+    def of_rows(cls, probs: FloatArray) -> Self:
+        """Return one cell per row, in ascending order of the predictions."""
+        order, distinct = _sorted(probs)
+        return cls(probs[order], order, np.arange(len(probs)), distinct)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Number of rows of every cell."""
+        return np.diff(self.starts, append=len(self.probs))
+
+    def split(self, index: IntArray) -> "EventCells":
+        """Return cells in each of which a number of the rows, (n,), is the same."""
+        changes = _distinct_starts(index[self.order])
+        return EventCells(self.probs, self.order, np.union1d(self.starts, changes), self.groups)
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Return the sum in every cell, (C,), of numbers in the order of the cells, (n,)."""
+        return values if len(self.starts) == len(values) else np.add.reduceat(values, self.starts)
+
+    def means(self, values: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the weighted mean in every cell, and the plain one where there is no weight."""
+        mass = self.totals(weights)
+        plain = self.totals(values) / self.sizes
+        return np.divide(self.totals(weights * values), mass, out=plain, where=mass > 0)
+
+    def count(self, events: Any) -> FloatArray:
+        """Return how many events every cell has, (C, B), for events of shape (n, B)."""
+        arranged = events[self.order]
+        if len(self.starts) == len(arranged):
+            return arranged.astype(float)
+        return np.add.reduceat(arranged, self.starts, axis=0, dtype=float)
+
+    def draw(
+        self, n_resamples: int, rng: np.random.Generator, progress: Progress | None = None
+    ) -> Iterator[FloatArray]:
+        """Yield blocks of counts, (C, block), each column drawn from the predictions.
+
+        Each block has random numbers of its own, so that the draws depend on the seed alone.
+        """
+        sizes = [min(TOGETHER, n_resamples - start) for start in range(0, n_resamples, TOGETHER)]
+        seeds = rng.integers(0, 2**63, size=len(sizes))
+        done = 0
+        for counts in in_order(lambda job: self._draw(*job), list(zip(sizes, seeds, strict=True))):
+            yield counts
+            done += counts.shape[1]
+            if progress is not None:
+                progress(done, n_resamples)
+
+    def _draw(self, n_columns: int, seed: int) -> FloatArray:
+        rng = np.random.default_rng(seed)
+        extra = self._extra(n_columns, rng)
+        # NumPy prepares a binomial law anew for each number of rows and probability: redraws come side by side.
+        counts = extra + rng.binomial(self.sizes[:, None] - extra, self._law.least[:, None])
+        return np.where(self._law.turned[:, None], self.sizes[:, None] - counts, counts).astype(float)
+
+    def _extra(self, n_columns: int, rng: np.random.Generator) -> IntArray:
+        """Return for how many rows of each cell the second of the two events occurs, (C, columns)."""
+        law, shape = self._law, (len(self.starts), n_columns)
+        redraw = np.repeat(np.arange(n_columns), rng.poisson(law.until[-1], n_columns))
+        cell = np.searchsorted(law.until, rng.random(len(redraw)) * law.until[-1], side="right")
+        cell = np.minimum(cell, law.last)
+        row = self.starts[cell] + rng.integers(0, self.sizes[cell])
+        probs = np.where(law.turned[cell], 1 - self.probs[row], self.probs[row])
+        taken = rng.random(len(row)) * law.rates[cell] < _rate(probs, law.least[cell])
+        _, first = np.unique((redraw * len(self.probs) + row)[taken], return_index=True)
+        places = (cell * n_columns + redraw)[taken][first]
+        return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
+
+    @cached_property
+    def _law(self) -> "_Law":
+        low, high = np.minimum.reduceat(self.probs, self.starts), np.maximum.reduceat(self.probs, self.starts)
+        turned = low + high > 1
+        least, most = np.where(turned, 1 - high, low), np.where(turned, 1 - low, high)
+        rates = _rate(most, least)
+        last = np.flatnonzero(rates).max(initial=0)
+        return _Law(turned, least, rates, np.cumsum(rates * self.sizes), int(last))
+
+
+class _Law(NamedTuple):
+    """How the events of every cell are drawn.
+
+    Attributes
+    ----------
+    turned : ndarray of bool
+        Whether rows without the event are counted.
+    least : ndarray
+        The least probability in the cell of what is counted.
+    rates : ndarray
+        The largest rate of a row at which the others are hit, and summed over all rows of this and earlier cells.
+    until : ndarray
+    last : int
+        The last cell with such rows.
+    """
+
+    turned: BoolArray
+    least: FloatArray
+    rates: FloatArray
+    until: FloatArray
+    last: int
+
+
+def _rate(probs: FloatArray, least: FloatArray) -> FloatArray:
+    """Return -log(1 - q) for q = (p - a) / (1 - a)."""
+    rest = np.where(least < 1, 1 - least, 1.0)
+    return -np.log1p(-np.minimum((probs - least) / rest, CERTAIN))
+
+
+def fine_cells(view: Predictions) -> EventCells | None:
+    """Return cells so fine that rows of a cell hardly differ, or None if they would hardly be fewer than the rows.
+
+    They are made of the predictions and weights alone, and kept with them. In ascending order of the predictions, with
+    equal ones together, there are `GROUPS` of about equal size, and among these the cells have weights that differ by
+    at most `RATIO`.
+
+    Examples
+    --------
+    >>> p = Predictions(np.repeat([0.25, 0.75], 3000), labels=np.repeat([0, 1, 0, 1], [2200, 800, 700, 2300]))
+    >>> fine_cells(p).sizes.tolist()
+    [3000, 3000]
+    """
+    if view.n_samples <= FEW_ROWS:
+        return None
+    return view.once("fine cells", lambda: _fine_cells(view), of_labels=False)
+
+
+def _fine_cells(view: Predictions) -> EventCells | None:
+    (order, groups), n = _sorted(view.positive), view.n_samples
+    if not view.is_weighted:
+        groups = thinned(groups, n, GROUPS if n < MANY_ROWS else MORE_GROUPS)
+        return EventCells(view.positive[order], order, groups, groups)
+    groups = thinned(groups, n, WEIGHTED_GROUPS)
+    group = np.repeat(np.arange(len(groups)), np.diff(groups, append=n))
+    level = np.log(np.maximum(view.weights / view.weights.max(), SMALLEST_WEIGHT)) / -np.log(RATIO)
+    cell = group * (int(level.max()) + 1) + level.astype(np.int64)[order]
+    again = np.argsort(cell, kind="stable")
+    order, starts = order[again], _distinct_starts(cell[again])
+    return None if len(starts) > n / 2 else EventCells(view.positive[order], order, starts, groups)
+
+
+def _sorted(probs: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the ascending order, and where each of the distinct values begins."""
+    rounded = comparable(probs)
+    order = np.argsort(rounded, kind="stable")
+    return order, _distinct_starts(rounded[order])
+
+
+def _distinct_starts(ascending: Any) -> NDArray[np.intp]:
+    return np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
+
+
+def thinned(starts: NDArray[np.intp], n: int, most: int) -> NDArray[np.intp]:
+    """Return all starts of groups of n rows, or so many that there are at most `most` groups of about equal size.
+
+    Those for a half of `most`, a quarter and so on are among them.
+
+    Examples
+    --------
+    >>> thinned(np.array([0, 1, 4, 5, 6, 7]), n=8, most=4).tolist()
+    [0, 1, 4, 6]
+    """
+    if len(starts) <= most:
+        return starts
+    wanted = np.arange(most) * n / most
+    return np.unique(starts[np.searchsorted(starts, wanted, side="right") - 1])

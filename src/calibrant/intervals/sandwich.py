@@ -1,0 +1,91 @@
+"""Limits of fitted coefficients and of ratios from the influence of each row: the sandwich."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from calibrant._convert import InputError
+from calibrant._typing import FloatArray
+from calibrant.bootstrap import Bootstrap
+from calibrant.intervals.base import Limits
+from calibrant.intervals.student import StudentLaw, law_of_sum
+from calibrant.metrics import CoxIntercept, CoxSlope, InTheLarge, Metric, ObservedExpectedRatio
+from calibrant.predictions import Predictions
+
+INFLUENTIAL = (CoxSlope, CoxIntercept, InTheLarge, ObservedExpectedRatio)
+"""Metrics that say what every row contributes to their error."""
+
+Influential: TypeAlias = CoxSlope | CoxIntercept | InTheLarge | ObservedExpectedRatio
+
+SEPARATED = "a threshold on the predictions separates the outcomes, so that no finite line is best"
+
+
+def sandwich(
+    data: Predictions,
+    metric: Influential,
+    level: float,
+    bootstrap: Bootstrap,
+    rng: np.random.Generator,  # noqa: ARG001 (nothing is random)
+) -> Limits:
+    r"""Return the limits of a coefficient of recalibrated log-odds, or of O/E, from one pass over the rows.
+
+    The value solves :math:`\sum_i w_i \psi_i(\theta) = 0`. To first order its error is :math:`\sum_i u_i` with the
+    influences :math:`u_i = A^{-1} w_i \psi_i(\hat\theta)` and :math:`A = -\sum_i w_i \psi_i'(\hat\theta)`, so that
+    :math:`\sum_i u_i^2` is its variance, whether the line is the true law of the outcomes or only the best
+    approximation: the sandwich of Huber and White. Of rows in clusters, the influences are summed by cluster first.
+    The quantiles are Student's; for O/E, a ratio of sums, corrected for skewness (`StudentLaw`).
+
+    References
+    ----------
+    P. J. Huber, "The behavior of maximum likelihood estimates under nonstandard conditions", Berkeley Symposium 1967.
+    H. White, "Maximum likelihood estimation of misspecified models", Econometrica 50 (1982).
+    """
+    return influence_law(data, metric, bootstrap).limits(level)
+
+
+def influence_law(data: Predictions, metric: Influential, bootstrap: Bootstrap) -> StudentLaw:
+    """Return the law of the value."""
+    _check_overlap(data, metric)
+    return _law(metric(data), metric.influence(data), data, metric, bootstrap)
+
+
+def influence_difference(
+    first: Predictions, second: Predictions, metric: Influential, bootstrap: Bootstrap
+) -> StudentLaw:
+    """Return the law of the difference of the values, second minus first, of models that predict the same rows.
+
+    The influences are subtracted row by row, so that what both models have in common cancels.
+    """
+    _check_overlap(first, metric)
+    _check_overlap(second, metric)
+    return _law(
+        metric(second) - metric(first), metric.influence(second) - metric.influence(first), first, metric, bootstrap
+    )
+
+
+def _law(value: float, rows: FloatArray, data: Predictions, metric: Metric, bootstrap: Bootstrap) -> StudentLaw:
+    sums = bootstrap.cluster_sums(np.column_stack([rows, data.weights / data.weights.max()]))
+    return law_of_sum(value, sums[:, 0], sums[:, 1], skewed=isinstance(metric, ObservedExpectedRatio))
+
+
+def is_separated(data: Predictions, metric: Any) -> bool:
+    """Whether the metric has no finite value, or none that the data determine."""
+    view = metric.view(data)
+    if not isinstance(metric, (CoxSlope, CoxIntercept)):
+        hits = view.labels[view.weights > 0] == 1
+        return bool(hits.all() or not hits.any())
+    return bool(view.once("separated outcomes", lambda: _is_separated(view)))
+
+
+def _is_separated(view: Predictions) -> bool:
+    present = view.weights > 0
+    hits = view.labels == 1
+    ones, zeros = view.positive[present & hits], view.positive[present & ~hits]
+    if not len(ones) or not len(zeros):
+        return True
+    return bool(ones.min() >= zeros.max() or zeros.min() >= ones.max())
+
+
+def _check_overlap(data: Predictions, metric: Influential) -> None:
+    if is_separated(data, metric):
+        raise InputError(f"{metric!r} has no limits: {SEPARATED}.")

@@ -1,0 +1,61 @@
+"""Binned metrics of how many events fine cells of rows have: what redraws of many rows need."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant.binning import Bins
+from calibrant.event_counts import EventCells, fine_cells
+from calibrant.predictions import Predictions
+
+
+class Counted(NamedTuple):
+    """Cells of rows, and the map from their numbers of events, (C, B), to B values of a metric."""
+
+    cells: EventCells
+    evaluate: Evaluator
+
+
+class BinnedCells(NamedTuple):
+    """Cells of which each lies in one bin.
+
+    Attributes
+    ----------
+    cells : EventCells
+    bins : ndarray of shape (n,)
+        The bin of every row, in the order of the cells; negative if it is in none.
+    weights : ndarray of shape (n,)
+        The weights in this order, relative to the largest.
+    n_bins : int
+    """
+
+    cells: EventCells
+    bins: IntArray
+    weights: FloatArray
+    n_bins: int
+
+    @classmethod
+    def of(cls, view: Predictions, bins: Bins) -> Self | None:
+        """Return fine cells of binary predictions, cut further by bins; None unless there are many rows."""
+        fine = fine_cells(view)
+        if fine is None:
+            return None
+        cells = fine.split(bins.index)
+        weights = view.weights[cells.order] / view.weights.max()
+        return cls(cells, bins.index[cells.order], weights, bins.n_bins)
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Return the sum in every bin, (n_bins, 1), of numbers in the order of the cells."""
+        sums = np.bincount(self.bins + 1, values, minlength=self.n_bins + 1)[1:, None]
+        return np.asarray(sums, dtype=float)
+
+    def sums(self, values: FloatArray) -> Evaluator:
+        """Return the map from numbers of events, (C, B), to sums over the events in every bin, (n_bins, B).
+
+        An event of a cell adds the mean value of its rows.
+        """
+        means, own = self.cells.totals(values) / self.cells.sizes, self.bins[self.cells.starts]
+        levers = (own == np.arange(self.n_bins)[:, None]) * means
+        # No linear algebra of several threads: it is in the way of our own.
+        return lambda counts: np.einsum("nc,cb->nb", levers, counts)

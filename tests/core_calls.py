@@ -1,0 +1,41 @@
+"""One call of every compiled routine, on data large enough for several threads."""
+
+import numpy as np
+
+from calibrant._core import draws, pairs
+from calibrant._core.kernel import Kernel
+from calibrant._core.line.beta import BetaSums
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.gaps import RowGaps
+from calibrant._core.line.replicates import Replicates
+from calibrant._core.line.sums import KernelSums
+from calibrant._core.sorted1d import SortedLine
+from pair_definition import simulate
+
+
+def everything(n_threads):
+    """Return what every routine finds, as a list of arrays."""
+    rng = np.random.default_rng(0)
+    P, A, _ = simulate(1500, 3, seed=0)
+    options = {"kernel": Kernel(), "n_threads": n_threads}
+    x, weights, own = rng.random(6000), rng.random((6000, 21)), rng.integers(0, 2, 6000)
+    line, happened = Line.of(x), rng.random(6000) < x
+    by_kernel = [KernelSums(line, 0.02, kernel) for kernel in ("gaussian", "triweight", "epanechnikov")]
+    gaps = [RowGaps(sums, 1.5, np.full(6000, 1e-9), lambda a, b, c, d: a + b + c + d) for sums in by_kernel[:2]]
+    sorted_line = SortedLine.of(x, 0.1)
+    return [
+        np.array(pairs.pair_sum(P, A, **options)),
+        pairs.row_sums(P, A, **options),
+        pairs.quadratic_forms(P, A, weights[:1500], **options),
+        pairs.block_sums(P, A, blocksize=20, **options),
+        np.array(sorted_line.pair_sum(weights[:, 0])),
+        sorted_line.row_sums(weights[:, 0]),
+        sorted_line.matmul(weights[:, 0], weights, n_threads=n_threads)[0],
+        *(sums.leave_one_out(weights, n_threads=n_threads) for sums in by_kernel),
+        BetaSums(line, 0.001).leave_one_out(weights[:, :3], n_threads=n_threads),
+        BetaSums(line, 0.3).leave_one_out(weights[:, :3], n_threads=n_threads),
+        *(gap.of_weights(happened, weights, n_threads=n_threads) for gap in gaps),
+        *(gap.of_labels(weights > 0.5, x, n_threads=n_threads) for gap in gaps),
+        *Replicates(by_kernel[0], happened).own_columns(weights[:, :2], own),
+        draws.count_draws(rng.integers(0, 2**63, 9).astype(np.uint64), 500),
+    ]
