@@ -1,5 +1,6 @@
 # make demo   a real experiment on logits that come with the package: verdicts, tables with significance, two pages
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
+# make quick  the same without slow tests, under a minute
 # make dist   wheels for every system and the sdist; those that run here are installed and run in empty environments
 # make sanitize     the tests of the compiled core under the sanitizers of gcc, for addresses and undefined behaviour
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
@@ -11,7 +12,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test dist sanitize validity coverage benchmarks clean
+.PHONY: demo test quick dist sanitize validity coverage benchmarks clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo
@@ -23,6 +24,13 @@ test: .venv/test-installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+quick: .venv/test-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow"
 
 TARGETS := linux-aarch64 musl-x86_64 musl-aarch64 macos-arm64 macos-x86_64 windows-x86_64 linux-x86_64
 
@@ -52,7 +60,7 @@ coverage: .venv/test-installed
 	$(BIN)/python -m calibrant.coverage --jobs 2
 
 benchmarks: .venv/test-installed
-	for name in pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics; do \
+	for name in commands pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics; do \
 		{ echo "$$ python benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; } | tee docs/benchmarks/$$name.txt; \
 	done
 

@@ -171,7 +171,7 @@ def test_the_commands_tell_how_far_it_is_and_what_came_out(small, capsys):
     assert "holds no experiment" in capsys.readouterr().err
     assert main(["experiment", "run", str(config), "--out", str(out)]) == 0
     shown = capsys.readouterr()
-    assert "seed 0 fit ce ts" in shown.err
+    assert "calibrating ce with ts\n" in shown.err
     assert "B0 CE>TS" in shown.out
     assert main(["experiment", "status", str(out)]) == 0
     assert "finished: 11 of 11 steps" in capsys.readouterr().out

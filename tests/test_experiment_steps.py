@@ -37,7 +37,7 @@ def test_a_damaged_step_is_noticed_and_redone_alone(done, damage, name):
     expected = "missing" if damage == "gone" else "damaged"
     assert {s.name: s.state for s in status(out).steps if s.state != "done"} == {name: expected}
     run(config, out, note=redone.append)
-    assert redone == [name]
+    assert redone == [step.words]
     assert outputs(out) == before
 
 

@@ -219,7 +219,10 @@ def _with_complement(values: FloatArray, raw: Raw) -> FloatArray:
             "probs must have at least two classes, but its only column is 1 everywhere: that is a model "
             "with one class. For binary predictions pass the probability of class 1."
         )
-    return np.column_stack([1.0 - values[:, 0], values[:, 0]])
+    both = np.empty((len(values), 2))
+    np.subtract(1.0, values[:, 0], out=both[:, 0])
+    both[:, 1] = values[:, 0]
+    return both
 
 
 def _check_not_zero(values: FloatArray) -> None:

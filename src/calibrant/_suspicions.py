@@ -25,13 +25,14 @@ def suspicions(
     if not used.all():
         probs, predicted, labels, weights = probs[used], predicted[used], labels[used], weights[used]
     n_samples, n_classes = probs.shape
-    if n_samples > 1 and np.all(probs[np.arange(n_samples), predicted] == 1) and np.all((probs == 0) | (probs == 1)):
+    tops = probs[np.arange(n_samples), predicted]
+    if n_samples > 1 and np.all(tops == 1) and np.all((probs == 0) | (probs == 1)):
         yield "every probability is exactly 0 or 1: these are decisions, they hold no probability information."
     if n_samples < n_classes and n_classes > 2:
         yield f"there are fewer rows ({n_samples}) than classes ({n_classes}): every estimate is rough."
     elif n_samples >= ENOUGH_ROWS:
         yield from _about_labels(predicted == labels, np.bincount(labels, minlength=n_classes), weights, classes)
-        yield from _about_order(probs, predicted, labels)
+        yield from _about_order(tops, n_classes, predicted, labels)
         yield from _about_copies(probs, labels)
 
 
@@ -54,15 +55,15 @@ def _about_labels(
         )
 
 
-def _about_order(probs: FloatArray, predicted: IntArray, labels: IntArray) -> Iterator[str]:
+def _about_order(tops: FloatArray, n_classes: int, predicted: IntArray, labels: IntArray) -> Iterator[str]:
     """Remark on labels that go with the predictions no better than shuffled ones, where much better was promised."""
-    n_samples, n_classes = probs.shape
+    n_samples = len(tops)
     if n_samples < MANY_ROWS:
         return
     shares = [np.bincount(rows, minlength=n_classes) / n_samples for rows in (predicted, labels)]
     shuffled = float(shares[0] @ shares[1])
     accuracy = float(np.mean(predicted == labels))
-    promised = float(probs[np.arange(n_samples), predicted].mean())
+    promised = float(tops.mean())
     error = np.sqrt(shuffled * (1 - shuffled) / n_samples)
     several = np.sort(shares[0])[-2] > 0.1  # One predicted class is as right after shuffling as before.
     if several and abs(accuracy - shuffled) < 2 * error and promised - accuracy > max(0.2, 4 * error):

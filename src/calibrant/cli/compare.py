@@ -74,6 +74,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
             chosen,
             baseline=fail_if_worse_than or baseline,
             n_resamples=options.resamples,
+            ranges=options.json,  # The table has no room for them.
             differences=differences,
             bandwidth=bandwidth,
             **groups,

@@ -10,7 +10,6 @@ from cyclopts.validators import Number
 from calibrant.cli.options import JUDGING, Json, Out, Quiet, Seed
 
 if TYPE_CHECKING:
-    from calibrant._typing import Progress
     from calibrant.experiment.config import Config
     from calibrant.results import Assessment
 
@@ -26,8 +25,8 @@ def demo(
     """Calibrate two networks for Fashion-MNIST in several ways, and say which differences are more than chance.
 
     The networks were trained with cross entropy and fine-tuned with focal loss; their logits come with the package, and
-    nothing is trained. It takes about a minute. OUT/index.html compares all pipelines, OUT/report.html looks closely at
-    one network before and after temperature scaling.
+    nothing is trained. It takes about half a minute. OUT/index.html compares all pipelines, OUT/report.html looks
+    closely at one network before and after temperature scaling.
 
     For example:
       calibrant demo
@@ -51,8 +50,7 @@ def demo(
 
     with step_bar(quiet=quiet or json) as (progress, note):
         result = run(_config(resamples), out, progress=progress, note=note)
-    with show.progress_bar("judging before and after", quiet=quiet or json) as progress:
-        assessments = _before_and_after(seed, progress)
+    assessments = _before_and_after(seed, quiet=quiet or json)
     page = render_html(assessments, title="Fashion-MNIST: a network before and after temperature scaling")
     write_text(out / "report.html", page)
     if json:
@@ -73,16 +71,17 @@ def _config(resamples: int) -> "Config":
     return replace(config, evaluation=replace(config.evaluation, resamples=resamples))
 
 
-def _before_and_after(seed: int, progress: "Progress") -> dict[str, "Assessment"]:
+def _before_and_after(seed: int, *, quiet: bool) -> dict[str, "Assessment"]:
     from calibrant.assess import assess
     from calibrant.calibrators import TemperatureScaling, calibrate
+    from calibrant.cli import show
     from calibrant.datasets import load_logits
 
     calibration, test = load_logits("ce")
     fix = TemperatureScaling(scores="logits").fit(calibration.log_probs, calibration.labels)
     models = {"CE": test, "CE > ts": calibrate(fix, test)}
     found = {}
-    for done, (name, predictions) in enumerate(models.items()):
-        found[name] = assess(predictions, name=name, rng=seed)
-        progress(done + 1, len(models))
+    for name, predictions in models.items():
+        with show.progress_bar(f"judging {name}", quiet=quiet, then=f"measuring {name}") as progress:
+            found[name] = assess(predictions, name=name, progress=progress, rng=seed)
     return found

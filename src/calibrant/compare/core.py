@@ -49,6 +49,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     by: Any = None,
     tuning: Mapping[str, Predictions] | None = None,
     intervals: bool = True,
+    ranges: bool = True,
     differences: Literal["valid", "percentile"] = "valid",
     bandwidth: Literal["baseline", "own"] = "baseline",
     progress: Progress | None = None,
@@ -78,6 +79,9 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         every group too. Without them bandwidths are chosen on the rows that are compared.
     intervals : bool, default=True
         Whether each value gets confidence limits of its own, by `calibrant.interval`, where a valid method is known.
+    ranges : bool, default=True
+        Whether calibration errors get the mean and the range that chance gives them, by redrawing labels: most of the
+        time of a comparison.
     differences : {"valid", "percentile"}, default="valid"
         How differences are judged: by a method that is known to cover, or by percentiles of the difference over the
         bootstrap samples, for every metric, whatever their coverage.
@@ -132,6 +136,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         level=level,
         tuning=checked_tuning(models, tuning),
         intervals=intervals,
+        ranges=ranges,
         rule=check_choice(differences, "differences", RULES),
         bandwidth=check_choice(bandwidth, "bandwidth", BANDWIDTHS),
     )
@@ -160,6 +165,7 @@ class _Plan:
     level: float
     tuning: Mapping[str, Predictions]
     intervals: bool
+    ranges: bool
     rule: str
     bandwidth: str
 
@@ -220,7 +226,9 @@ class _Plan:
         }
 
     def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
-        return known_interval(p, metric, value, self.level, self.bootstrap, rng) if self.intervals else None
+        if not self.intervals:
+            return None
+        return known_interval(p, metric, value, self.level, self.bootstrap, rng, ranges=self.ranges)
 
     def _differences(
         self,

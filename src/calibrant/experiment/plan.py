@@ -82,7 +82,10 @@ def _archived(config: Config, seed: int, split: str) -> dict[str, Step]:
     found = {name: fingerprint(archive_path(config, name, seed), split) for name in config.network_names}
     return {
         name: Step(
-            _kind(split), f"seed {seed} {split} logits {name}", {"network": name, "seed": seed, "arrays": arrays}
+            _kind(split),
+            f"seed {seed} {split} logits {name}",
+            {"network": name, "seed": seed, "arrays": arrays},
+            words=f"reading the {split} logits of {name}{_of(config, seed)}",
         )
         for name, arrays in found.items()
     }
@@ -100,6 +103,7 @@ def _predicted(config: Config, seed: int, split: str) -> dict[str, Step]:
             f"seed {seed} {split} logits {name}",
             data | {"model": models[name]},
             {"weights": weights[name]},
+            f"predicting the {split} rows by {name}{_of(config, seed)}",
         )
         for name in config.network_names
     }
@@ -116,7 +120,8 @@ def _training(config: Config, seed: int, network: Network, weights: Mapping[str,
     }
     verb = "train" if network.start is None else "fine-tune"
     needs = {} if network.start is None else {"start": weights[network.start]}
-    return Step("train", f"seed {seed} {verb} {network.name}", settings, needs)
+    doing = f"{'training' if network.start is None else 'fine-tuning'} {network.name}{_of(config, seed)}"
+    return Step("train", f"seed {seed} {verb} {network.name}", settings, needs, doing)
 
 
 def _evaluations(
@@ -130,8 +135,8 @@ def _evaluations(
         needs: dict[str, Step] = {}
         for pipeline in group:
             logits = calibration[pipeline.network]
-            needs[f"fit {pipeline.name}"] = _fit(pipeline, seed, logits)
-            needs[f"tune {pipeline.name}"] = _tuning(pipeline, seed, logits, evaluation.folds)
+            needs[f"fit {pipeline.name}"] = _fit(config, pipeline, seed, logits)
+            needs[f"tune {pipeline.name}"] = _tuning(config, pipeline, seed, logits)
             needs[f"test {pipeline.name}"] = test[pipeline.network]
         settings: dict[str, Any] = {
             "pipelines": [pipeline.name for pipeline in group],
@@ -142,18 +147,28 @@ def _evaluations(
             "bandwidth": evaluation.bandwidth,
             "seed": seed,
         }
-        yield Step("evaluate", f"seed {seed} evaluate {start // GROUP + 1}", settings, needs)
+        others_of_group = ", ".join(pipeline.name for pipeline in group[1:])
+        words = f"comparing {baseline.name} with {others_of_group}" if group[1:] else f"judging {baseline.name}"
+        name = f"seed {seed} evaluate {start // GROUP + 1}"
+        yield Step("evaluate", name, settings, needs, f"{words}{_of(config, seed)}")
 
 
-def _fit(pipeline: Pipeline, seed: int, logits: Step) -> Step:
+def _fit(config: Config, pipeline: Pipeline, seed: int, logits: Step) -> Step:
     name = f"seed {seed} fit {pipeline.network} {pipeline.calibrator}"
-    return Step("fit", name, {"calibrator": pipeline.calibrator}, {"logits": logits})
+    words = f"calibrating {pipeline.network} with {pipeline.calibrator}{_of(config, seed)}"
+    return Step("fit", name, {"calibrator": pipeline.calibrator}, {"logits": logits}, words)
 
 
-def _tuning(pipeline: Pipeline, seed: int, logits: Step, folds: int) -> Step:
+def _tuning(config: Config, pipeline: Pipeline, seed: int, logits: Step) -> Step:
     name = f"seed {seed} tune {pipeline.network} {pipeline.calibrator}"
-    settings = {"calibrator": pipeline.calibrator, "folds": folds, "seed": seed}
-    return Step("tune", name, settings, {"logits": logits})
+    settings = {"calibrator": pipeline.calibrator, "folds": config.evaluation.folds, "seed": seed}
+    words = f"choosing bandwidths for {pipeline.network} with {pipeline.calibrator}{_of(config, seed)}"
+    return Step("tune", name, settings, {"logits": logits}, words)
+
+
+def _of(config: Config, seed: int) -> str:
+    """Name the seed, if there are several."""
+    return f", seed {seed}" if len(config.seeds) > 1 else ""
 
 
 def _learning(config: Config, seed: int, calibration: Mapping[str, Step], test: Mapping[str, Step]) -> Iterator[Step]:
@@ -169,4 +184,6 @@ def _learning(config: Config, seed: int, calibration: Mapping[str, Step], test: 
     for calibrator in learning.calibrators:
         for size in learning.sizes:
             settings = shared | {"calibrator": calibrator, "size": size}
-            yield Step("learn", f"seed {seed} learn {learning.network} {calibrator} {size}", settings, needs)
+            name = f"seed {seed} learn {learning.network} {calibrator} {size}"
+            words = f"calibrating {learning.network} with {calibrator} on {size} rows{_of(config, seed)}"
+            yield Step("learn", name, settings, needs, words)

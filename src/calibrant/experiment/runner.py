@@ -45,7 +45,7 @@ def run(
     progress : callable, optional
         Called with (work done, work in all).
     note : callable, optional
-        Called with the name of each step that is about to be done.
+        Called with what is about to be done, in words, such as "calibrating ce with ts".
 
     Returns
     -------
@@ -97,7 +97,7 @@ def _complete(plan: Plan, store: Store, progress: Progress, note: Callable[[str]
     done = 0
     for step in plan.steps:
         if store.state(step) != "done":
-            note(step.name)
+            note(step.words)
             (store.folder / RESULTS).unlink(missing_ok=True)  # It would be of another experiment than this.
             times[step.filename] = _do(step, bench, _part(progress, done, step.cost, total))
             write_text(store.folder / TIMES, json.dumps(times, indent=1) + "\n")

@@ -26,7 +26,7 @@ SUFFIXES: Mapping[Kind, str] = {
     "learn": ".json",
 }
 
-COSTS: Mapping[Kind, int] = {"train": 100, "evaluate": 20, "tune": 2}
+COSTS: Mapping[Kind, int] = {"train": 100, "evaluate": 20, "tune": 4}
 """About how long steps take, compared with others, for the progress bar."""
 
 
@@ -39,17 +39,20 @@ class Step:
     kind : str
         What is done.
     name : str
-        For a person; no other step of the experiment has it.
+        Names its file; no other step of the experiment has it.
     settings : mapping
         Everything that decides the result beside the steps that it needs: plain values.
     needs : mapping of str to Step
         Steps whose results are used, by the part they play.
+    words : str
+        What is being done, for somebody who waits for it.
     """
 
     kind: Kind
     name: str
     settings: Mapping[str, Any]
     needs: Mapping[str, "Step"] = field(default_factory=dict)
+    words: str = ""
 
     @cached_property
     def digest(self) -> str:

@@ -144,6 +144,7 @@ def evaluate(step: Step, bench: Bench, progress: Progress) -> bytes:
         tuning={name: bench.predictions(step.needs[f"tune {name}"]) for name in names},
         differences=step.settings["differences"],
         bandwidth=step.settings["bandwidth"],
+        ranges=False,  # No table shows them.
         progress=progress,
         rng=step.settings["seed"],
     )

@@ -167,16 +167,27 @@ class Found(NamedTuple):
 
 
 def known_interval(
-    data: Any, metric: Metric, value: float, level: float, bootstrap: Bootstrap, rng: np.random.Generator
+    data: Any,
+    metric: Metric,
+    value: float,
+    level: float,
+    bootstrap: Bootstrap,
+    rng: np.random.Generator,
+    *,
+    ranges: bool = True,
 ) -> Interval | None:
-    """Return what is known about a value: limits that cover or why there are none, and its range under calibration."""
+    """Return what is known about a value: limits that cover or why there are none, and its range under calibration.
+
+    The range, for which labels are redrawn, is left out if nobody asks for ranges.
+    """
     method, reason = family(metric, bootstrap), why_not(metric, data, bootstrap)
     if method is None and not reason:
         return None
     found = Found("none", None, reason)
     if method is not None and not reason:
         found = Found(method, METHODS[method](data, metric, level, bootstrap, rng))
-    null = _under_calibration(data, metric, bootstrap, rng) if has_range(metric, data, bootstrap) else None
+    wanted = ranges and has_range(metric, data, bootstrap)
+    null = _under_calibration(data, metric, bootstrap, rng) if wanted else None
     return as_interval(metric, value, level, found, null)
 
 
