@@ -31,6 +31,7 @@ from calibrant.metrics import (
     ObservedExpectedRatio,
 )
 from calibrant.simulations.units import load
+from one_process import one_process
 
 SMALL = {"n_rows": 2**14, "n_batches": 16}
 TINY = r"beta-2 K=2 slope=0.5 (truth|n=100 (accuracy|rms-debiased|naive ece|nll difference))$"
@@ -138,7 +139,7 @@ def test_every_unit_has_a_file_of_its_own(tmp_path):
 def run(folder, *options, sets=6):
     arguments = ["--out", folder / "out", "--cache", folder / "cache", "--sets", sets, "--jobs", 1, "--only", TINY]
     # The pages are what is looked at here, not the last digits of true values.
-    with patch("calibrant.coverage.units.true_values", partial(true_values, **SMALL)):
+    with one_process(), patch("calibrant.coverage.units.true_values", partial(true_values, **SMALL)):
         assert main([str(argument) for argument in (*arguments, *options)]) == 0
     return {page: (folder / "out" / page).read_bytes() for page in PAGES}
 

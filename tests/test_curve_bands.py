@@ -11,7 +11,10 @@ from simulate import calibrated
 REPETITIONS = 400
 LEVEL = 0.9
 BOUND = 4 * (LEVEL * (1 - LEVEL) / REPETITIONS) ** 0.5
-"""Four standard errors of a simulated rate at the level: chance exceeds it once in 16 000 times."""
+"""Four standard errors of a simulated rate at the level: chance exceeds it once in 16 000 times.
+
+With 39 redraws, or 79, the bands hold the level exactly, so more of them would not show more.
+"""
 
 
 def draws(n, repetitions=REPETITIONS, seed=0):
@@ -30,7 +33,7 @@ def inside(curve):
 
 @pytest.fixture(scope="module")
 def pointwise():
-    curves = (isotonic_curve(p, level=LEVEL, n_resamples=99, rng=seed) for seed, p in enumerate(draws(n=300, seed=1)))
+    curves = (isotonic_curve(p, level=LEVEL, n_resamples=39, rng=seed) for seed, p in enumerate(draws(n=300, seed=1)))
     return np.array([inside(curve) for curve in curves])
 
 
@@ -44,7 +47,7 @@ class TestConsistencyBand:
     def test_a_pointwise_band_does_not_hold_the_whole_curve_at_that_rate(self, pointwise):
         assert pointwise.all(axis=1).mean() < 0.5
 
-    @pytest.mark.parametrize("n_resamples", [40, 199])
+    @pytest.mark.parametrize("n_resamples", [40, 79])
     def test_a_simultaneous_band_holds_the_whole_curve_at_the_nominal_rate(self, n_resamples):
         whole = [
             inside(isotonic_curve(p, level=LEVEL, n_resamples=n_resamples, simultaneous=True, rng=seed)).all()
@@ -59,7 +62,7 @@ class TestConsistencyBand:
         whole, points = [], []
         for seed in range(REPETITIONS):
             p = Predictions(probs, (rng.random(200) < probs).astype(int), weights)
-            settings = {"level": LEVEL, "n_resamples": 99, "rng": seed}
+            settings = {"level": LEVEL, "n_resamples": 39, "rng": seed}
             points.append(inside(isotonic_curve(p, **settings)))
             whole.append(inside(isotonic_curve(p, simultaneous=True, **settings)).all())
         assert np.mean(points, axis=0).min() > LEVEL - BOUND
@@ -68,7 +71,7 @@ class TestConsistencyBand:
     def test_a_thinned_band_holds_the_whole_curve_too(self, monkeypatch):
         monkeypatch.setattr("calibrant.curves.isotonic.MAX_POINTS", 20)
         whole = [
-            inside(isotonic_curve(p, level=LEVEL, n_resamples=99, simultaneous=True, rng=seed)).all()
+            inside(isotonic_curve(p, level=LEVEL, n_resamples=39, simultaneous=True, rng=seed)).all()
             for seed, p in enumerate(draws(n=300, seed=4))
         ]
         assert np.mean(whole) > LEVEL - BOUND
@@ -111,7 +114,7 @@ class TestConfidenceBand:
 
 class TestKernelBand:
     def test_it_holds_the_calibrated_curve_at_the_nominal_rate_at_every_grid_point(self):
-        settings = {"grid": 11, "bandwidth": 0.1, "level": LEVEL, "n_resamples": 99}
+        settings = {"grid": 11, "bandwidth": 0.1, "level": LEVEL, "n_resamples": 39}
         hits = [inside(kernel_curve(p, rng=seed, **settings)) for seed, p in enumerate(draws(n=200, seed=7))]
         rate = np.mean(hits, axis=0)
         assert rate.min() > LEVEL - BOUND

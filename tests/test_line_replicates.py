@@ -1,15 +1,19 @@
 """Replicates in groups: the same sums as term by term, whatever the way of a box."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
 from calibrant._core.library import Matrix, required
+from calibrant._core.line import sums as sums_module
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.replicates import Replicates, is_worth_grouping
 from calibrant._core.line.sums import KernelSums, Way
 from calibrant._core.line.twin import PlainSums
 from calibrant.kernel_regression import leave_own_out
 from calibrant.metrics.gaps import row_gaps
+from cores import core
 
 COLUMNS = 2 * required().lanes + 3
 
@@ -81,3 +85,27 @@ def test_few_columns_and_rows_that_are_mostly_alone_are_left_to_others():
     assert not is_worth_grouping(KernelSums(Line.of(positions), 0.05), 1)
     assert not is_worth_grouping(KernelSums(Line.of(positions), 0.05, "triweight"), COLUMNS)
     assert not is_worth_grouping(KernelSums(Line.of(positions), 1e-4), COLUMNS)
+
+
+@pytest.mark.parametrize("level", ["v1", "v3"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7, 185])
+def test_any_number_of_rows_in_a_box_is_summed_with_any_number_of_lanes(level, n):
+    """Rows are read four at a time, also where a register holds two: what is beyond the last must not be garbage."""
+    if level > required().level:
+        pytest.skip(f"this processor does not run {level}")
+    rng = np.random.default_rng(n)
+    line, weights, happened = Line.of(0.4 + 0.01 * rng.random(n)), rng.random((n, 2)), rng.random(n) < 0.5
+    with core(level), patch.multiple(sums_module, _FEW_PAIRS=-1, _FEW_SOURCES=0):
+        _spoil_the_stack()
+        found = Replicates(KernelSums(line, 0.5), happened).own_columns(weights, np.zeros(n, dtype=int))
+    for ours, charges in zip(found, (weights[:, :1] * happened[:, None], weights[:, :1]), strict=True):
+        np.testing.assert_allclose(ours, PlainSums(line, 0.5).leave_one_out(charges)[:, 0], rtol=0, atol=1e-12 * n)
+
+
+def _spoil_the_stack():
+    """Leave numbers where the compiled code will keep its tables: sums of NaN, which fill tiles on the stack."""
+    from calibrant._core import pairs
+    from calibrant._core.kernel import Kernel
+
+    with np.errstate(invalid="ignore"):
+        pairs.pair_sum(np.full((200, 2), np.nan), np.full((200, 2), np.nan), kernel=Kernel())

@@ -32,9 +32,9 @@ typedef struct {
     Lanes hits, mass;
 } Found;
 
-/* Write T_0, T_1, ... at some places; beyond the last there are zeros. */
+/* Write T_0, T_1, ... at some places, and at 0 beyond the last: rows are read four at a time, however few lanes there are. */
 static void tabulate(double *table, const double *places, int64_t first, int64_t last) {
-    for (int64_t r = 0; r < last - first; r += LANES) {
+    for (int64_t r = 0; r < (last - first + 3) / 4 * 4; r += LANES) {
         Lanes s = repeat(0.0);
         for (int lane = 0; lane < LANES; lane++)
             if (first + r + lane < last) s[lane] = places[first + r + lane];
