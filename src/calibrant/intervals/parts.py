@@ -99,7 +99,7 @@ def squared_gap(metric: Metric) -> DebiasedSquaredGap | None:
 
 
 def _cut(view: Predictions, bins: Binning) -> IntArray:
-    return bins.cut(view.positive, view.weights).index
+    return bins.cut_view(view).index
 
 
 def _cut_by_class(view: Predictions, predicted: IntArray, bins: Binning) -> IntArray:
