@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from calibrant.cli.options import FIXING, OUTPUT, File, Out, Source
 
 if TYPE_CHECKING:
-    from calibrant._typing import FloatArray
+    from calibrant._typing import FloatArray, Progress
     from calibrant.calibrators.store import StoredCalibrator
 
 
@@ -58,14 +58,11 @@ def apply(
         raise InputError("the calibrator is one of raw logits. If the columns of the file hold these, say --logits.")
     counts = _Counts()
 
-    def transform(values: Any) -> "FloatArray":
-        return _calibrated(stored, values, source, counts)
-
-    with show.progress_bar("calibrating", quiet=source.silent):
+    with show.progress_bar("calibrating", quiet=source.silent, then="writing") as progress:
         columns = rewrite_probabilities(
             file,
             out,
-            transform,
+            lambda values: _calibrated(stored, values, source, counts, progress),
             label=source.label,
             probs=source.columns,
             logits=source.logits,
@@ -93,7 +90,9 @@ class _Counts:
     rows = changed = 0
 
 
-def _calibrated(stored: "StoredCalibrator", values: Any, source: Source, counts: _Counts) -> "FloatArray":
+def _calibrated(
+    stored: "StoredCalibrator", values: Any, source: Source, counts: _Counts, progress: "Progress"
+) -> "FloatArray":
     """Return calibrated numbers of the kind and shape of those in the file."""
     import numpy as np
 
@@ -120,6 +119,7 @@ def _calibrated(stored: "StoredCalibrator", values: Any, source: Source, counts:
         after = calibrator.predict_proba(scores[rows])
         counts.changed += int(np.sum(after.argmax(axis=1) != before[rows].argmax(axis=1)))
         before[rows] = calibrator.transform_from(scores[rows]) if source.logits else after
+        progress(rows.stop, counts.rows)
     if np.ndim(values) == 2 and np.shape(values)[1] > 1:
         return before
     one = before[:, 1] - before[:, 0] if source.logits else before[:, 1]

@@ -18,8 +18,8 @@ from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, ReliabilityCurve
 
-FEW_ROWS = 10_000
-"""One column of so many rows is summed without a sparse matrix."""
+FEW_CELLS = 500_000
+"""So many numbers are summed without a sparse matrix, whose import alone would take longer."""
 
 
 def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
@@ -46,11 +46,14 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
         return csr_array((data.ravel(), cell.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
 
     def totals(columns: NDArray[np.generic]) -> FloatArray:
-        if columns.shape[1] > 1 or len(columns) > FEW_ROWS:
+        if m * columns.size > FEW_CELLS and columns.shape[1] > 1:
             return np.asarray(scatter() @ columns).reshape(m, bins.n_bins, -1)
         # The same additions in the same order, without a matrix that takes longer to make than to use.
-        sums = np.bincount(cell.ravel(), weights=(data * columns).ravel(), minlength=m * bins.n_bins)
-        return np.asarray(sums, dtype=float).reshape(m, bins.n_bins, 1)
+        sums = np.empty((m * bins.n_bins, columns.shape[1]))
+        for b, column in enumerate(columns.T):
+            weights = (data * column[:, None]).ravel()
+            sums[:, b] = np.bincount(cell.ravel(), weights=weights, minlength=m * bins.n_bins)
+        return sums.reshape(m, bins.n_bins, -1)
 
     return totals
 

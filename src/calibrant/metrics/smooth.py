@@ -1,6 +1,8 @@
 """Smooth calibration error: residuals smoothed by a reflected Gaussian whose width fits the error itself."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,6 +13,9 @@ from calibrant._roots import root
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
+
+FEW_CELLS = 500_000
+"""So many numbers are moved to the grid without a sparse matrix, whose import alone would take longer."""
 
 CELLS = 2**14
 """Residuals are moved to the points j / CELLS."""
@@ -94,28 +99,28 @@ class SmoothECE(Metric):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the grid is laid once."""
         view = self.view(predictions)
-        spread = _grid(view.positive)
+        spread = _spread(view.positive)
         residuals = view.positive - view.labels
         gaps = np.abs(residuals)
         residuals = residuals[:, None]
 
         def evaluate(weights: Any) -> FloatArray:
             total = weights.sum(axis=0)
-            return self._each(spread @ (weights * residuals) / total, gaps @ weights / total)
+            return self._each(spread(weights * residuals) / total, gaps @ weights / total)
 
         return evaluate
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: the grid stays."""
         view = self.view(predictions)
-        spread = _grid(view.positive)
+        spread = _spread(view.positive)
         share = view.weights / view.weights.sum()
         p = view.positive[:, None]
         target = 1 if view is predictions else predictions.predicted[:, None]
 
         def evaluate(labels: Any) -> FloatArray:
             residuals = p - (labels == target)
-            return self._each(spread @ (share[:, None] * residuals), share @ np.abs(residuals))
+            return self._each(spread(share[:, None] * residuals), share @ np.abs(residuals))
 
         return evaluate
 
@@ -127,14 +132,28 @@ class SmoothECE(Metric):
         return np.array([_fixed_point(wave, float(gap)) for wave, gap in zip(waves.T, gaps, strict=True)])
 
 
-def _grid(values: FloatArray) -> Any:
-    """Return the sparse matrix, (CELLS + 1, n), that moves each row to the four grid points around it."""
-    from scipy.sparse import csc_array
-
+def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the map from columns, (n, B), to the grid, (CELLS + 1, B), with each row moved to four points around it."""
     points, factors = _stencil(values)
-    # Indices of one kind spare a copy of them.
-    ends = np.arange(0, 4 * len(values) + 1, 4, dtype=np.int32 if len(values) < 2**29 else np.int64)
-    return csc_array((factors.ravel(), points.ravel(), ends), shape=(CELLS + 1, len(values)))
+
+    @cache
+    def matrix() -> Any:
+        from scipy.sparse import csc_array
+
+        # Indices of one kind spare a copy of them.
+        ends = np.arange(0, 4 * len(values) + 1, 4, dtype=np.int32 if len(values) < 2**29 else np.int64)
+        return csc_array((factors.ravel(), points.ravel(), ends), shape=(CELLS + 1, len(values)))
+
+    def spread(columns: FloatArray) -> FloatArray:
+        if columns.size > FEW_CELLS:
+            return np.asarray(matrix() @ columns)
+        found = np.empty((CELLS + 1, columns.shape[1]))
+        for b, column in enumerate(columns.T):
+            moved = (factors * column[:, None]).ravel()
+            found[:, b] = np.bincount(points.ravel(), weights=moved, minlength=CELLS + 1)
+        return found
+
+    return spread
 
 
 def _stencil(values: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
