@@ -133,7 +133,7 @@ class SmoothECE(Metric):
 
 
 def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Return the map from columns, (n, B), to the grid, (CELLS + 1, B), with each row moved to four points around it."""
+    """Return the map from columns, (n, B), to the grid, (CELLS + 1, B), each row moved to four points around it."""
     points, factors = _stencil(values)
 
     @cache
