@@ -15,16 +15,20 @@ from calibrant.predictions import Predictions
 
 
 class Fewest(NamedTuple):
-    """So many wrong rows must be expected from the predictions, and so many, and such a part of those, be there."""
+    """So many wrong rows must be expected from the predictions, and so many be there.
+
+    Of those expected such a part must be there too, unless so many are that it does not matter.
+    """
 
     expected: int
     there: int
     part: float = 0.0
+    unless: int = 50
 
 
 FEWEST: Mapping[str, Fewest] = {
     "wilson": Fewest(10, 4),
-    "debiased": Fewest(10, 4),
+    "debiased": Fewest(10, 4, 0.4, 20),
     "hall": Fewest(15, 10, 0.5),
     "sandwich": Fewest(15, 10),
     "law": Fewest(50, 25),
@@ -59,7 +63,6 @@ INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
 DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
 UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows decide about the variance"
-TIMID = f"less than half of the wrong rows that the predictions expect are there, and fewer than {MANY}"
 
 
 def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
@@ -135,7 +138,10 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     rows = data.once("wrong rows", lambda: _Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
     if not rows.are(fewest):
         return _sentence(fewest, "wrong rows")
-    return TIMID if rows.there < min(MANY, fewest.part * rows.expected) else ""
+    if rows.there >= min(fewest.unless, fewest.part * rows.expected):
+        return ""
+    part = "half" if fewest.part == 0.5 else f"{fewest.part:g}"
+    return f"less than {part} of the wrong rows that the predictions expect are there, and fewer than {fewest.unless}"
 
 
 def too_thin(metric: Metric, data: Predictions) -> str:

@@ -89,7 +89,7 @@ def interval(
 
     - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
       fewer than four of them are there (10, 25), unless 50 are; for means over rows, if fewer than half of the
-      expected ones are there, unless 50 are;
+      expected ones are there, unless 50 are; for debiased errors, if fewer than 0.4 of them are, unless 20 are;
     - for slope and intercept, if a threshold on the predictions separates the outcomes;
     - if weights are so unequal that fewer than 20 rows decide about variances;
     - if bins are so narrow that more than a third of what chance adds to the gaps comes from bins without a single
