@@ -138,10 +138,11 @@ class StackedCalibration(WithMembers):
         impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
         self.zeros_ = LaplaceGuard(rows=1.0 if impossible else 0.0).learn(log_probs, labels, weights)
         scores = self.zeros_.transform(log_probs) if impossible else log_probs
-        members = self._members_for(log_probs.shape[1])
+        members = self.members_for(log_probs.shape[1])
         whole = SharedStages(members)
         whole.learn(scores, labels, weights)
-        found = self._best_weights(whole, scores, labels, weights)
+        judged = out_of_fold(whole, scores, labels, weights, self.n_folds)
+        found = self.best_weights(*judged, float(weights.sum()))
         kept = np.flatnonzero(found.weights >= min(_SMALL_WEIGHT, 1.0 / len(members)))
         self.calibrators_ = [whole.fitted(int(place)) for place in kept]
         self.weights_ = found.weights[kept] / found.weights[kept].sum()
@@ -159,7 +160,7 @@ class StackedCalibration(WithMembers):
             raise InputError(f"n_folds must be at least 2, but is {self.n_folds}.")
         check_rows(self.prior, "prior")
 
-    def _members_for(self, n_classes: int) -> list[Calibrator]:
+    def members_for(self, n_classes: int) -> list[Calibrator]:
         """Return members that are not fitted."""
         if self.calibrators is not None:
             return self._fresh_members()
@@ -170,12 +171,19 @@ class StackedCalibration(WithMembers):
     def _members(self) -> list[Calibrator]:
         return [] if self.calibrators is None else super()._members()
 
-    def _best_weights(
-        self, whole: SharedStages, log_probs: FloatArray, labels: IntArray, weights: FloatArray
-    ) -> BestWeights:
-        likelihoods, masses = out_of_fold(whole, log_probs, labels, weights, self.n_folds)
-        n_members = len(whole.members)
-        total = float(weights.sum())
+    def best_weights(self, likelihoods: FloatArray, masses: FloatArray, total: float) -> BestWeights:
+        """Return the best weights of members.
+
+        Parameters
+        ----------
+        likelihoods : ndarray of shape (r, m)
+            Finite logarithms of what members say of the labels of rows that they were not fitted to.
+        masses : ndarray of shape (r,)
+            Weights of these rows.
+        total : float
+            Sum of the weights of all rows.
+        """
+        n_members = likelihoods.shape[1]
         certain = np.full((n_members, n_members), -_LESS_LIKELY)
         np.fill_diagonal(certain, 0.0)
         both = np.append(masses, np.full(n_members, self.prior / total))
