@@ -121,8 +121,11 @@ def table(title, names, cells):
 
 
 def main(folder):
-    cells = defaultdict(lambda: defaultdict(list))
+    cells, last = defaultdict(lambda: defaultdict(list)), None
     for group, name, known, new in models(folder):
+        if group != last:
+            show(cells)
+        last = group
         seen = "seen" if any(part in name for part in CHOSEN_BY if part != "ce") or name == "ce" else "unseen"
         n_classes = known[0].shape[1]
         names = MANY if n_classes <= 200 else MOST
@@ -139,8 +142,13 @@ def main(folder):
                             [[metric(p) for metric in (NLL(), Brier())] for p in after]
                         )
         print(f"({name} done)", file=sys.stderr, flush=True)
+    show(cells)
+
+
+def show(cells):
     for (group, seen, names), found in cells.items():
         table(f"{group}, {seen}", names, found)
+    cells.clear()
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ class TestChoice:
 
     def test_the_safe_one_is_preferred_to_what_may_be_better_by_luck(self):
         error = 0.05 * np.sqrt(2 / 200)
-        lucky, better = (self.losses(1.0, 0.8 - z * error, 0.8) for z in (0.5, 1.2))
+        lucky, better = (self.losses(1.0, 0.8 - z * error, 0.8) for z in (1.0, 2.4))
         assert self.choice(lucky).name == "b"
         assert self.choice(lucky, safe="c").name == "c"
         assert self.choice(better, safe="c").name == "b"

@@ -87,9 +87,9 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     miscalibrated (p up to 0.04), or if the interval of the paired difference of the scores excludes 0; it is that of
     the studentised bootstrap, or one of percentiles if a score is infinite. If none does, the advice is to do nothing.
 
-    Of those that do, the stack is recommended, a mixture that shrinks towards equal weights where rows are few, unless
-    another one is better by more than a standard error of the paired difference: the smallest of several losses is
-    often so by luck. A simpler one takes the place of either if its loss is, with a standard error to spare, at most
+    Of those that do, the stack is recommended, a mixture that shrinks towards fixed weights where rows are few, unless
+    another one is better by more than two standard errors of the paired difference: the smallest of several losses is
+    often so by luck. A simpler one takes the place of either if its loss is, with two standard errors to spare, at most
     0.001 larger. A candidate whose score is infinite is out.
 
     The intervals are about the rows, not about drawing other rows to fit the calibrators to; the score of the best of

@@ -13,6 +13,9 @@ from calibrant.intervals.scores import studentised_means
 from calibrant.metrics.scores import weighted_means
 from calibrant.results import Difference
 
+SPARE = 2.0
+"""How many standard errors of a paired difference count as chance."""
+
 TOLERANCE = 0.001
 """So much more loss is a fair price for a simpler calibrator."""
 
@@ -50,16 +53,16 @@ def choose(
     level : float
     rng : Generator
     safe : str, optional
-        The candidate that is preferred to others whose loss is smaller by less than a standard error.
+        The candidate that is preferred to others whose loss is smaller by less than two standard errors.
     miscalibrated : bool, default=False
         Whether a test has found that there is something to improve: then a smaller loss is enough.
 
     Notes
     -----
     The smallest of several losses is often the smallest by luck, most of all with few rows. So the loss of the safe
-    candidate, if there is one, is what others are held against, unless the smallest is below it by more than one
-    standard error of the paired difference. A simpler candidate is chosen instead if it is safe to say, with one
-    standard error to spare, that its loss is at most `TOLERANCE` larger.
+    candidate, if there is one, is what others are held against, unless the smallest is below it by more than two
+    standard errors of the paired difference. A simpler candidate is chosen instead if it is safe to say, with two
+    standard errors to spare, that its loss is at most `TOLERANCE` larger.
     """
     rows = _Rows(losses, weights, bootstrap, int(rng.integers(2**63)))
     values, names = rows.values, list(losses)
@@ -105,14 +108,14 @@ class _Rows:
         return {name: np.concatenate(parts) for name, parts in blocks.items()}
 
     def is_behind(self, name: str, base: str) -> bool:
-        """Tell whether the loss is larger than another one by more than a standard error of the difference."""
+        """Tell whether the loss is larger than another one by more than two standard errors of the difference."""
         value, error = self._difference(name, base)
-        return value > error
+        return value > SPARE * error
 
     def is_about(self, name: str, base: str) -> bool:
-        """Tell whether the loss is at most `TOLERANCE` larger, with a standard error to spare."""
+        """Tell whether the loss is at most `TOLERANCE` larger, with two standard errors to spare."""
         value, error = self._difference(name, base)
-        return name == base or value + error <= TOLERANCE
+        return name == base or value + SPARE * error <= TOLERANCE
 
     def _difference(self, name: str, base: str) -> tuple[float, float]:
         """Return the difference of two finite losses and its standard error."""

@@ -116,11 +116,11 @@ def _mixed(stack: Calibrator, outputs: list[FloatArray], predictions: Prediction
     each = np.arange(predictions.n_samples)
     own = np.column_stack([log_probs[each, predictions.labels] for log_probs in outputs])
     own = np.maximum(own, SMALLEST_LOG_PROB)
-    result = np.empty_like(predictions.probs)
+    members, result = stack.members_for(predictions.n_classes), np.empty_like(predictions.probs)
     for rows in folds:
         others = _without(rows, predictions.n_samples)
         masses = predictions.weights[others]
-        weights = stack.best_weights(own[others], masses, float(masses.sum())).weights
+        weights = stack.best_weights(members, own[others], masses, float(masses.sum())).weights
         kept = np.flatnonzero(weights)
         result[rows] = mixture(weights[kept].tolist(), (outputs[j][rows] for j in kept))
     return log_softmax(result, out=result)

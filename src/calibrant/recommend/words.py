@@ -95,7 +95,7 @@ def _choice(advice: Recommendation, chosen: Candidate) -> str:
     if advice.name == stack_of([advice.name]):
         return (
             "It mixes calibrators with weights that rows they were not fitted to decide, and is preferred as long as "
-            f"no other one is better by more than a standard error. The smallest loss has {behind}."
+            f"no other one is better by more than two standard errors. The smallest loss has {behind}."
         )
     return f"It is the simplest whose loss is sure to be within {TOLERANCE:g} of the best, {behind}."
 
