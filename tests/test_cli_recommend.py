@@ -38,7 +38,7 @@ def test_words_come_first_then_a_table_then_what_to_do(file, capsys):
     assert out.startswith("Use ts: on rows it was not fitted to, the log loss falls from ")
     table = [line.split() for line in out.splitlines()]
     assert ["ts", "*"] in [words[:2] for words in table]
-    assert {"identity", "ets"} <= {words[0] for words in table if words}
+    assert {"identity", "iop-diag", "stack-order"} <= {words[0] for words in table if words}
     assert f"calibrant fit '{file}' --method ts" in out
 
 

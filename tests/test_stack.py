@@ -170,6 +170,12 @@ class TestWeights:
         )
         assert one == pytest.approx(other, abs=2e-3)
 
+    def test_the_prior_counts_less_for_a_matrix(self):
+        stack = StackedCalibration([TemperatureScaling(), Compose([MatrixScaling(), OrderPreserving()])])
+        found = stack.best_weights(stack.calibrators, np.empty((0, 2)), np.empty(0), 10.0)
+        # The maximum of ln w + 0.3 ln (1 - w), but for e^-7 in both.
+        assert found.weights == pytest.approx([1 / 1.3, 0.3 / 1.3], abs=2e-3)
+
 
 def curved(n, seed, k=5):
     """Classes differ in bias, and over-confidence begins only with high confidence."""

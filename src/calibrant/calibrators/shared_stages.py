@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from typing import Any
 
 from sklearn.base import clone
 
@@ -62,11 +63,16 @@ class SharedStages:
         path = _path(member)
         stages = [self.fits[path[: i + 1]] for i in range(len(path))]
         if not isinstance(member, Compose):
-            return stages[0]
+            return copy(stages[0]).set_params(scores=member.scores)
         whole = Compose([clone(stage) for stage in member.stages])
         whole.stages_ = stages
         whole.converged_ = all_converged(stages)
         return whole
+
+    def converged(self, place: int) -> bool:
+        """Return whether all stages of a member have converged, of those that say so."""
+        path = _path(self.members[place])
+        return all_converged([self.fits[path[: i + 1]] for i in range(len(path))])
 
     def _fitted(self, path: Path, stage: Calibrator, rows: tuple[FloatArray, IntArray, FloatArray]) -> Calibrator:
         if self.near is None:
@@ -81,4 +87,9 @@ def _stages(member: Calibrator) -> list[Calibrator]:
 
 def _path(member: Calibrator) -> Path:
     """Return what tells the stages apart: stages with the same settings are the same."""
-    return tuple(f"{type(stage).__name__}{stage.get_params()!r}" for stage in _stages(member))
+    return tuple(f"{type(stage).__name__}{_settings(stage)!r}" for stage in _stages(member))
+
+
+def _settings(stage: Calibrator) -> dict[str, Any]:
+    """Return all settings but what scores are: a stage is given log-probabilities."""
+    return {name: value for name, value in stage.get_params().items() if name != "scores"}

@@ -33,6 +33,9 @@ ENOUGH_ROWS = 5000
 _LESS_LIKELY = 7.0
 """In a row of the prior, the labels are exp(7) times as likely by one member as by the others."""
 
+_OF_A_MATRIX = 0.3
+"""The prior counts less for members that fit a matrix: with few rows they are the ones that fit too closely."""
+
 _SMALL_WEIGHT = 1e-3
 """Members of less weight are left out."""
 
@@ -48,7 +51,7 @@ class StackedCalibration(WithMembers):
         Whether the members by default are those that keep the order of the classes in every row.
     n_folds : int, default=5
     prior : float, default=100.0
-        How strongly weights are drawn towards being equal, see below. 0 is without.
+        How strongly weights are drawn towards a fixed mixture of all members, see below. 0 is without.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -73,12 +76,13 @@ class StackedCalibration(WithMembers):
     that has not seen it. The weights maximise
 
     .. math:: \sum_i s_i \ln \sum_j w_j \tilde q_{ij}
-              + \frac a n \sum_l \ln \Big(w_l + e^{-7} \sum_{j \ne l} w_j\Big),
+              + \frac a n \sum_l c_l \ln \Big(w_l + e^{-7} \sum_{j \ne l} w_j\Big),
 
-    where a is `prior` and n the sum of the row weights :math:`s_i`: as if each member had been by far the best in
-    another a / n rows. That matters with some hundred rows, which cannot tell members apart, and where an equal mixture
-    is safer than the one that happened to be the best; with n = 5000 it is 0.02 rows. Then the members are fitted to
-    all rows. `Ensemble` instead chooses weights by the rows of the fit, and so prefers members that fit too closely.
+    where a is `prior`, n the sum of the row weights :math:`s_i`, and :math:`c_l` is 0.3 for members that fit a matrix
+    and 1 for others: as if each member had been by far the best in another a / n or 0.3 a / n rows. That matters with
+    some hundred rows, which cannot tell members apart, and where a mixture of all is safer than the one that happened
+    to be the best; with n = 5000 it is 0.02 rows. Then the members are fitted to all rows. `Ensemble` instead chooses
+    weights by the rows of the fit, and so prefers members that fit too closely.
 
     The folds are the same whatever the order of the rows is (`fold_masses`), so that there is no seed. Once 5000 rows
     have been predicted, no more folds are made.
@@ -138,10 +142,11 @@ class StackedCalibration(WithMembers):
         impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
         self.zeros_ = LaplaceGuard(rows=1.0 if impossible else 0.0).learn(log_probs, labels, weights)
         scores = self.zeros_.transform(log_probs) if impossible else log_probs
-        members = self._members_for(log_probs.shape[1])
+        members = self.members_for(log_probs.shape[1])
         whole = SharedStages(members)
         whole.learn(scores, labels, weights)
-        found = self._best_weights(whole, scores, labels, weights)
+        judged = out_of_fold(whole, scores, labels, weights, self.n_folds)
+        found = self.best_weights(members, *judged, float(weights.sum()))
         kept = np.flatnonzero(found.weights >= min(_SMALL_WEIGHT, 1.0 / len(members)))
         self.calibrators_ = [whole.fitted(int(place)) for place in kept]
         self.weights_ = found.weights[kept] / found.weights[kept].sum()
@@ -159,7 +164,7 @@ class StackedCalibration(WithMembers):
             raise InputError(f"n_folds must be at least 2, but is {self.n_folds}.")
         check_rows(self.prior, "prior")
 
-    def _members_for(self, n_classes: int) -> list[Calibrator]:
+    def members_for(self, n_classes: int) -> list[Calibrator]:
         """Return members that are not fitted."""
         if self.calibrators is not None:
             return self._fresh_members()
@@ -170,15 +175,26 @@ class StackedCalibration(WithMembers):
     def _members(self) -> list[Calibrator]:
         return [] if self.calibrators is None else super()._members()
 
-    def _best_weights(
-        self, whole: SharedStages, log_probs: FloatArray, labels: IntArray, weights: FloatArray
+    def best_weights(
+        self, members: Sequence[Calibrator], likelihoods: FloatArray, masses: FloatArray, total: float
     ) -> BestWeights:
-        likelihoods, masses = out_of_fold(whole, log_probs, labels, weights, self.n_folds)
-        n_members = len(whole.members)
-        total = float(weights.sum())
+        """Return the best weights of members.
+
+        Parameters
+        ----------
+        members : sequence of m calibrators
+        likelihoods : ndarray of shape (r, m)
+            Finite logarithms of what members say of the labels of rows that they were not fitted to.
+        masses : ndarray of shape (r,)
+            Weights of these rows.
+        total : float
+            Sum of the weights of all rows.
+        """
+        n_members = likelihoods.shape[1]
         certain = np.full((n_members, n_members), -_LESS_LIKELY)
         np.fill_diagonal(certain, 0.0)
-        both = np.append(masses, np.full(n_members, self.prior / total))
+        factors = [_OF_A_MATRIX if "K^2" in member.n_parameters else 1.0 for member in members]
+        both = np.append(masses, np.array(factors) * self.prior / total)
         if not both.any():  # A single row, and no prior.
             both = np.ones(len(both))
         return least_nll(np.vstack([likelihoods, certain]), both / both.sum())

@@ -1,5 +1,6 @@
 """The rule: which calibrators are worth trying, by the number of rows and classes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,9 @@ NOTHING = "identity"
 
 GUARD = "guard"
 """What bounds probabilities away from 0."""
+
+STACKS = ("stack", "stack-order")
+"""Candidates that others are held against."""
 
 Case = Literal["two", "many", "keep"]
 """Two classes, more classes, or predicted classes that have to stay."""
@@ -55,17 +59,13 @@ class Row:
 
 RULE = (
     Row("ts", ("two", "many", "keep")),
-    Row("ets", ("keep",), least_rows=200),
-    Row("ts>irm>guard", ("keep",), least_rows=1000),
+    Row("iop-diag", ("keep",), least_rows=200),
+    Row("stack-order", ("keep",)),
     Row("platt", ("two",)),
-    Row("beta", ("two",), least_rows=200),
-    Row("quadratic", ("two",), least_rows=200),
     Row("spline", ("two",), least_rows=200),
-    Row("centred-isotonic>guard", ("two",), least_rows=5000),
-    Row("svs", ("many",)),
-    Row("vs", ("many",), least_rows_per_class=100),
+    Row("svs", ("two", "many")),
     Row("sms", ("many",), most_classes=200),
-    Row("ts>irova>guard", ("many",), least_rows_per_class=1000),
+    Row("stack", ("two", "many")),
 )
 """Every candidate, from the simplest to the most flexible."""
 
@@ -86,22 +86,30 @@ def shortlist(
     certain : bool, default=False
         Whether nothing in the rows speaks against certainty: every predicted class is right, or all labels are the
         same. The guard then comes last, as nothing else would bound a fix. It always does for two classes, where it
-        costs next to nothing and a part of the rows is often free of errors.
+        costs next to nothing and a part of the rows is often free of errors, but for `svs` and stacks, which have their
+        own bounds. Stacks have their own remedy for impossible labels, too.
 
     Examples
     --------
     >>> shortlist(100, 2)
-    ('ts>guard', 'platt>guard')
+    ('ts>guard', 'platt>guard', 'svs', 'stack')
     >>> shortlist(500, 10)
-    ('ts', 'svs', 'sms')
+    ('ts', 'svs', 'sms', 'stack')
     >>> shortlist(500, 10, keep_argmax=True, certain=True)
-    ('ts>guard', 'ets>guard')
+    ('ts>guard', 'iop-diag>guard', 'stack-order>guard')
     """
     case: Case = "keep" if keep_argmax else "two" if n_classes == 2 else "many"
     names = [row.name for row in RULE if case in row.cases and row.suits(n_rows, n_classes)]
-    if certain or n_classes == 2:
-        names = [name if name.endswith(GUARD) else f"{name}{THEN}{GUARD}" for name in names]
-    return (GUARD, *(f"{GUARD}{THEN}{name}" for name in names)) if impossible else tuple(names)
+    bounded = () if certain else (*STACKS, "svs") if n_classes == 2 else names
+    names = [name if name in bounded or name.endswith(GUARD) else f"{name}{THEN}{GUARD}" for name in names]
+    if not impossible:
+        return tuple(names)
+    return (GUARD, *(name if name in STACKS else f"{GUARD}{THEN}{name}" for name in names))
+
+
+def stack_of(names: Iterable[str]) -> str | None:
+    """Return the name of the candidate that is a stack, if there is one."""
+    return next((name for name in names if name.split(THEN)[0] in STACKS), None)
 
 
 def has_impossible_labels(predictions: Predictions) -> bool:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from calibrant.predictions import Predictions
-from calibrant.recommend.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels
+from calibrant.recommend.choice import TOLERANCE
+from calibrant.recommend.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
 from calibrant.results import Candidate, Difference, Recommendation, Verdict
 
 NAMES = {"nll": "log loss", "brier": "Brier score"}
@@ -89,11 +90,14 @@ def _choice(advice: Recommendation, chosen: Candidate) -> str:
     if advice.name == NOTHING:
         return ""
     if advice.name == advice.best:
-        return "It has the smallest loss of those that beat doing nothing; no simpler one is within a standard error."
-    return (
-        f"It is the simplest within one standard error of the best that beats doing nothing, {advice.best}: the "
-        f"difference is {_written(advice, chosen.behind_best)}."
-    )
+        return "It has the smallest loss of those that improve on doing nothing; no simpler one is sure to be as good."
+    behind = f"{advice.best}: the difference is {_written(advice, chosen.behind_best)}"
+    if advice.name == stack_of([advice.name]):
+        return (
+            "It mixes calibrators with weights that rows they were not fitted to decide, and is preferred as long as "
+            f"no other one is better by more than two standard errors. The smallest loss has {behind}."
+        )
+    return f"It is the simplest whose loss is sure to be within {TOLERANCE:g} of the best, {behind}."
 
 
 def _alternative(advice: Recommendation) -> str:
