@@ -26,8 +26,8 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
 ) -> None:
     """Say which calibrator would improve the predictions in FILE, if any, and why.
 
-    Every candidate is fitted to all folds but one and judged by that one, in turn. The simplest that is not
-    significantly worse than the best is recommended.
+    Every candidate is fitted to all folds but one and judged by that one, in turn. A stack of several is recommended
+    if the predictions are found miscalibrated and its loss is smaller, or a simpler one that is sure to be as good.
 
     For example:
       calibrant recommend validation.csv

@@ -30,9 +30,9 @@ SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 MOST_REDRAWS = 999
 """Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
 
-SMALL_PVALUE = 0.04
+SMALL_PVALUE = 0.025
 """Up to this p-value of the verdict, a smaller loss is reason enough for a fix. Together with what beats doing nothing
-by itself, calibrated predictions are left alone in 95 of 100 cases."""
+by itself, it is meant to leave calibrated predictions alone in 95 of 100 cases."""
 
 LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be told from chance."""
@@ -84,7 +84,7 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     that one, so that no row is judged by a map that has seen its label.
 
     A candidate improves on doing nothing if its loss is smaller and the omnibus test of `assess` finds the predictions
-    miscalibrated (p up to 0.04), or if the interval of the paired difference of the scores excludes 0; it is that of
+    miscalibrated (p up to 0.025), or if the interval of the paired difference of the scores excludes 0; it is that of
     the studentised bootstrap, or one of percentiles if a score is infinite. If none does, the advice is to do nothing.
 
     Of those that do, the stack is recommended, a mixture that shrinks towards fixed weights where rows are few, unless
