@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from calibrant._core import draws, pairs
+from calibrant._core import bins, draws, pairs
+from calibrant._core.distances import distances
 from calibrant._core.kernel import Kernel
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.gaps import RowGaps
 from calibrant._core.line.replicates import Replicates
 from calibrant._core.line.sums import KernelSums
+from calibrant._core.redraws import DEPTH, Rows
 from calibrant._core.sorted1d import SortedLine
 from pair_definition import simulate
 
@@ -38,4 +40,24 @@ def everything(n_threads):
         *(gap.of_labels(weights > 0.5, x, n_threads=n_threads) for gap in gaps),
         *Replicates(by_kernel[0], happened).own_columns(weights[:, :2], own),
         draws.count_draws(rng.integers(0, 2**63, 9).astype(np.uint64), 500),
+        bins.bin_index(x, np.array([0.2, 0.7])),
+        bins.bin_sums(x, weights[:, 0], own, np.array([0.2, 0.7])),
+        bins.bin_columns(weights, x, np.array([0.2, 0.7])),
+        distances(P, P[:50], squared=False, n_threads=n_threads),
+        *(np.asarray(found) for part in _rows(P, rng).redraw(np.arange(40, dtype=np.uint64)) for found in part),
     ]
+
+
+def _rows(probs, rng):
+    """Rows to redraw, with random features."""
+    n, n_classes = probs.shape
+    order = np.argsort(-probs, axis=1)
+    return Rows(
+        probs=probs,
+        weights=rng.random(n),
+        top=order[:, 0].copy(),
+        second=order[:, 1].copy(),
+        bins=rng.integers(0, 5, n),
+        features=rng.random((n, DEPTH)),
+        means=rng.random((n_classes, DEPTH)),
+    )

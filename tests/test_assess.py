@@ -150,9 +150,9 @@ def test_unknown_sections_are_refused(sections, error):
         assess(calibrated(n=20), sections=sections)
 
 
-def test_a_page_needs_metrics_and_curves():
+def test_a_page_needs_curves():
     p = calibrated(n=60)
-    with pytest.raises(InputError, match="must hold metrics and curves"):
+    with pytest.raises(InputError, match="must hold curves"):
         render_html(assess(p, sections=("metrics",), n_resamples=9, rng=0))
     assert "<html" in render_html(assess(p, sections=("metrics", "curves"), n_resamples=9, rng=0))
 

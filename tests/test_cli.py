@@ -52,7 +52,7 @@ def test_json_holds_the_same_numbers(file, capsys):
     assert record["verdict"]["code"] == "over-confident"
     assert record["metrics"]["accuracy"]["value"] == pytest.approx(0.63, abs=0.1)
     assert record["test"]["null"] is None
-    assert [c["name"] for c in record["classes"]] == ["ash", "birch", "cedar"]
+    assert [*record["metrics"]["ece-one-vs-rest"]["details"]["classes"]] == ["ash", "birch", "cedar"]
 
 
 def test_columns_weights_and_groups_can_be_chosen(file, capsys):
@@ -69,8 +69,10 @@ def test_classes_can_be_named(tmp_path, capsys):
     p = calibrated(n=300, k=2)
     path = tmp_path / "binary.csv"
     pl.DataFrame({"score": p.positive, "label": np.array(["ham", "spam"])[p.labels]}).write_csv(path)
-    assert main(["evaluate", str(path), "--classes", "ham,spam", "--resamples", "19", "--json"]) == 0
-    assert [c["name"] for c in json.loads(capsys.readouterr().out)["classes"]] == ["ham", "spam"]
+    words = ["--classes", "ham,spam", "--resamples", "19", "--json", "--metrics", "ece-one-vs-rest"]
+    assert main(["evaluate", str(path), *words]) == 0
+    found = json.loads(capsys.readouterr().out)["metrics"]["ece-one-vs-rest"]
+    assert [*found["details"]["classes"]] == ["ham", "spam"]
 
 
 def test_report_writes_a_page(file, tmp_path, capsys):

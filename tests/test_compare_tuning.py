@@ -98,8 +98,9 @@ def test_without_tuning_rows_the_bandwidth_is_that_of_the_baseline_on_the_compar
 
 def test_the_range_under_calibration_is_that_of_the_chosen_bandwidth(monkeypatch):
     searched = []
-    monkeypatch.setattr("calibrant.metrics.kde.choose_bandwidth", lambda *args: searched.append(args) or 0.1)
-    result = compare({"m": TEST}, ["kde-ece", "kde-ece-one-vs-rest"], n_resamples=20, rng=0)
+    monkeypatch.setattr("calibrant.bandwidth.choose_bandwidth", lambda *args: searched.append(args) or 0.1)
+    fresh = Predictions(TEST.probs, TEST.labels)  # Nothing is kept with it.
+    result = compare({"m": fresh}, ["kde-ece", "kde-ece-one-vs-rest"], n_resamples=20, rng=0)
     assert len(searched) == 1 + 3  # Once a view: not again for replicates, nor for the interval.
     fixed = compare({"m": TEST}, {"kde-ece": KdeECE(bandwidth=0.1)}, n_resamples=20, rng=0)
     assert result.entry("m", "kde-ece").interval.null == fixed.entry("m", "kde-ece").interval.null

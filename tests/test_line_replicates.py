@@ -65,8 +65,9 @@ def test_sums_in_the_own_column_of_each_row_equal_the_double_loop(shape):
     columns = min(5, required().lanes)
     own = np.arange(len(positions)) % columns
     line, some = Line.of(positions), weights[:, :columns].copy()
-    found = leave_own_out(KernelSums(line, 0.02), outcomes > 0.5, some, own)
-    expected = leave_own_out(PlainSums(line, 0.02), outcomes > 0.5, some, own)
+    charges = np.hstack([some * (outcomes > 0.5)[:, None], some])
+    found = leave_own_out(KernelSums(line, 0.02), outcomes > 0.5, some, own, charges)
+    expected = leave_own_out(PlainSums(line, 0.02), outcomes > 0.5, some, own, charges)
     for ours, loop in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, loop, rtol=1e-9, atol=1e-11)
 

@@ -91,16 +91,6 @@ def test_sums_are_those_of_the_labels_of_the_twin(seed, n, k, weighted):
     assert twin_redraws.feature_errors(labels, features, means) == pytest.approx(expected[-1])
 
 
-@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(2, 20), st.integers(1, 70))
-@settings(max_examples=40, deadline=None)
-def test_distances_are_halves_of_absolute_differences(seed, n, k, m):
-    probs, landmarks = predictions(seed, n, k).probs, predictions(seed + 1, m, k).probs
-    expected = 0.5 * np.abs(probs[:, None] - landmarks[None]).sum(axis=2)
-    assert redraws.variations(probs, landmarks) == pytest.approx(expected, abs=1e-14)
-    assert twin_redraws.variations(probs, landmarks) == pytest.approx(expected, abs=1e-14)
-    assert redraws.variations(probs, probs).diagonal() == pytest.approx(0.0, abs=0)
-
-
 @pytest.mark.parametrize("k", [2, 3, 10, 40])
 @pytest.mark.parametrize("level", ["v1", "v3", "numpy"])
 def test_every_core_gives_the_same_statistics(k, level):

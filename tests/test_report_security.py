@@ -493,7 +493,8 @@ def test_hostile_file_names_change_no_element(tmp_path, monkeypatch):
 
     names = [word for word in HOSTILE if is_file_name(word)]
     assert len(names) >= 40
-    monkeypatch.setattr("calibrant.cli.options.Judging.assess", lambda _, file: assessment(file.name))
+    monkeypatch.setattr("calibrant.cli.options.Judging.predictions", lambda *_: None)
+    monkeypatch.setattr("calibrant.cli.options.Judging.assess", lambda _, p, name, *words, **more: assessment(name))
     shapes = []
     for name in ("word", *names):
         out = tmp_path / "page.html"

@@ -166,7 +166,6 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
     "redraw": (RowsRecord, _BITS, WHOLE, RowWork, RedrawnSums, _LABELS),
     "feature_errors": (_LABELS, WHOLE, _REALS, WHOLE, _REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
-    "variations": (_REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
     "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),
     "line_sums": (Sources, Strip, PlanRecord, WHOLE, WHOLE),
     "pack": (Matrix, _WHOLES, WHOLE, WHOLE, WHOLE, WHOLE, _REALS),

@@ -18,8 +18,9 @@ Wholes = NDArray[np.int64]
 DEPTH = 8
 """Features are padded to a multiple of so many numbers, which every processor takes in whole registers."""
 
-_LABELS = 2**24
-"""So many labels are kept at a time by each thread."""
+_LABELS, _MOST_LABELS = 2**22, 2**24
+"""So many labels are drawn by one job, which takes a tenth of a second; of many classes more, up to the second number,
+because every job prepares all probabilities of a row once."""
 
 _CACHED = 2**15
 """So many sums of features are added to at a time: few enough to stay in the cache."""
@@ -81,8 +82,9 @@ class Rows:
 
         They do not depend on how many are worked on together, nor on the number of threads.
         """
-        n, n_threads = len(self.probs), available_threads()
-        width = max(1, min(_LABELS // n, -(-len(keys) // n_threads)))
+        (n, n_classes), n_threads = self.probs.shape, available_threads()
+        together = max(_LABELS // n, min(_MOST_LABELS // n, n_classes))
+        width = max(1, min(together, -(-len(keys) // n_threads)))
         # So that a progress bar moves and every thread has work until the end.
         width = min(width, max(16, len(keys) // 8))
         yield from in_order(self._redraw, [keys[b : b + width] for b in range(0, len(keys), width)])
@@ -123,23 +125,3 @@ def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Flo
     labels = np.ascontiguousarray(labels, dtype=np.int32)
     required().feature_errors(labels, n_keys, features, len(features), means, n_classes, depth, room, together, errors)
     return errors
-
-
-def variations(probs: Floats, landmarks: Floats) -> Floats:
-    """Return the total variation distance of every row to every landmark, (n, m)."""
-    core = library()
-    if core is None:
-        return twin_redraws.variations(probs, landmarks)
-    (n, n_classes), n_landmarks = probs.shape, len(landmarks)
-    padded = np.zeros((n_classes, -(-n_landmarks // DEPTH) * DEPTH))
-    padded[:, :n_landmarks] = landmarks.T
-    distances = np.empty((n, padded.shape[1]))
-
-    def compute(start: int) -> None:
-        rows = slice(start, start + _ROWS_PER_JOB)
-        some = np.ascontiguousarray(probs[rows])
-        core.variations(some, len(some), n_classes, padded, padded.shape[1], distances[rows])
-
-    for _ in in_order(compute, range(0, n, _ROWS_PER_JOB)):
-        pass
-    return distances[:, :n_landmarks]

@@ -40,13 +40,6 @@ def draw_labels(probs: Floats, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
     return np.minimum(labels, last[:, None], dtype=np.int32)
 
 
-def variations(probs: Floats, landmarks: Floats) -> Floats:
-    """Return the total variation distance of every row to every landmark, (n, m)."""
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(0.5 * cdist(probs, landmarks, "cityblock"))
-
-
 def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Floats:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
     errors = np.empty(labels.shape[1])

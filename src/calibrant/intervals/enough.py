@@ -56,8 +56,8 @@ MOST_PAIRED = 2 * 10**9
 FEWEST_WEIGHTED = 20
 """The squares of the weights must be spread over so many rows, or a few of them decide about the variance."""
 
-MOST_CLASSES = 100
-"""The time of limits of an average over classes grows with the square of their number."""
+MOST_PAIRED_CLASSES = 10**8
+"""Rows times the square of the number of classes, with which the time of limits of an average over classes grows."""
 
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
@@ -146,8 +146,9 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
 
 def too_thin(metric: Metric, data: Predictions) -> str:
     """Say if debiased limits would not cover because bins are not filled, or take too long; otherwise nothing."""
-    if isinstance(metric.metric if isinstance(metric, Root) else metric, Classwise) and data.n_classes > MOST_CLASSES:
-        return f"an average over more than {MOST_CLASSES} classes takes too long"
+    is_average = isinstance(metric.metric if isinstance(metric, Root) else metric, Classwise)
+    if is_average and data.n_samples * data.n_classes**2 > MOST_PAIRED_CLASSES:
+        return "an average over so many classes of so many rows takes too long"
     filled = data.once(("filled bins", metric), lambda: are_filled(parts_of(metric, data)))
     return "" if filled else "its bins hold too few rows, so that more rows or fewer bins are needed"
 

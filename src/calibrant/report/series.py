@@ -132,10 +132,10 @@ def as_series(assessments: Assessment | Mapping[str, Assessment]) -> list[Series
     for key, value in named.items():
         if not isinstance(value, Assessment):
             raise TypeError(f"assessments[{key!r}] must be an Assessment, but is {type(value).__name__}.")
-        if value.curve is None or not value.metrics:
+        if value.curve is None:
             raise InputError(
-                f"assessments[{key!r}] must hold metrics and curves, which a page draws, but they were not asked for. "
-                "Call assess without sections, or add these."
+                f"assessments[{key!r}] must hold curves, which a page draws, but they were not asked for. Call assess "
+                'without sections, or with "curves" among them.'
             )
     return [Series(i, str(key), lighten(value)) for i, (key, value) in enumerate(named.items())]
 

@@ -139,30 +139,3 @@ EXPORT void NAME(feature_errors)(const int32_t *labels, int64_t n_keys, const do
         }
     }
 }
-
-/* So many groups of landmarks are worked on together: their sums stay in registers. */
-#define GROUPS 8
-
-INLINE void variation(const double *row, int64_t n_classes, const double *landmarks, int64_t step, int64_t width,
-                      double *out) {
-    Lanes sums[GROUPS];
-    for (int64_t g = 0; g < width; g++) sums[g] = repeat(0.0);
-    for (int64_t k = 0; k < n_classes; k++) {
-        Lanes p = repeat(row[k]);
-        for (int64_t g = 0; g < width; g++) sums[g] += absolute(p - load(landmarks + k * step + g * LANES));
-    }
-    for (int64_t g = 0; g < width; g++) store(out + g * LANES, 0.5 * sums[g]);
-}
-
-/* Total variation distances of rows (n, n_classes) to landmarks (n_classes, n_landmarks), a multiple of LANES of them. */
-EXPORT void NAME(variations)(const double *probs, int64_t n, int64_t n_classes, const double *landmarks,
-                             int64_t n_landmarks, double *out) {
-    int64_t groups = n_landmarks / LANES;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t g = 0; g < groups; g += GROUPS) {
-            const double *at = landmarks + g * LANES;
-            double *to = out + i * n_landmarks + g * LANES;
-            if (groups - g >= GROUPS) variation(probs + i * n_classes, n_classes, at, n_landmarks, GROUPS, to);
-            else variation(probs + i * n_classes, n_classes, at, n_landmarks, groups - g, to);
-        }
-}

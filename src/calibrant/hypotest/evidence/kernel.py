@@ -5,9 +5,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from calibrant._core.redraws import DEPTH, feature_errors, variations
+from calibrant._core.redraws import DEPTH, feature_errors
 from calibrant._typing import FloatArray, IntArray
 from calibrant.hypotest.evidence.base import Evidence, Part
+from calibrant.kernels.distances import TotalVariation
 from calibrant.predictions import Predictions
 
 LANDMARKS = 64
@@ -66,9 +67,10 @@ def landmark_features(probs: FloatArray) -> FloatArray:
     """Return features, (n, D), whose products are the kernel of the predictions projected onto landmarks."""
     n_landmarks = max(1, min(LANDMARKS, FEATURE_CELLS // len(probs)))
     chosen = probs[np.sort(np.random.default_rng(0).permutation(len(probs))[:n_landmarks])]
-    between = variations(chosen, chosen)
+    distance = TotalVariation()
+    between = distance.pairwise(chosen, chosen)
     positive = between[between > 0]
     lengthscale = float(np.median(positive)) if len(positive) else 1.0
     values, vectors = np.linalg.eigh(np.exp(-between / lengthscale))
     kept = values > FLAT * values[-1]
-    return np.exp(-variations(probs, chosen) / lengthscale) @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return np.exp(-distance.pairwise(probs, chosen) / lengthscale) @ (vectors[:, kept] / np.sqrt(values[kept]))
