@@ -19,6 +19,9 @@ from calibrant.predictions import Predictions
 CELLS = 500_000
 """Labels are worked on in blocks of about so many."""
 
+KEYS = 2**16
+"""Redraws that are planned at a time."""
+
 
 def redrawn_statistics(
     view: Predictions,
@@ -48,8 +51,10 @@ def _ways(
             return _by_labels(view, evidence, _keys(n_resamples, rng))
 
 
-def _keys(n_resamples: int, rng: np.random.Generator) -> NDArray[np.uint64]:
-    return rng.integers(0, 2**64, size=n_resamples, dtype=np.uint64)
+def _keys(n_resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.uint64]]:
+    """Yield a number per redraw, some at a time: all at once would take long if there are millions."""
+    for start in range(0, n_resamples, KEYS):
+        yield rng.integers(0, 2**64, size=min(KEYS, n_resamples - start), dtype=np.uint64)
 
 
 def _by_counts(line: LineEvidence, n_resamples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
@@ -58,11 +63,11 @@ def _by_counts(line: LineEvidence, n_resamples: int, rng: np.random.Generator) -
 
 
 def _by_sums(
-    classes: ClassEvidence, ranked: RankedEvidence, kernel: KernelEvidence, keys: NDArray[np.uint64]
+    classes: ClassEvidence, ranked: RankedEvidence, kernel: KernelEvidence, keys: Iterator[NDArray[np.uint64]]
 ) -> Iterator[FloatArray]:
     """Draw labels and add up all that the statistics are made of in one pass over the rows."""
     rows = Rows(classes.probs, classes.weights, ranked.top, ranked.second, ranked.bins, kernel.features, kernel.means)
-    for sums in rows.redraw(keys):
+    for sums in (found for some in keys for found in rows.redraw(some)):
         of_classes = classes.of_sums(sums.logs, sums.weights, sums.odds)
         yield _largest([*of_classes, *ranked.of_sums(sums.hits, sums.seconds), *kernel.of_errors(sums.errors)])
 
@@ -73,9 +78,11 @@ def _largest(components: Sequence[FloatArray]) -> FloatArray:
     return np.stack([*values, np.zeros_like(values[0])])
 
 
-def _by_labels(view: Predictions, evidence: Sequence[Evidence], keys: NDArray[np.uint64]) -> Iterator[FloatArray]:
+def _by_labels(
+    view: Predictions, evidence: Sequence[Evidence], keys: Iterator[NDArray[np.uint64]]
+) -> Iterator[FloatArray]:
     """Draw the labels themselves."""
     width = max(1, CELLS // max(view.n_samples, view.n_classes))
-    for start in range(0, len(keys), width):
-        labels = draw_labels(view.probs, keys[start : start + width]).astype(np.int64)
+    for block in (some[start : start + width] for some in keys for start in range(0, len(some), width)):
+        labels = draw_labels(view.probs, block).astype(np.int64)
         yield np.concatenate([one.statistics(labels) for one in evidence])
