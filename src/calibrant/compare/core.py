@@ -103,7 +103,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     predicted as, for a metric of the rows predicted as each class. The limits and the p-value of a difference
     :math:`d = m(\text{model}) - m(\text{baseline})` depend on the metric:
 
-    - Finite scores: the studentised bootstrap of the mean difference of the rows.
+    - Finite scores: Student's law of the mean difference of the rows, corrected for skewness.
     - Debiased root-mean-square errors: the p-value is that of the difference of their squares; limits put those of both
       models together.
     - Other calibration errors that chance makes positive, such as ECE: none. The bias of chance is larger for the
