@@ -56,7 +56,7 @@ MOST_PAIRED = 2 * 10**9
 FEWEST_WEIGHTED = 20
 """The squares of the weights must be spread over so many rows, or a few of them decide about the variance."""
 
-MOST_PAIRED_CLASSES = 10**8
+MOST_PAIRED_CLASSES = 2 * 10**7
 """Rows times the square of the number of classes, with which the time of limits of an average over classes grows."""
 
 INDEPENDENT = "they are for independent rows, not for clusters"
