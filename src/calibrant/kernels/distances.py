@@ -162,9 +162,11 @@ def _off_diagonal(distance: Distance, points: Any, n: int) -> FloatArray:
         take = (lambda r: points[r]) if isinstance(points, np.ndarray) else points.take
         strip = distance.pairwise(take(rows), take(columns))
         corner, beside = strip[:, : len(rows)], strip[:, len(rows) :]
-        for upper in (corner[np.triu_indices(len(rows), 1)], beside.ravel()):
-            result[done : done + len(upper)] = upper
-            done += len(upper)
+        upper = corner[np.triu_indices(len(rows), 1)]
+        result[done : done + len(upper)] = upper
+        done += len(upper)
+        result[done : done + beside.size].reshape(beside.shape)[:] = beside
+        done += beside.size
     return result
 
 

@@ -33,6 +33,8 @@ the target's place from that centre, the kernel is the polynomial P at distance 
 :math:`g_r = (-1)^r P^{(r)} / r!`. All of x and z are below 1, hence the rounding is that of a few additions.
 """
 
+from functools import cache
+
 import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
@@ -70,6 +72,7 @@ def translations(kernel: Kernel, width: float, reach: int) -> Floats:
     return np.stack([plain, mirrored])
 
 
+@cache
 def edge_polynomials(kernel: Kernel) -> Floats:
     """Return the coefficients of g_r, row by row, lowest power first."""
     powers = kernel.degree // 2
