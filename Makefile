@@ -1,6 +1,6 @@
 # make demo   a real experiment on logits that come with the package: verdicts, tables with significance, two pages
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
-# make quick  the same without slow tests, under a minute
+# make quick  the same without slow tests
 # make dist   wheels for every system and the sdist; those that run here are installed and run in empty environments
 # make sanitize     the tests of the compiled core under the sanitizers of gcc, for addresses and undefined behaviour
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)

@@ -19,6 +19,17 @@ import numpy as np
 BINS, YARDSTICK = 15, 1000
 ROWS_AT_ONCE = 5000
 
+LAUNCHER = """
+import os, sys, time
+start = time.perf_counter()
+child = os.spawnvp(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(child, 0)
+with open(sys.argv[1], "w") as file:
+    print(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, file=file)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+# A child's peak begins with that of the process that starts it: this one would be as large as its arrays.
+
 
 class Case(NamedTuple):
     """A command, the file that it is about, and what the wall time is to be at most."""
@@ -129,13 +140,12 @@ def yardstick(p, hits):
 def spent(command, folder):
     """Run a command, and return what it needed; its output goes to files beside the data."""
     with (folder / "stdout").open("w") as out, (folder / "stderr").open("w") as err:
-        start = time.perf_counter()
-        process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=err)  # noqa: S603 (our own)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-    if os.waitstatus_to_exitcode(status):
+        launcher = [sys.executable, "-S", "-c", LAUNCHER, "spent", *command]
+        status = subprocess.run(launcher, cwd=folder, stdout=out, stderr=err, check=False).returncode  # noqa: S603 (our own)
+    if status:
         raise SystemExit(f"{' '.join(command)} failed: {(folder / 'stderr').read_text()}")
-    return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1024 if sys.platform != "darwin" else 2**20))
+    wall, cpu, peak = map(float, (folder / "spent").read_text().split())
+    return Spent(wall, cpu, peak / (1024 if sys.platform != "darwin" else 2**20))
 
 
 def slopes(found):
