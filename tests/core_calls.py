@@ -8,7 +8,7 @@ from calibrant._core.kernel import Kernel
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.gaps import RowGaps
-from calibrant._core.line.replicates import Replicates
+from calibrant._core.line.held_out import HeldOut
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.redraws import DEPTH, Rows
 from calibrant._core.sorted1d import SortedLine
@@ -38,7 +38,7 @@ def everything(n_threads):
         BetaSums(line, 0.3).leave_one_out(weights[:, :3], n_threads=n_threads),
         *(gap.of_weights(happened, weights, n_threads=n_threads) for gap in gaps),
         *(gap.of_labels(weights > 0.5, x, n_threads=n_threads) for gap in gaps),
-        *Replicates(by_kernel[0], happened).own_columns(weights[:, :2], own),
+        *HeldOut(line, own, happened > 0.5, weights[:, 0]).sums(by_kernel[0]),
         draws.count_draws(rng.integers(0, 2**63, 9).astype(np.uint64), 500),
         bins.bin_index(x, np.array([0.2, 0.7])),
         bins.bin_sums(x, weights[:, 0], own, np.array([0.2, 0.7])),

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from calibrant._core import draws, pairs, twin, twin_draws
 from calibrant._core.kernel import Kernel
-from calibrant._core.library import required
 from calibrant._core.line import beta as beta_module
 from calibrant._core.line import sums as sums_module
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
-from calibrant._core.line.replicates import Replicates
+from calibrant._core.line.held_out import MOST_FOLDS, HeldOut
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.line.twin import PlainSums
 from calibrant._core.sorted1d import SortedLine
@@ -172,19 +171,15 @@ def test_mean_gaps_of_replicates(*, seed, n, columns, layout, scale, power, kern
 
 
 @QUICK
-@given(
-    seed=SEEDS, n=st.integers(1, 400), columns=st.integers(1, 4), layout=LAYOUTS, scale=SCALES, power=st.floats(-2, 0)
-)
-def test_sums_in_own_columns(seed, n, columns, layout, scale, power):
+@given(seed=SEEDS, n=st.integers(1, 400), folds=st.integers(1, MOST_FOLDS), scale=SCALES, power=st.floats(-3, 0))
+def test_sums_outside_folds(seed, n, folds, scale, power):
     rng = np.random.default_rng(seed)
-    columns = min(columns, required().lanes)
-    line, happened = Line.of(rng.random(n)), rng.random(n) < 0.5
-    weights, own = laid_out(some_weights(rng, (n, columns), scale), layout), rng.integers(0, columns, n)
-    ours = Replicates(KernelSums(line, 10.0**power), happened).own_columns(weights, own)
-    plain = PlainSums(line, 10.0**power)
-    for found, charges in zip(ours, (weights * happened[:, None], weights), strict=True):
-        expected = plain.leave_one_out(charges)[np.arange(n), own]
-        close(found, expected, 10 * weights.sum())
+    line, happened = Line.of(rng.random(n).round(rng.integers(2, 17))), rng.random(n) < 0.5
+    weights, own = some_weights(rng, n, scale), rng.integers(0, folds, n)
+    ours = HeldOut(line, own, happened, weights).sums(KernelSums(line, 10.0**power))
+    outside = weights[:, None] * (own[:, None] != np.arange(folds))
+    for found, charges in zip(ours, (outside * happened[:, None], outside), strict=True):
+        close(found, PlainSums(line, 10.0**power).leave_one_out(charges)[np.arange(n), own], 10 * weights.sum())
 
 
 @QUICK

@@ -8,10 +8,10 @@ import pytest
 from calibrant._core.library import Matrix, required
 from calibrant._core.line import sums as sums_module
 from calibrant._core.line.boxes import Line
+from calibrant._core.line.held_out import HeldOut
 from calibrant._core.line.replicates import Replicates, is_worth_grouping
 from calibrant._core.line.sums import KernelSums, Way
 from calibrant._core.line.twin import PlainSums
-from calibrant.kernel_regression import leave_own_out
 from calibrant.metrics.gaps import row_gaps
 from cores import core
 
@@ -60,15 +60,14 @@ def test_the_crowded_rows_need_every_way():
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_sums_in_the_own_column_of_each_row_equal_the_double_loop(shape):
+@pytest.mark.parametrize("bandwidth", [0.002, 0.02, 0.4])
+def test_sums_outside_the_fold_of_each_row_equal_the_double_loop(shape, bandwidth):
     positions, outcomes, weights = data(shape)
-    columns = min(5, required().lanes)
-    own = np.arange(len(positions)) % columns
-    line, some = Line.of(positions), weights[:, :columns].copy()
-    charges = np.hstack([some * (outcomes > 0.5)[:, None], some])
-    found = leave_own_out(KernelSums(line, 0.02), outcomes > 0.5, some, own, charges)
-    expected = leave_own_out(PlainSums(line, 0.02), outcomes > 0.5, some, own, charges)
-    for ours, loop in zip(found, expected, strict=True):
+    folds, line = np.arange(len(positions)) % 5, Line.of(positions)
+    found = HeldOut(line, folds, outcomes > 0.5, weights[:, 0]).sums(KernelSums(line, bandwidth))
+    outside = weights[:, :1] * (folds[:, None] != np.arange(5))
+    for ours, charges in zip(found, (outside * (outcomes > 0.5)[:, None], outside), strict=True):
+        loop = PlainSums(line, bandwidth).leave_one_out(charges)[np.arange(len(folds)), folds]
         np.testing.assert_allclose(ours, loop, rtol=1e-9, atol=1e-11)
 
 
@@ -98,9 +97,14 @@ def test_any_number_of_rows_in_a_box_is_summed_with_any_number_of_lanes(level, n
     line, weights, happened = Line.of(0.4 + 0.01 * rng.random(n)), rng.random((n, 2)), rng.random(n) < 0.5
     with core(level), patch.multiple(sums_module, _FEW_PAIRS=-1, _FEW_SOURCES=0):
         _spoil_the_stack()
-        found = Replicates(KernelSums(line, 0.5), happened).own_columns(weights, np.zeros(n, dtype=int))
-    for ours, charges in zip(found, (weights[:, :1] * happened[:, None], weights[:, :1]), strict=True):
-        np.testing.assert_allclose(ours, PlainSums(line, 0.5).leave_one_out(charges)[:, 0], rtol=0, atol=1e-12 * n)
+        least = np.full(n, 1e-9)
+        found = Replicates(KernelSums(line, 0.5), happened).gaps(Matrix.view(weights), least, 1.0, 2, 1)
+    plain = PlainSums(line, 0.5)
+    hits, mass = plain.leave_one_out(weights * happened[:, None]), plain.leave_one_out(weights)
+    lonely = mass <= 1e-9 * weights.mean(axis=0)
+    gaps = np.abs(np.where(lonely, 0.0, hits / np.where(lonely, 1.0, mass)) - line.x[np.argsort(line.order)][:, None])
+    expected = [(weights * gaps * ~lonely).sum(axis=0), (weights * ~lonely).sum(axis=0)]
+    np.testing.assert_allclose(found[:, :2].T, expected, rtol=0, atol=1e-12 * n)
 
 
 def _spoil_the_stack():

@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from calibrant._core.line.boxes import Line
+from calibrant._core.line.held_out import HeldOut
+from calibrant._core.line.sums import KernelSums
 from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.kernel_regression import (
@@ -17,7 +19,6 @@ from calibrant.kernel_regression import (
     KernelName,
     Sums,
     kernel_sums,
-    leave_own_out,
     own_column,
 )
 from calibrant.order import line_of
@@ -177,7 +178,7 @@ class HeldOutLoss:
 
     def __call__(self, sums: Sums) -> float:
         """Return the mean loss with the kernel and bandwidth of `sums`, which must run over the same rows."""
-        hits, mass = leave_own_out(sums, self._happened, self._columns, self.folds, self._charges)
+        hits, mass = self._sums(sums)
         return float(self._mean(hits, mass, sums.peak(self.sample.positions) * self._least))
 
     def each(self, several: Sequence[PlainSums]) -> FloatArray:
@@ -190,6 +191,19 @@ class HeldOutLoss:
         mass = found[:, :, W.shape[1] :]
         # Rows side by side, so that they are added up in the same order as those of one bandwidth.
         return self._mean(*(np.ascontiguousarray(part[:, *columns]) for part in (found, mass, least)))
+
+    def _sums(self, sums: Sums) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of events and of weights over the rows that predict each row."""
+        if self._outside is not None and isinstance(sums, KernelSums) and sums.kernel == "gaussian":
+            return self._outside.sums(sums)
+        hits, mass = np.split(sums.leave_one_out(self._charges), 2, axis=1)
+        return self._own(hits), self._own(mass)
+
+    @cached_property
+    def _outside(self) -> HeldOut | None:
+        if self.folds is None:
+            return None
+        return HeldOut(Line.of(self.sample.positions), self.folds, self._happened, self.sample.weights)
 
     def _mean(self, hits: FloatArray, mass: FloatArray, least: FloatArray) -> Any:
         """Return the mean over rows, which come last, from the sums of events and of weights over the others."""

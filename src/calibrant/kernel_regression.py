@@ -9,14 +9,13 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 
 from calibrant._convert import InputError
-from calibrant._core.library import library, required
+from calibrant._core.library import library
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
-from calibrant._core.line.replicates import Replicates, is_worth_grouping
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.line.twin import FEW_ROWS, PlainSums
 from calibrant._names import Spellings
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._typing import FloatArray, IntArray
 
 KernelName: TypeAlias = Literal["gaussian", "triweight", "epanechnikov", "beta"]
 Boundary: TypeAlias = Literal["reflect", "none"]
@@ -47,20 +46,6 @@ def kernel_sums(line: Line, bandwidth: float, kernel: KernelName, boundary: Boun
     if library() is None or len(line) <= FEW_ROWS:
         return PlainSums(line, bandwidth, kernel, reflect)
     return BetaSums(line, bandwidth) if kernel == "beta" else KernelSums(line, bandwidth, kernel, reflect)
-
-
-def leave_own_out(
-    sums: Sums, happened: BoolArray, weights: FloatArray, own: IntArray | None, charges: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of events and of weights over all other rows, each row's in its own column of weights (n, m).
-
-    `charges` (n, 2 m) are the weights where the event happened, then all of them.
-    """
-    columns = weights.shape[1]
-    if own is not None and is_worth_grouping(sums, columns) and columns <= required().lanes:
-        return Replicates(sums, happened).own_columns(weights, own)
-    hits, mass = np.split(sums.leave_one_out(charges), 2, axis=1)
-    return own_column(hits, own), own_column(mass, own)
 
 
 def own_column(columns: FloatArray, own: IntArray | None) -> FloatArray:

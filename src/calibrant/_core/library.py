@@ -118,6 +118,12 @@ class Work(Record):
     _fields_ = _fields("weights moments")
 
 
+class FoldsRecord(Record):
+    """Rows with their folds, and memory; see `line.held_out`."""
+
+    _fields_ = _fields("fold weights hits translations moments", "n_folds")
+
+
 class Kernels(Record):
     """The Beta kernels of sources; see `line.beta`."""
 
@@ -173,7 +179,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "pack_weights": (Matrix, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
     "pack_hits": (Matrix, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE, _REALS),
     "replicate_gaps": (Sources, EventsRecord, PlanRecord, Work, _REALS, _REALS, REAL, WHOLE, _REALS),
-    "replicate_sums": (Sources, EventsRecord, PlanRecord, Work, _REALS, _WHOLES, _REALS),
+    "held_out": (Sources, FoldsRecord, PlanRecord, _REALS),
     "gaps": (_REALS, Matrix, Matrix, Matrix, _REALS, REAL, WHOLE, WHOLE, _REALS),
     "beta_sums": (Kernels, Strip, _REALS, _REALS, _WHOLES, WHOLE, WHOLE, WHOLE),
     "interpolate": (_REALS, BoxesRecord, _REALS, _REALS, WHOLE, Strip),

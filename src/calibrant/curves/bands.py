@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from calibrant._laws import normal_quantile
 from calibrant._typing import FloatArray
 
 SHAPE_LEVEL = 0.95
@@ -12,9 +13,7 @@ ROUNDING = 1e-9
 
 def wilson(frequency: FloatArray, trials: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return Wilson's confidence limits of frequencies in so many trials."""
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + level) / 2))
+    z = normal_quantile((1 + level) / 2)
     centre = (frequency + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z * np.sqrt(frequency * (1 - frequency) / trials + (z / (2 * trials)) ** 2) / (1 + z**2 / trials)
     # At frequency 0 the limit is 0 exactly, whatever rounding says; likewise at 1.

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._checks import check_level
 from calibrant._convert import InputError
+from calibrant._laws import normal_quantile
 from calibrant._typing import FloatArray
 from calibrant.binning import Binning, Bins, EqualMass
 from calibrant.curves.binned import bin_totals
@@ -38,8 +39,6 @@ def spread_curve(forecasts: Forecasts, bins: Binning | None = None, *, level: fl
     >>> curve.predicted.tolist(), curve.observed.tolist()
     ([1.0, 2.0], [1.0, 4.0])
     """
-    from scipy.special import ndtri
-
     check_level(level)
     binning = bins or EqualMass(10)
     cut, least, largest = spread_bins(forecasts, binning)
@@ -54,7 +53,7 @@ def spread_curve(forecasts: Forecasts, bins: Binning | None = None, *, level: fl
 
     error = mean(squares)
     rest = squares - _by_row(cut, used, error)
-    half = float(ndtri((1 + level) / 2)) * np.sqrt(bin_totals(cut, rest**2)(weights**2)[used, 0]) / mass[used]
+    half = normal_quantile((1 + level) / 2) * np.sqrt(bin_totals(cut, rest**2)(weights**2)[used, 0]) / mass[used]
     return SpreadCurve(
         predicted=np.sqrt(mean(np.square(forecasts.distribution.sd()))),
         observed=np.sqrt(error),

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
+from calibrant._laws import student_quantile, student_tail
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.discrepancy import Data, check_kernel, tune
 from calibrant.hypotest.base import CalibrationTest
@@ -70,8 +71,6 @@ class BlockSKCETest(CalibrationTest):
 
     def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:  # noqa: ARG002 (nothing is random)
         """Compare the mean over blocks with its standard error."""
-        from scipy.special import stdtr, stdtrit
-
         n_blocks = data.n_samples // self.blocksize
         if n_blocks < 2:
             raise InputError(
@@ -88,13 +87,13 @@ class BlockSKCETest(CalibrationTest):
         return TestResult(
             name=repr(self),
             statistic=mean / error,
-            pvalue=max(float(stdtr(n_blocks - 1, -mean / error)), np.finfo(float).tiny),
+            pvalue=max(student_tail(mean / error, n_blocks - 1), np.finfo(float).tiny),
             estimate=mean,
             details={
                 "blocks": n_blocks,
                 "standard_error": error,
-                "lower_bound": max(0.0, mean - float(stdtrit(n_blocks - 1, self.level)) * error),
-                "detectable": float(stdtrit(n_blocks - 1, 0.95)) * error,
+                "lower_bound": max(0.0, mean - student_quantile(self.level, n_blocks - 1) * error),
+                "detectable": student_quantile(0.95, n_blocks - 1) * error,
                 "event_pairs": pairs,
             },
         )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._convert import InputError
+from calibrant._laws import expit
 from calibrant._roots import root
 from calibrant._typing import FloatArray, IntArray
 from calibrant.hypotest.binary import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
@@ -212,14 +213,10 @@ def _fit_level(log_odds: FloatArray, labels: IntArray, weights: FloatArray) -> t
 
 def _residuals(fitted: FloatArray, labels: IntArray) -> FloatArray:
     """Return labels minus probabilities, also where a probability rounds to 1."""
-    from scipy.special import expit
-
     return np.where(labels == 1, expit(-fitted), -expit(fitted))
 
 
 def _bernoulli_variance(fitted: FloatArray) -> FloatArray:
-    from scipy.special import expit
-
     return expit(fitted) * expit(-fitted)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from calibrant._laws import normal_quantile
 from calibrant.bootstrap import Bootstrap
 
 
@@ -84,9 +85,7 @@ class PairLaw:
         >>> round(low, 2), round(high, 2)
         (0.02, 1.98)
         """
-        from scipy.special import ndtri
-
-        z = float(ndtri((1 + level) / 2))
+        z = normal_quantile((1 + level) / 2)
         low, high = self._limit(-z, self.expected), self._limit(z, self.expected, self.rare)
         if low > 0:
             low = max(low, self._limit(-z, min(self.expected, max(self.seen, self.expected / 2))))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._convert import InputError
+from calibrant._laws import normal_quantile, normal_tail
 from calibrant._typing import FloatArray
 from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.base import Limits, PairLaw
@@ -124,14 +125,12 @@ class _Pair(NamedTuple):
         It is the same sum over pairs as for one model, with the parts of the first counted as negative. Its error is
         taken as normal, with the observed variance, or the one expected without any miscalibration if that is larger.
         """
-        from scipy.special import ndtr, ndtri
-
         expected = 2 * (self.squares.expected or self.squares.observed)
         variance = max(_variance(self.rows, self.squares.observed), expected)
         value, error = float(self.rows.sum()), float(np.sqrt(variance)) if self.rows.any() else 0.0
-        half = float(ndtri((1 + level) / 2)) * error
+        half = normal_quantile((1 + level) / 2) * error
         deviation = abs(value) / error if error > 0 else (0.0 if value == 0 else np.inf)
-        pvalue = max(float(2 * ndtr(-deviation)), float(np.finfo(float).tiny))
+        pvalue = max(2 * normal_tail(deviation), float(np.finfo(float).tiny))
         return GapDifference(value, Limits(value - half, value + half), pvalue)
 
     def roots(self, squared: GapDifference, level: float) -> GapDifference:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._laws import student_quantile, student_tail
 from calibrant._typing import FloatArray
 from calibrant.intervals.base import Limits
 
@@ -54,23 +55,19 @@ class StudentLaw:
         >>> round(low, 2), round(high, 2)
         (0.02, 1.98)
         """
-        from scipy.special import stdtrit
-
-        quantile = float(stdtrit(self.freedom, (1 + level) / 2))
+        quantile = student_quantile((1 + level) / 2, self.freedom)
         upper, lower = self._deviation(quantile), self._deviation(-quantile)
         # At low levels both may lie on one side.
         return Limits(self.value - self.error * max(upper, 0.0), self.value - self.error * min(lower, 0.0))
 
     def pvalue(self) -> float:
         """Return the two-sided p-value of the hypothesis that the true value is 0."""
-        from scipy.special import stdtr
-
         if self.error == 0:
             return 1.0 if self.value == 0 else TINY
         # Beyond 1e50 standard errors the p-value is the least one, and the cube might overflow.
         deviation, k = float(np.clip(self.value / self.error, -1e50, 1e50)), self.skewness
         transformed = deviation + k * deviation**2 / 3 + k**2 * deviation**3 / 27 + k / 6
-        return min(1.0, max(float(2 * stdtr(self.freedom, -abs(transformed))), TINY))
+        return min(1.0, max(2 * student_tail(abs(transformed), self.freedom), TINY))
 
     def _deviation(self, quantile: float) -> float:
         """Return the T that is transformed into the quantile."""

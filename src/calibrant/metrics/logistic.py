@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from calibrant._laws import expit
 from calibrant._typing import BoolArray, Evaluator, FloatArray
 from calibrant.metrics.base import Metric
 from calibrant.metrics.newton import PENALTY, maximise_all
@@ -222,8 +223,6 @@ def _kept_line(view: Predictions) -> tuple[float, float]:
 
 def _pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
     """Return w (y - q) and w q (1 - q) of every row, where q are the recalibrated probabilities and w sum to 1."""
-    from scipy.special import expit
-
     share = view.weights / view.weights.max()
     share = share / share.sum()
     odds = intercept + slope * kept_log_odds(view)

@@ -197,24 +197,6 @@ static void sum_chunk(const Sources *sources, const Events *events, const Plan *
     }
 }
 
-typedef void Taken(const double *sums, int64_t first, int64_t last, void *context);
-
-/* Hand events and mass of all rows to a function, which is inlined, some rows at a time. */
-INLINE void for_chunks(const Sources *sources, const Events *events, const Plan *plan, const Work *work,
-                       const double *places, Taken *take, void *context) {
-    ALIGNED double local[TERMS * PAIR], sums[CHUNK * PAIR] = {0.0};
-    const int64_t *starts = plan->boxes.starts;
-    collect_events(sources, events, work);
-    for (int64_t t = 0; t < plan->boxes.occupied; t++) {
-        if (plan->way[t] != DIRECTLY) expand_events(sources, plan, work->moments, t, local);
-        for (int64_t first = starts[t]; first < starts[t + 1]; first += CHUNK) {
-            int64_t last = smallest(first + CHUNK, starts[t + 1]);
-            sum_chunk(sources, events, plan, work, places, local, t, first, last, sums);
-            take(sums, first, last, context);
-        }
-    }
-}
-
 INLINE Lanes power(Lanes gap, double norm) {
     if (norm == 1.0) return gap;
     if (norm == 2.0) return gap * gap;
@@ -229,8 +211,7 @@ typedef struct {
 } Gaps;
 
 /* Add weight times gap and weight, over rows with neighbours and over rows without. */
-INLINE void add_gaps(const double *sums, int64_t first, int64_t last, void *context) {
-    Gaps *gaps = context;
+INLINE void add_gaps(Gaps *gaps, const double *sums, int64_t first, int64_t last) {
     Lanes zero = repeat(0.0), one = repeat(1.0), a = zero, b = zero, c = zero, d = zero;
     for (int64_t i = first; i < last; i++) {
         const double *at = sums + (i - first) * PAIR;
@@ -254,30 +235,19 @@ EXPORT void NAME(replicate_gaps)(const Sources *sources, const Events *events, c
     for (int64_t i = 0; i < sources->n; i++) sum += load(work->weights + i * LANES);
     Lanes means = sum * (1.0 / (double)largest(sources->n, 1));
     Gaps gaps = {plan->x, work->weights, least, norm, means, {zero, zero, zero, zero}};
-    for_chunks(sources, events, plan, work, places, add_gaps, &gaps);
+    ALIGNED double local[TERMS * PAIR], sums[CHUNK * PAIR] = {0.0};
+    const int64_t *starts = plan->boxes.starts;
+    collect_events(sources, events, work);
+    for (int64_t t = 0; t < plan->boxes.occupied; t++) {
+        if (plan->way[t] != DIRECTLY) expand_events(sources, plan, work->moments, t, local);
+        for (int64_t first = starts[t]; first < starts[t + 1]; first += CHUNK) {
+            int64_t last = smallest(first + CHUNK, starts[t + 1]);
+            sum_chunk(sources, events, plan, work, places, local, t, first, last, sums);
+            add_gaps(&gaps, sums, first, last);
+        }
+    }
     for (int64_t column = 0; column < columns; column++)
         for (int part = 0; part < 4; part++) out[4 * column + part] = gaps.totals[part][column];
-}
-
-typedef struct {
-    const int64_t *column;
-    double *out;
-} OwnColumns;
-
-INLINE void take_own(const double *sums, int64_t first, int64_t last, void *context) {
-    const OwnColumns *own = context;
-    for (int64_t i = first; i < last; i++) {
-        const double *at = sums + (i - first) * PAIR + own->column[i];
-        own->out[2 * i] = at[0];
-        own->out[2 * i + 1] = at[LANES];
-    }
-}
-
-/* Write events and mass of every row, (n, 2), in the column of weights that is given for it. */
-EXPORT void NAME(replicate_sums)(const Sources *sources, const Events *events, const Plan *plan, const Work *work,
-                                     const double *places, const int64_t *column, double *out) {
-    OwnColumns own = {column, out};
-    for_chunks(sources, events, plan, work, places, take_own, &own);
 }
 
 INLINE double at(const Matrix *matrix, int64_t row, int64_t column) {

@@ -51,16 +51,6 @@ class Replicates:
         in_groups(task, columns, self._work, n_threads)
         return totals
 
-    def own_columns(self, weights: Floats, own: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return events and mass of every row, each with its own one of at most a register of columns of weights."""
-        order, n, work = self.sums.line.order, self.sums.sources.n, self._work()
-        found, result = np.empty((n, 2)), np.empty((2, n))
-        self._pack(Matrix.view(np.asarray(weights, dtype=np.float64)), 0, weights.shape[1], work)
-        plan, column = self.sums.rows.as_record(), np.asarray(own, dtype=np.int64)[order]
-        required().replicate_sums(self.sums.sources, self._events, plan, work, self._places, column, found)
-        result[:, order] = found.T
-        return result[0], result[1]
-
     def _work(self) -> Work:
         """Return the memory that one thread needs."""
         lanes, sources = required().lanes, self.sums.sources

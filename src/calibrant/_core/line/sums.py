@@ -115,12 +115,12 @@ class KernelSums:
     @cached_property
     def rows(self) -> Plan:
         """How the leave-one-out sums are made."""
-        return self._plan(self.line, leave_out=True)
+        return self.plan(self.line, leave_out=True)
 
     def at(self, points: Floats, charges: Floats, *, n_threads: int | None = None) -> Floats:
         """Return the sums over all rows, at points (g,) in [0, 1]: an array of shape (g, m)."""
         targets = Line.of(points)
-        fill = self._fill(self._plan(targets, leave_out=False))
+        fill = self._fill(self.plan(targets, leave_out=False))
         return for_columns(fill, charges, self.line.order, targets.order, n_threads)
 
     def peak(self, points: Floats) -> Floats:
@@ -167,7 +167,8 @@ class KernelSums:
     def _kernel(self) -> Kernel:
         return KERNELS[self.kernel]
 
-    def _plan(self, targets: Line, *, leave_out: bool) -> Plan:
+    def plan(self, targets: Line, *, leave_out: bool) -> Plan:
+        """Return how the sums at targets are made; to leave out each one's own row, they are the rows."""
         boxes = self.boxes if leave_out else fill_boxes(targets.x, self.boxes.n_boxes)
         whole = self._within(boxes.ids, self.reach)
         whole_rows = first_row(self.boxes, whole)

@@ -1,0 +1,48 @@
+"""The laws that need no `scipy.special`, against it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
+
+from calibrant._laws import expit, normal_quantile, normal_tail, student_quantile, student_tail
+
+FREEDOMS = st.floats(1.0, 1e12)
+
+
+@given(st.floats(-60, 60), FREEDOMS)
+def test_tails_are_those_of_student(x: float, freedom: float) -> None:
+    # SciPy itself is off by up to 1e-10 in far tails with many degrees of freedom.
+    assert student_tail(x, freedom) == pytest.approx(float(special.stdtr(freedom, -x)), rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("freedom", [1.0, 1.5, 2.0, 7.3, 150.0, 199.9, 200.1, 1e4, 1e8])
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.6, 0.75, 0.95, 0.975, 0.995, 0.9999])
+def test_quantiles_are_those_of_student(level: float, freedom: float) -> None:
+    assert student_quantile(level, freedom) == pytest.approx(
+        float(special.stdtrit(freedom, level)), rel=2e-11, abs=1e-11
+    )
+
+
+def test_tails_of_two_degrees_of_freedom_have_a_formula() -> None:
+    # P(T > t) = (1 - t / sqrt(2 + t^2)) / 2, here without cancellation.
+    for t in (0.0, 0.3, 1.0, 5.0, 1e3, 1e6):
+        norm = np.sqrt(2 + t * t)
+        assert student_tail(t, 2.0) == pytest.approx(1 / (norm * (norm + t)), rel=1e-13)
+
+
+@given(st.floats(1e-12, 1 - 1e-12))
+def test_normal_law(level: float) -> None:
+    assert normal_quantile(level) == pytest.approx(float(special.ndtri(level)), rel=1e-12, abs=1e-13)
+    assert normal_tail(-normal_quantile(level)) == pytest.approx(level, rel=1e-11)
+
+
+def test_tails_of_the_normal_law_keep_their_digits() -> None:
+    for x in (-40.0, -1.0, 0.0, 3.0, 10.0, 37.0):
+        assert normal_tail(x) == pytest.approx(float(special.ndtr(-x)), rel=1e-13)
+
+
+@given(st.lists(st.floats(-800, 800), min_size=1))
+def test_logistic_curve(x: list[float]) -> None:
+    np.testing.assert_allclose(expit(np.array(x)), special.expit(np.array(x)), rtol=4e-16, atol=1e-307)
