@@ -10,7 +10,7 @@ from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
 from calibrant.intervals.parts import are_filled, parts_of
 from calibrant.intervals.sandwich import SEPARATED, is_separated
-from calibrant.metrics import Classwise, Metric, Root
+from calibrant.metrics import SKCE, Classwise, Metric, Root
 from calibrant.predictions import Predictions
 
 
@@ -79,9 +79,9 @@ def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap
 
 
 def _missing_for_law(metric: Metric, data: Predictions) -> str:
-    if not is_known(metric, data):
+    if not isinstance(metric, SKCE) or not is_known(metric, data):
         return "they are for the unbiased estimate from rows of equal weight, in one block and without random features"
-    if data.n_samples**2 * data.n_classes > MOST_PAIRED:
+    if not metric.sorts_pairs(data) and data.n_samples**2 * data.n_classes > MOST_PAIRED:
         return "its law, a sum over all pairs of rows, takes too long for so many"
     if data.n_samples < FEWEST_PAIRED:
         return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"

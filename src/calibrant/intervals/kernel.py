@@ -22,8 +22,11 @@ SHORTEST = 1 / 3
 LEAST_SCATTER = 0.85
 """Squares of pairs below this share of the expected ones make limits too wide."""
 
-N_COLUMNS = 256
-"""So many columns of H, of rows chosen at random, stand for all where there are more."""
+N_COMPARED = 256
+"""About so many predictions tell their median distance well enough for that."""
+
+N_ROWS = 1024
+"""So many rows, chosen at random, stand for all in a mean over pairs, so that H is never stored."""
 
 
 def is_known(metric: Any, data: Any) -> bool:
@@ -37,7 +40,7 @@ def has_short_lengthscale(metric: Any, data: Predictions) -> bool:
     kernel = getattr(metric.kernel, "predictions", None)
     if not isinstance(kernel, RadialKernel) or kernel.lengthscale == "median":
         return False
-    some = data.probs[:: max(1, data.n_samples // N_COLUMNS)]
+    some = data.probs[:: max(1, data.n_samples // N_COMPARED)]
     return bool(kernel.lengthscale < SHORTEST * np.median(kernel.distance.pairwise(some, some)))
 
 
@@ -58,9 +61,9 @@ def law(
 
     As a U-statistic, U has the variance :math:`\frac2{n(n-1)} \zeta_2 + \frac4n \zeta_1`, where :math:`\zeta_2` is the
     mean of :math:`H_{ij}^2` and :math:`\zeta_1` the variance of the expected pair value of a row. The first term rules
-    without miscalibration, where :math:`\zeta_1 = 0`, and the second with it, as in a `PairLaw`. Above 256 rows,
-    :math:`\zeta_2` is that of 256 rows with all others, chosen at random, so that H is never stored. For classes and
-    the white kernel on labels it is known without miscalibration: what is expected if the predictions are right.
+    without miscalibration, where :math:`\zeta_1 = 0`, and the second with it, as in a `PairLaw`. Above 1024 rows,
+    :math:`\zeta_2` is that of 1024 chosen at random, so that H is never stored. For classes and the white kernel
+    on labels it is known without miscalibration: what is expected if the predictions are right.
 
     A third term matters if few rows are wrong, and few of those are close to each other. An error
     :math:`\theta` may then consist of few pairs, of values up to the largest possible one :math:`h`, whose number
@@ -95,25 +98,26 @@ def law(
 
 
 def _squares(data: Any, metric: SKCE | KCE) -> tuple[float, float]:
-    """Return `_mean_squares` over always the same columns, which are kept with predictions."""
+    """Return `_mean_squares` of always the same rows, which are kept with predictions."""
 
     def compute() -> tuple[float, float]:
-        kernel = tune(metric.kernel, data)
-        return _mean_squares(pair_matrix(data, kernel), data, kernel, np.random.default_rng(0))
+        n, kernel = data.n_samples, tune(metric.kernel, data)
+        if n <= N_ROWS:
+            return _mean_squares(data, kernel)
+        return _mean_squares(data.take(np.sort(np.random.default_rng(0).choice(n, N_ROWS, replace=False))), kernel)
 
     return data.once(("squared pairs", metric.kernel), compute) if isinstance(data, Predictions) else compute()
 
 
-def _mean_squares(pairs: PairMatrix, data: Any, kernel: Any, rng: np.random.Generator) -> tuple[float, float]:
-    """Return the mean of H_ij^2 over different rows, of some columns of H if there are many: as seen, and expected."""
-    n = pairs.n
-    columns = np.sort(rng.choice(n, min(n, N_COLUMNS), replace=False))
-    count = len(columns) * (n - 1)
-    seen = float(np.sum(pairs.take(columns) ** 2)) / count
+def _mean_squares(data: Any, kernel: Any) -> tuple[float, float]:
+    """Return the mean of H_ij^2 over different rows: as seen, and expected."""
+    n = data.n_samples
+    rows, count = np.arange(n), n * (n - 1)
+    seen = float(np.sum(pair_matrix(data, kernel).take(rows) ** 2)) / count
     if not _compares_labels(data, kernel):
         return seen, seen
-    squared_kernel = prediction_pairs(data, kernel.predictions).take(columns) ** 2
-    return seen, float(np.sum(squared_kernel * _expected_squares(data.probs, data.probs[columns]))) / count
+    squared_kernel = prediction_pairs(data, kernel.predictions).take(rows) ** 2
+    return seen, float(np.sum(squared_kernel * _expected_squares(data.probs, data.probs))) / count
 
 
 def _compares_labels(data: Any, kernel: Any) -> bool:

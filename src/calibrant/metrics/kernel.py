@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._checks import check_count
 from calibrant._convert import InputError
+from calibrant._core.library import library
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, tune
 from calibrant.forecasts import Forecasts
@@ -132,7 +133,13 @@ class SKCE(KernelMetric):
 
     def rows_in_block(self, data: Data) -> int:
         """Return the number of rows in a block of these data."""
+        if isinstance(self.blocksize, Affordable) and self.sorts_pairs(data):
+            return data.n_samples
         return self.rows_per_block(data.n_samples, data.n_classes if isinstance(data, Predictions) else 1)
+
+    def sorts_pairs(self, data: Data) -> bool:
+        """Whether sums over all pairs take no more than sorting, as with the default kernel and two classes."""
+        return self.kernel is None and isinstance(data, Predictions) and data.n_classes == 2 and library() is not None
 
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B estimates."""
@@ -290,6 +297,8 @@ class KCE(SKCE):
 @dataclass(frozen=True)
 class Affordable:
     """A block size for `SKCE`: all rows while that takes seconds, and above that blocks that cost as much.
+
+    Two classes with the default kernel are never cut into blocks: their sums take no longer than sorting.
 
     Parameters
     ----------

@@ -14,8 +14,11 @@ from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
 
-FEW_CELLS = 500_000
-"""So many numbers are moved to the grid without a sparse matrix, whose import alone would take longer."""
+FEW_CELLS, FEW_ROWS = 5_000_000, 250_000
+"""So many numbers, or rows, are moved to the grid without a sparse matrix, whose import alone would take longer."""
+
+ROUGHLY = 0.01
+"""How well a bandwidth is known before the number of points that it needs is chosen."""
 
 CELLS = 2**14
 """Residuals are moved to the points j / CELLS."""
@@ -145,7 +148,7 @@ def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
         return csc_array((factors.ravel(), points.ravel(), ends), shape=(CELLS + 1, len(values)))
 
     def spread(columns: FloatArray) -> FloatArray:
-        if columns.size > FEW_CELLS:
+        if columns.size > FEW_CELLS or len(columns) > FEW_ROWS:
             return np.asarray(matrix() @ columns)
         found = np.empty((CELLS + 1, columns.shape[1]))
         for b, column in enumerate(columns.T):
@@ -199,21 +202,28 @@ def _fixed_point(wave: FloatArray, gap: float) -> float:
     low = max(abs(float(wave[0])), NARROWEST)
     if gap <= low:
         return min(gap, low)
-
-    def solve(points: int) -> float:
-        at_low = _error(wave, low, points)
-        if at_low <= low:
-            return at_low
-        if _error(wave, 2 * gap, points) >= 2 * gap:
-            return gap  # Too few points for so narrow a bandwidth.
-        return root(lambda width: _error(wave, width, points) - width, low, 2 * gap, xtol=1e-15)
-
-    points = FEWEST
-    value = solve(points)
+    value = _crossing(wave, low, FEWEST, rtol=ROUGHLY)
+    points = 0
     while points < _resolution(max(value, low)):
         points = _resolution(max(value, low))
-        value = solve(points)
+        value = _crossing(wave, max(value, low), points, rtol=0.0)
     return min(value, gap)
+
+
+def _crossing(wave: FloatArray, start: float, points: int, rtol: float) -> float:
+    """Return the bandwidth that equals its error. As errors decrease with it, it is between any one and its error."""
+
+    @cache
+    def error(width: float) -> float:
+        return _error(wave, width, points)
+
+    end = error(start)
+    if start <= NARROWEST and end <= start:
+        return end
+    excess = error(end) - end
+    if (excess < 0) == (end < start) or excess == 0:
+        return end  # Of a difference so small only rounding is left.
+    return root(lambda width: error(width) - width, *sorted((start, end)), xtol=1e-15, rtol=rtol)
 
 
 def _resolution(width: float) -> int:
