@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
+from calibrant.metrics import FORECAST_METRICS, METRICS
 from calibrant.report import render_html
 from calibrant.results import (
     Assessment,
@@ -15,6 +16,7 @@ from calibrant.results import (
     Comparison,
     CumulativeCurve,
     CurveLine,
+    Description,
     Difference,
     Estimate,
     ExperimentResult,
@@ -175,6 +177,7 @@ def comparison(before="before", after="after"):
         n_resamples=199,
         level=0.9,
         entries=(*first, *second),
+        about={key: METRICS[key].about() if key in METRICS else described(key) for key in shown},
     )
 
 
@@ -254,6 +257,17 @@ def summaries(names):
     )
 
 
+def measured(key, value):
+    """Return the value of a metric, with its description if it is a known one."""
+    metric = {**METRICS, **FORECAST_METRICS}.get(key)
+    return Estimate(name=f"{key}()", value=value, about=metric and metric.about())
+
+
+def described(text):
+    """Return a description in which everything is `text`."""
+    return Description(label=text, meaning=f"Of {text}.", caution=text, better=text, group=text)
+
+
 def assessment(name="model", *, classes=("ant", "bee", "cat"), metrics=None, groups=(), **changes):
     """Return an assessment; `metrics` maps names to values, `groups` lists names."""
     values = {"accuracy": 0.9, "nll": 0.35, "ece": 0.0537} if metrics is None else metrics
@@ -262,7 +276,7 @@ def assessment(name="model", *, classes=("ant", "bee", "cat"), metrics=None, gro
         n_samples=1500,
         n_classes=len(classes),
         verdict=verdict(),
-        metrics={key: Estimate(name=f"{key}()", value=value) for key, value in values.items()},
+        metrics={key: measured(key, value) for key, value in values.items()},
         test=consistency(),
         curve=curve(),
         classes=summaries(classes),
@@ -288,7 +302,7 @@ def forecast(name="narrow"):
         law="Normal",
         n_dimensions=1,
         verdict=verdict(),
-        metrics={key: Estimate(name=f"{key}()", value=0.5) for key in ("crps", "mace", "sharpness")},
+        metrics={key: measured(key, 0.5) for key in ("crps", "mace", "sharpness")},
         test=consistency(),
         pit=PITHistogram(
             lower=np.arange(4) / 4,
@@ -324,8 +338,8 @@ def poisoned(text):
     one = replace(
         one,
         metrics={
-            text: Estimate(name=text, value=0.5, details={text: text}),
-            "nll": Estimate(name=text, value=np.inf, details={"infinite_rows": 3}),
+            text: Estimate(name=text, value=0.5, details={text: text}, about=described(text)),
+            "nll": replace(measured("nll", np.inf), name=text, details={"infinite_rows": 3}),
         },
         verdict=verdict(
             code=text, headline=text, explanation=text, gave_away=f"the {text}", part=text, size=text, reason=text
@@ -405,6 +419,7 @@ def comparison_of(models, metrics):
         n_resamples=199,
         level=0.9,
         entries=tuple(entries),
+        about={key: METRICS[key].about() if key in METRICS else described(key) for key in metrics},
     )
 
 

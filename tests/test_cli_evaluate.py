@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from calibrant.cli import main
-from calibrant.cli.metrics_table import SELECTION, group_of
+from calibrant.cli.metrics_table import selection
 from calibrant.intervals import interval
 from calibrant.metrics import METRICS, Accuracy
 from simulate import calibrated, sharpened
@@ -36,11 +36,11 @@ def test_a_selection_is_shown_in_groups_and_fits_a_narrow_terminal(file, capsys,
     monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = run(capsys, "evaluate", file)
     assert code == 0
-    assert set(rows_of(out)) == set(SELECTION)
+    assert set(rows_of(out)) == set(selection(3))
     lines = [line.rstrip() for line in out.splitlines()]
-    assert lines.index("Scores and their parts") < lines.index("Calibration error")
+    assert lines.index("Scores") < lines.index("Calibration error")
     assert lines.index("Calibration error") < lines.index(next(x for x in lines if x.startswith("  kde-ece ")))
-    assert "15 of 44 metrics; all of them with --metrics all" in out
+    assert "14 of 44 metrics; all of them with --metrics all" in out
     _, everything, _ = run(capsys, "evaluate", file, "--metrics", "all")
     assert set(rows_of(everything)) == set(METRICS)
     assert all(len(line) <= 80 for line in everything.splitlines())
@@ -103,8 +103,8 @@ def test_an_unknown_metric_is_refused_before_anything_is_computed(capsys):
 
 
 def test_every_metric_has_a_group():
-    groups = {name: group_of(metric) for name, metric in METRICS.items()}
-    assert groups["brier"] == "Scores and their parts"
+    groups = {name: metric.about().group for name, metric in METRICS.items()}
+    assert groups["brier"] == "Scores"
     assert groups["skce"] == groups["mmce"] == "Kernel calibration error"
     assert groups["kde-ece"] == groups["ece-one-vs-rest"] == "Calibration error"
-    assert groups["cox-slope"] == groups["oe-ratio"] == "Direction and size by chance"
+    assert groups["cox-slope"] == groups["oe-ratio"] == "Clinical measures"

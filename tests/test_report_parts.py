@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from calibrant.metrics import FORECAST_METRICS, METRICS
 from calibrant.report import diagram, figures, metrics, render_html, svg, tables, text, views
-from calibrant.report.glossary import GLOSSARY
 from calibrant.report.series import as_series
-from calibrant.results import Estimate
-from report_cases import Tree, assessment, consistency, curve, verdict
+from report_cases import Tree, assessment, consistency, curve, measured, verdict
 
 
 def drawn_binned(whole):
@@ -47,7 +45,7 @@ class TestMetricTable:
     def test_marks_nothing_where_no_direction_is_better(self):
         chance, unknown = self.rows(a={"ece-chance": 0.1, "mine": 1.0}, b={"ece-chance": 0.2, "mine": 2.0})
         assert not any(c.best for row in (chance, unknown) for c in row.cells)
-        assert (unknown.entry.label, unknown.entry.sentence) == ("mine", "")
+        assert (unknown.entry.label, unknown.entry.meaning) == ("mine", "")
 
     def test_shows_a_dash_where_a_metric_was_not_measured(self):
         (row,) = self.rows(a={"ece": 0.1}, b={})
@@ -55,17 +53,16 @@ class TestMetricTable:
         assert Tree(render_html({"a": assessment(), "b": assessment(metrics={})})).find("span", class_="absent")
 
     def test_page_shows_values_stars_and_arrows(self):
-        words = self.cells(a={"accuracy": 0.9, "nll": 0.5}, b={"accuracy": 0.8, "nll": 0.25})
+        words = self.cells(a={"nll": 0.5, "accuracy": 0.9}, b={"nll": 0.25, "accuracy": 0.8})
         assert words[1:] == [
             ["Metric", "a", "b"],
-            ["Proper", "scores"],
+            ["Scores"],
             *(["Log", "loss", "(NLL)", "↓"], ["0.500"], ["★", "0.250"]),
-            ["Decisions"],
             *(["Accuracy", "↑"], ["★", "0.900"], ["0.800"]),
         ]
 
     def test_explains_infinite_loss(self):
-        loss = Estimate(name="NLL()", value=np.inf, details={"infinite_rows": 1})
+        loss = replace(measured("nll", np.inf), details={"infinite_rows": 1})
         source = render_html({"model": replace(assessment(), metrics={"nll": loss})})
         assert (
             "Log loss (NLL) of model is infinite because the observed class of one row was given probability 0."
@@ -73,8 +70,8 @@ class TestMetricTable:
         )
 
     def test_directions_are_those_of_the_metrics(self):
-        known = {key: metric.better for key, metric in {**METRICS, **FORECAST_METRICS}.items()}
-        assert known == {key: GLOSSARY[key].better for key in known}
+        for metric in {**METRICS, **FORECAST_METRICS}.values():
+            assert metric.about().better == metric.better
 
 
 class TestFigures:

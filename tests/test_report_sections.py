@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from calibrant.hypotest import TESTS, CoxTest
 from calibrant.report import (
     cumulative,
     fix,
@@ -134,12 +135,12 @@ class TestMetrics:
         return Interval(name=name, **{**found, **changes})
 
     def test_proper_scores_come_first_and_unusual_metrics_are_folded(self):
-        series = as_series(assessment(metrics={"ece": 0.1, "e50": 0.2, "nll": 0.3, "ucme": 0.1, "mine": 1.0}))
+        series = as_series(assessment(metrics={"nll": 0.3, "ece": 0.1, "ucme": 0.1, "e50": 0.2, "mine": 1.0}))
         sections = metrics.metric_sections(series)
         assert [(s.label, s.main, [row.key for row in s.rows]) for s in sections] == [
-            ("Proper scores", True, ["nll"]),
+            ("Scores", True, ["nll"]),
             ("Calibration error", True, ["ece"]),
-            ("Kernel calibration errors", False, ["ucme"]),
+            ("Kernel calibration error", False, ["ucme"]),
             ("Clinical measures", False, ["e50"]),
             ("Others", False, ["mine"]),
         ]
@@ -285,14 +286,15 @@ class TestClassesAndRanking:
 
 class TestTests:
     def test_every_test_says_what_it_sees(self):
-        from calibrant.hypotest import TESTS
-
-        assert set(testing.SEES) == set(testing.LABELS) == set(TESTS)
+        labels = [test.about().label for test in TESTS.values()]
+        assert len(set(labels)) == len(labels)
 
     def test_rows_hold_pvalues_of_all_series(self):
-        more = assessment(tests={"cox": replace(consistency(pvalue=0.5), null=None), "new": consistency()})
+        more = assessment(
+            tests={"cox": replace(consistency(pvalue=0.5), null=None, about=CoxTest().about()), "new": consistency()}
+        )
         rows = testing.test_rows(as_series({"a": more, "b": assessment()}))
-        assert [row.label for row in rows] == ["Omnibus", "Cox", "new"]
+        assert [row.label for row in rows] == ["omnibus", "Cox", "new"]
         assert rows[1].results == (("0.0537", "p = 0.5"), None)
         assert "What it sees" in render_html(more)
         assert "What it sees" not in render_html(assessment())

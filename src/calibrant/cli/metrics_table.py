@@ -14,32 +14,14 @@ from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name
 from calibrant.results import Assessment, Interval, known_limits, missing_limits
 
-SELECTION = (
-    "accuracy",
-    "nll",
-    "brier",
-    "rms-debiased",
-    "rms-debiased-one-vs-rest",
-    "ece",
-    "ece-one-vs-rest",
-    "smooth-ece",
-    "kde-ece",
-    "kde-ece-per-predicted-class",
-    "kde-ece-one-vs-rest",
-    "skce",
-    "cox-slope",
-    "cox-intercept",
-    "in-the-large",
-)
-"""The metrics that are shown unless others are asked for."""
-
 OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
 """How the names of averages over classes end. Two classes have none to average over: class 1 says it all."""
 
 
 def selection(n_classes: int) -> list[str]:
     """Return the metrics that are shown unless others are asked for."""
-    return [name for name in SELECTION if n_classes > 2 or not name.endswith(OF_CLASSES)]
+    principal = [name for name, metric in METRICS.items() if metric.about().principal]
+    return [name for name in principal if n_classes > 2 or not name.endswith(OF_CLASSES)]
 
 
 ALL = "all"
@@ -68,8 +50,9 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
         table.add_column(heading, justify="right", overflow="fold")
     shown = [name for name in names if name in assessment.metrics]
     out, longest = console(), 2 + max((min(len(name), NAME_ROOM) for name in shown), default=0)
-    for group in dict.fromkeys(group_of(METRICS[name]) for name in METRICS):
-        members = [name for name in shown if group_of(METRICS[name]) == group]
+    groups = {name: METRICS[name].about().group for name in shown}
+    for group in dict.fromkeys(groups.values()):
+        members = [name for name in shown if groups[name] == group]
         if members:
             table.add_row(Text(group if out.width >= ROOM else fill(group, longest), style="bold"))
         for name in members:
@@ -84,15 +67,6 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     if len(shown) < len(METRICS):
         text = f"{len(shown)} of {len(METRICS)} metrics; all of them with --metrics {ALL}"
         out.print(Text(text, style="dim"))
-
-
-def group_of(metric: Metric) -> str:
-    """Return under which heading a metric is shown."""
-    if metric.measures in ("accuracy", "both"):
-        return "Scores and their parts"
-    if metric.family == "kernel":
-        return "Kernel calibration error"
-    return "Calibration error" if metric.better == "lower" else "Direction and size by chance"
 
 
 def interval_text(interval: Interval | None) -> str:

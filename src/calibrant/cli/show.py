@@ -11,6 +11,7 @@ from threading import Timer
 from typing import Any, TypeVar
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -120,11 +121,10 @@ def print_estimates(columns: Mapping[str, Mapping[str, Estimate]]) -> None:
 def print_tests(
     results: Mapping[str, TestResult],
     adjusted: Mapping[str, float],
-    limits: Mapping[str, str],
     measured: Mapping[str, str],
     refused: Mapping[str, str],
 ) -> None:
-    """Print what each test found, in words and numbers, with what it measured and the limits of what it can see."""
+    """Print what each test found, in words and numbers, with what it can see and when it is valid."""
     from calibrant.verdict import LEVEL
 
     out = console()
@@ -133,10 +133,12 @@ def print_tests(
         sign = "≤" if at_floor else "="
         words = "speaks against calibration" if result.pvalue <= LEVEL else "is consistent with calibration"
         out.print(Text(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}.", style="bold"))
-        out.print(Text(f"  {limits.get(name, '')}"))
         if "detectable" in result.details:
             found, least = result.estimate or 0.0, result.details["detectable"]
             out.print(Text(f"  {measured[name]} {found:.4g}; below about {least:.4g} it could be chance at this size"))
+        if result.about is not None:
+            for words in (f"It sees: {result.about.meaning}", result.about.caution):
+                out.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
     for name, reason in refused.items():
         out.print(Text(f"{name}: refused.", style="bold"))
         out.print(Text(f"  {reason}"))

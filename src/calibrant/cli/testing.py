@@ -10,21 +10,6 @@ from calibrant.cli.options import JUDGING, File, Options
 if TYPE_CHECKING:
     from calibrant.hypotest import CalibrationTest
 
-LIMITS = {
-    "omnibus": "exact likewise; sees bias, slope, every class, and other shapes less sharply",
-    "consistency": "exact for independent rows whose predictions were not fitted on these labels",
-    "skce": "asymptotic: refused where too few events make it, or weights differ too much",
-    "skce-block": "asymptotic in the number of blocks; rows should be in random order",
-    "skce-distribution-free": "always valid, seldom sharp: a large p-value says little",
-    "cme": "its law is approximate; looks at test locations only",
-    "spiegelhalter": "sees over- and under-confidence only",
-    "hosmer-lemeshow": "depends on the groups; sees the frequency of each group only",
-    "cox": "sees a wrong slope or intercept of the log-odds only",
-    "ecce": "sees net miscalibration of all scores up to some score",
-    "ecce-range": "sees net miscalibration over any interval of scores",
-}
-"""What a user must know to read a p-value, by the name of the test."""
-
 
 def run_tests(
     file: File,
@@ -78,7 +63,7 @@ def run_tests(
         found = {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}
         show.print_json(found | {name: {"refused": reason} for name, reason in refused.items()})
     else:
-        show.print_tests(results, adjusted, LIMITS, {name: _measured(each) for name, each in tests.items()}, refused)
+        show.print_tests(results, adjusted, {name: _measured(each) for name, each in tests.items()}, refused)
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
 
 

@@ -211,6 +211,7 @@ class _Plan:
             level=self.level,
             entries=tuple(entries),
             rule=self.rule,
+            about={key: metric.about() for key, metric in self.metrics.items()},
         )
 
     def _fit(self, models: Mapping[str, Predictions]) -> dict[Cell, Metric]:

@@ -44,7 +44,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def _head(comparison: Comparison) -> Iterator[str]:
     better = {entry.metric: entry.better for entry in comparison.entries}
-    yield _row(["pipeline", *(f"{metric_label(m)}{ARROWS[better[m]]}" for m in comparison.metrics)])
+    yield _row(["pipeline", *(f"{metric_label(comparison, m)}{ARROWS[better[m]]}" for m in comparison.metrics)])
     yield _row(["---", *("---:" for _ in comparison.metrics)])
 
 

@@ -19,6 +19,7 @@ from calibrant.results import (
     Compared,
     Comparison,
     CurveLine,
+    Description,
     Difference,
     ExperimentResult,
     Interval,
@@ -155,12 +156,14 @@ def as_comparison(record: Mapping[str, Any]) -> Comparison:
         )
         for entry in record["entries"]
     )
-    return revive(Comparison, record, entries=entries)
+    about = {metric: Description(**written) for metric, written in record.get("about", {}).items()}
+    return revive(Comparison, record, entries=entries, about=about)
 
 
 def revive(kind: type[T], record: Mapping[str, Any], **parts: Any) -> T:
     """Return the result of a kind that `as_record` has written out, with parts that are results themselves."""
-    written = {f.name: record[f.name] if f.type is str else _revived(record[f.name]) for f in fields(kind)}  # type: ignore[arg-type]  # result types are dataclasses
+    known = [f for f in fields(kind) if f.name in record]  # type: ignore[arg-type]  # result types are dataclasses
+    written = {f.name: record[f.name] if f.type is str else _revived(record[f.name]) for f in known}
     return kind(**written | parts)
 
 

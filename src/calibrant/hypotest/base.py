@@ -1,6 +1,7 @@
 """What every calibration test is: frozen settings, called on data."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
-from calibrant.results import TestResult
+from calibrant.results import Description, TestResult
 
 NEGLIGIBLE = 1e-100
 """Rows of less than this share of the largest weight count as absent: the squares of their weights would underflow."""
@@ -22,13 +23,17 @@ class CalibrationTest(ABC):
     nothing, and rows of weight 0 are left out here, before any test sees the data.
     """
 
+    def about(self) -> Description:
+        """Return how it is presented: by the name of its class, unless it says more."""
+        return Description(label=type(self).__name__)
+
     @abstractmethod
     def run(self, data: Any, rng: Rng, progress: Progress | None) -> TestResult:
         """Run the test on rows that all have weight."""
 
     def __call__(self, data: Any, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:
         """Run the test."""
-        return self.run(_present(data), rng, progress)
+        return replace(self.run(_present(data), rng, progress), about=self.about())
 
 
 def _present(data: Any) -> Any:

@@ -14,7 +14,7 @@ from calibrant.hypotest.events import CERTAIN, moments, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.joint import JointKernel
-from calibrant.results import TestResult
+from calibrant.results import Description, TestResult
 
 LEAST_PAIRS = 5.0
 """With fewer effective pairs of events the level does not hold: chosen by simulation."""
@@ -60,6 +60,14 @@ class BlockSKCETest(CalibrationTest):
     kernel: JointKernel | GeneralKernel | None = None
     blocksize: int = 2
     level: float = 0.95
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return Description(
+            label="Kernel error, blocks",
+            meaning="As the SKCE, cheaper and less sharp.",
+            caution="Asymptotic in the number of blocks; rows should be in random order.",
+        )
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)

@@ -20,6 +20,7 @@ from calibrant.hypotest.binary import (
 )
 from calibrant.hypotest.events import effective_events
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 LEAST_EXPECTED = 20.0
 """With fewer expected rows of either outcome, by the harmonic mean over groups, the chi-squared law is rough."""
@@ -58,6 +59,14 @@ class SpiegelhalterTest(BinaryTest):
     >>> round(result.statistic, 4), round(result.details["closed_form"], 4), result.details["direction"]
     (2.6667, 0.0077, 'over-confident')
     """
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return Description(
+            label="Spiegelhalter's z",
+            meaning="Over- and under-confidence only; errors that cancel are not seen.",
+            caution="Asymptotic.",
+        )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
         """Return the absolute standardised excess of other labels, where few events make it."""
@@ -154,6 +163,14 @@ class HosmerLemeshowTest(BinaryTest):
 
     n_groups: int = 10
     fitted: bool = False
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return Description(
+            label="Hosmer-Lemeshow",
+            meaning="The frequency in a few groups of equal size; depends on how they are cut.",
+            caution="Asymptotic.",
+        )
 
     def __post_init__(self) -> None:
         check_count(self.n_groups, "n_groups")

@@ -14,7 +14,7 @@ from calibrant.metrics import ECE
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling import redraw_labels, redraw_targets
-from calibrant.results import TestResult
+from calibrant.results import Description, TestResult
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,15 @@ class ConsistencyTest(CalibrationTest):
     metric: Metric = ECE()
     n_resamples: int = 999
     null: Literal["full", "top-label"] = "full"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        measure = self.metric.about().label
+        return Description(
+            label=f"Consistency ({measure})",
+            meaning=f"What {measure} shows.",
+            caution="Exact for independent rows whose predictions were not fitted to these labels.",
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric):

@@ -11,6 +11,7 @@ from calibrant._roots import root
 from calibrant._typing import FloatArray, IntArray
 from calibrant.hypotest.binary import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 EPSILON = 1e-12
 """Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
@@ -67,6 +68,12 @@ class CoxTest(BinaryTest):
     >>> round(result.estimate, 4), result.details["direction"], round(result.pvalue, 3)
     (0.3856, 'over-confident', 0.046)
     """
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return Description(
+            label="Cox", meaning="A wrong slope or intercept of the log-odds only.", caution="Asymptotic."
+        )
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Fit slope and intercept and compare the likelihood with that of the predictions."""

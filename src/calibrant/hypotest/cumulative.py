@@ -18,6 +18,9 @@ from calibrant.hypotest.binary import (
 from calibrant.hypotest.events import effective_events
 from calibrant.metrics.pooled import Ties
 from calibrant.predictions import Predictions
+from calibrant.results import Description
+
+ASYMPTOTIC = "Asymptotic: refused where too few events make it."
 
 CROSSOVER = 1.5
 """Below this many standard deviations the series of the distribution converges faster, above that of its tail."""
@@ -82,6 +85,14 @@ class ECCETest(BinaryTest):
     """
 
     statistic: Literal["mad", "range"] = "mad"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        if self.statistic == "range":
+            seen = "Net miscalibration over any interval of predictions; needs no bins."
+            return Description(label="Cumulative, range", meaning=seen, caution=ASYMPTOTIC)
+        seen = "Net miscalibration of all predictions up to some value; needs no bins."
+        return Description(label="Cumulative (ECCE)", meaning=seen, caution=ASYMPTOTIC)
 
     def __post_init__(self) -> None:
         if self.statistic not in ("mad", "range"):

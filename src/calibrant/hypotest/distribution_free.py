@@ -11,7 +11,7 @@ from calibrant.discrepancy import Data, tune
 from calibrant.hypotest.base import CalibrationTest, check_rows
 from calibrant.kernels.joint import JointKernel
 from calibrant.metrics.kernel import SKCE
-from calibrant.results import TestResult
+from calibrant.results import Description, TestResult
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,14 @@ class DistributionFreeSKCETest(CalibrationTest):
 
     estimator: SKCE = SKCE()
     bound: float | None = None
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return Description(
+            label="Kernel error, bound",
+            meaning="As the SKCE.",
+            caution="Always valid and seldom sharp: a large p-value says little.",
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, SKCE):

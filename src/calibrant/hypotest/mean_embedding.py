@@ -14,7 +14,7 @@ from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.hypotest.events import relative_weights
 from calibrant.hypotest.leading import leading_directions, varying
 from calibrant.metrics.mean_embedding import UCME
-from calibrant.results import TestResult
+from calibrant.results import Description, TestResult
 
 LEAST_EVENTS = 5.0
 """Directions along which a sum of deviations is made of fewer events are left out."""
@@ -66,6 +66,14 @@ class CMETest(CalibrationTest):
     estimator: UCME = UCME()
     ridge: float = 0.0
     covariance: Literal["predictions", "sample"] = "predictions"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return Description(
+            label="Mean embedding",
+            meaning="Deviations near a few test locations only.",
+            caution="Its law is approximate.",
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, UCME):

@@ -21,7 +21,7 @@ from calibrant.hypotest.evidence import (
 from calibrant.hypotest.evidence.redraws import redrawn_statistics
 from calibrant.hypotest.minimum_p import at_or_above, smallest_pvalue
 from calibrant.predictions import Predictions
-from calibrant.results import TestResult
+from calibrant.results import Description, TestResult
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,14 @@ class OmnibusTest(CalibrationTest):
     """
 
     n_resamples: int = 999
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return Description(
+            label="Omnibus",
+            meaning="Bias, slope, every class, and other shapes less sharply, in one p-value; the verdict rests on it.",
+            caution="Exact for independent rows.",
+        )
 
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")

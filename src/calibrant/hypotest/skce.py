@@ -15,7 +15,7 @@ from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.joint import JointKernel
 from calibrant.pairs import PairMatrix
 from calibrant.resampling import draw_counts
-from calibrant.results import TestResult
+from calibrant.results import Description, TestResult
 
 BLOCK_CELLS, BLOCK_COLUMNS = 4_000_000, 500
 """Replicates are multiplied in blocks of at most so many counts and columns: memory does not grow with their number."""
@@ -79,6 +79,14 @@ class AsymptoticSKCETest(CalibrationTest):
     kernel: JointKernel | GeneralKernel | None = None
     n_resamples: int = 999
     method: Literal["bootstrap", "spectral"] = "bootstrap"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return Description(
+            label="Kernel error (SKCE)",
+            meaning="Miscalibration of whole probability vectors, of any form.",
+            caution="Asymptotic: refused where too few events make it, or weights differ too much.",
+        )
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)

@@ -246,13 +246,5 @@ def has_range(metric: Metric, data: Any, bootstrap: Bootstrap) -> bool:
 
 
 def family(metric: Metric, bootstrap: Bootstrap) -> str | None:
-    """Return the method for metrics of this kind."""
-    if isinstance(metric, Accuracy):
-        return "wilson" if bootstrap.clusters is None else "hall"
-    if isinstance(metric, Score):
-        return "hall"
-    if is_unbiased(metric):
-        return "law"
-    if squared_gap(metric) is not None:
-        return "debiased"
-    return "sandwich" if isinstance(metric, sandwich.INFLUENTIAL) else None
+    """Return the method for metrics of this kind; that of a share knows no clusters."""
+    return "hall" if metric.limits == "wilson" and bootstrap.clusters is not None else metric.limits

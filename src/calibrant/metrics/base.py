@@ -9,8 +9,9 @@ import numpy as np
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.counted import Counted
+from calibrant.metrics.groups import CALIBRATION
 from calibrant.predictions import Predictions
-from calibrant.results import Estimate
+from calibrant.results import Description, Estimate
 
 
 class Together(NamedTuple):
@@ -46,6 +47,8 @@ class Metric(ABC):
         Whether it is computed from class `Predictions`, and from predictive distributions, `Forecasts`.
     least_rows : int
         Number of rows that it needs at least.
+    limits : str or None
+        The method of `calibrant.intervals` whose limits are known to cover; None if none is.
     """
 
     family: ClassVar[Literal["score", "binned", "kernel", "smooth", "rank"]]
@@ -56,6 +59,14 @@ class Metric(ABC):
     predictions: ClassVar[bool] = True
     forecasts: ClassVar[bool] = False
     least_rows: ClassVar[int] = 1
+    limits: ClassVar[str | None] = None
+
+    def about(self) -> Description:
+        """Return how it is presented: by the name of its class, unless it says more."""
+        return self._presented(type(self).__name__, "")
+
+    def _presented(self, label: str, meaning: str, *, group: str = CALIBRATION, principal: bool = False) -> Description:
+        return Description(label=label, meaning=meaning, better=self.better, group=group, principal=principal)
 
     @abstractmethod
     def prepare(self, predictions: Any) -> Evaluator:
@@ -119,7 +130,7 @@ class Metric(ABC):
     def estimate(self, data: Predictions | Forecasts) -> Estimate:
         """Return the value with its details."""
         value = self(data)
-        return Estimate(name=repr(self), value=value, details=self.details(data))
+        return Estimate(name=repr(self), value=value, details=self.details(data), about=self.about())
 
     def suits(self, data: object) -> bool:
         """Tell whether the metric can be computed from this data."""

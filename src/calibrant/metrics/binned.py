@@ -15,6 +15,7 @@ from calibrant.metrics.base import Metric
 from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 ONE_ROW = 1e-9
 """A bin whose rows but one have less than this share of its weight holds one row: its pairs are rounding."""
@@ -129,6 +130,23 @@ class ECE(BinnedMetric):
     bins: Binning = EqualWidth(15)
     norm: float = 1
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        if self.norm == np.inf:
+            return self._presented("ECE, maximum", "The largest gap of any bin, however few rows it holds.")
+        if self.norm != 1:
+            name = "root mean square" if self.norm == 2 else f"norm {self.norm:g}"
+            return self._presented(
+                f"ECE, {name}", "As ECE, but gaps are raised to a power, so that large ones weigh more."
+            )
+        if not isinstance(self.bins, EqualWidth):
+            return self._presented("ECE, equal mass", "As ECE, but every bin holds the same share of the rows.")
+        return self._presented(
+            "ECE" if self == ECE() else f"ECE, {self.bins.n_bins} bins",
+            "Expected calibration error: the gap between prediction and frequency, averaged over bins of equal width.",
+            principal=self == ECE(),
+        )
+
     def __post_init__(self) -> None:
         check_bins(self.bins)
         check_norm(self.norm, largest=True)
@@ -178,6 +196,12 @@ class DebiasedECE(BinnedMetric):
 
     weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
     bins: Binning = EqualWidth(15)
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "ECE, debiased", "The root-mean-square error without the part that chance adds; 0 if chance explains all."
+        )
 
     def __post_init__(self) -> None:
         check_bins(self.bins)

@@ -11,6 +11,7 @@ from calibrant.curves import bin_totals
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import check_bins, relative
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class ChanceECE(Metric):
     measures: ClassVar[Any] = "chance"
     weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
     bins: Binning = EqualWidth(15)
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "ECE by chance", "The ECE that a perfectly calibrated model with the same predictions would show."
+        )
 
     def __post_init__(self) -> None:
         check_bins(self.bins)

@@ -8,9 +8,11 @@ import numpy as np
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
+from calibrant.metrics.groups import CLINICAL
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.smoothers import Loess, Smoother
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ class ICI(PooledMetric):
     family = "smooth"
     measures: ClassVar[Any] = "calibration"
     curve: Smoother = Loess()
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "ICI", "Integrated calibration index: the mean distance from a smooth calibration curve.", group=CLINICAL
+        )
 
     def __post_init__(self) -> None:
         _check_curve(self.curve)
@@ -78,6 +86,16 @@ class GapQuantile(PooledMetric):
     q: float = 0.9
     curve: Smoother = Loess()
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        if self.q == 1:
+            return self._presented(
+                "Emax", "The largest distance of a prediction from a smooth calibration curve.", group=CLINICAL
+            )
+        share = f"{100 * self.q:g}"
+        meaning = f"The distance from a smooth calibration curve that {share} % of the rows do not exceed."
+        return self._presented(f"E{share}", meaning, group=CLINICAL)
+
     def __post_init__(self) -> None:
         if isinstance(self.q, bool) or not isinstance(self.q, (int, float)) or not 0 <= self.q <= 1:
             raise InputError(f"q must be a number from 0 to 1, but is {self.q!r}.")
@@ -112,6 +130,15 @@ class ObservedExpectedRatio(Metric):
     accepts = "binary"
     better: ClassVar[Literal["lower", "higher", "none"]] = "none"
     measures: ClassVar[Any] = "calibration"
+    limits: ClassVar[str | None] = "sandwich"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "O/E ratio",
+            "Observed over expected events: 1 is right, above 1 the predictions are too low.",
+            group=CLINICAL,
+        )
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B ratios."""

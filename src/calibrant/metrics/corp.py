@@ -7,14 +7,23 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.metrics.groups import PARTS
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.scores import NLL, Score, SquaredError
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 ScoreName = Literal["squared-error", "log"]
 
 SCORES: dict[str, Score] = {"squared-error": SquaredError(), "log": NLL()}
 """The scores that can be decomposed."""
+
+
+_OF_SCORE = {"squared-error": "squared error", "log": "log loss"}
+
+
+def _named(part: str, score: ScoreName) -> str:
+    return part if score == "squared-error" else f"{part}, {score}"
 
 
 def check_score(score: object) -> None:
@@ -65,6 +74,12 @@ class Refinement(PooledMetric):
     measures: ClassVar[Any] = "accuracy"
     score: ScoreName = "squared-error"
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Refinement loss", "The squared error that isotonic recalibration would leave.", group=PARTS
+        )
+
     def __post_init__(self) -> None:
         check_score(self.score)
 
@@ -97,6 +112,11 @@ class Discrimination(PooledMetric):
     better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
     measures: ClassVar[Any] = "accuracy"
     score: ScoreName = "squared-error"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        meaning = f"What the order of the predictions takes off the {_OF_SCORE[self.score]} (CORP)."
+        return self._presented(_named("Discrimination", self.score), meaning, group=PARTS)
 
     def __post_init__(self) -> None:
         check_score(self.score)
@@ -138,6 +158,11 @@ class Miscalibration(PooledMetric):
     family = "binned"
     measures: ClassVar[Any] = "calibration"
     score: ScoreName = "squared-error"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        meaning = f"What isotonic recalibration would take off the {_OF_SCORE[self.score]} (CORP)."
+        return self._presented(_named("Miscalibration", self.score), meaning, group=PARTS)
 
     def __post_init__(self) -> None:
         check_score(self.score)

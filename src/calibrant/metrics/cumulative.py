@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._convert import InputError
 from calibrant.metrics.pooled import PooledMetric, Pools
+from calibrant.results import Description
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,16 @@ class ECCE(PooledMetric):
     family = "smooth"
     measures: ClassVar[Any] = "calibration"
     statistic: Literal["mad", "range"] = "mad"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        if self.statistic == "range":
+            return self._presented(
+                "ECCE, range", "The largest net error of the predictions in any interval of them; needs no bins."
+            )
+        return self._presented(
+            "ECCE", "The furthest that the running sum of outcomes minus predictions goes from 0; needs no bins."
+        )
 
     def __post_init__(self) -> None:
         if self.statistic not in ("mad", "range"):

@@ -17,7 +17,7 @@ from calibrant.metrics.gaps import over_rows_with_neighbours
 from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.resampling import BLOCK_CELLS, in_blocks
-from calibrant.results import Estimate
+from calibrant.results import Description, Estimate
 
 _PAIRS_AT_A_TIME = 2**18
 # The bandwidth is chosen on so many rows at most, between these limits.
@@ -78,6 +78,13 @@ class DirichletECE(Metric):
     norm: float = 1
     most_rows: int = 5000
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Dirichlet ECE",
+            "The KDE-ECE of whole probability vectors, summed over classes; mostly chance with many classes.",
+        )
+
     def __post_init__(self) -> None:
         if self.bandwidth != "loo":
             check_bandwidth(self.bandwidth)
@@ -136,7 +143,7 @@ class DirichletECE(Metric):
         """Return the value with its details; the bandwidth is chosen once for both."""
         self.check(data)
         fitted = self.fit_bandwidth(data)
-        return Estimate(name=repr(self), value=fitted(data), details=fitted.details(data))
+        return Estimate(name=repr(self), value=fitted(data), details=fitted.details(data), about=self.about())
 
     def _neighbours(self, predictions: Predictions, rows: IntArray) -> "_Neighbours":
         bandwidth = check_bandwidth(self.fit_bandwidth(predictions).bandwidth)

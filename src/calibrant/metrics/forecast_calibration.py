@@ -16,7 +16,9 @@ from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.forecast_base import ForecastMetric
 from calibrant.metrics.forecast_levels import check_levels, level_array
+from calibrant.metrics.groups import QUANTILES
 from calibrant.metrics.norms import check_norm, root
+from calibrant.results import Description
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,16 @@ class QuantileCalibration(ForecastMetric):
     norm: float = 1
     form: Form = "quantile"
     ensemble: Ensemble = "fair"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        name = "MACE" if self.norm == 1 else "RMSCE"
+        mean = "Mean absolute" if self.norm == 1 else "Root-mean-square"
+        if self.form == "interval":
+            meaning = f"{mean} distance between nominal and observed coverage of central intervals."
+            return self._presented(f"{name}, intervals", meaning, group=QUANTILES)
+        meaning = f"{mean} distance between nominal and observed coverage of quantiles."
+        return self._presented(name, meaning, group=QUANTILES, principal=True)
 
     def __post_init__(self) -> None:
         check_levels(self.levels, closed=True)
@@ -132,6 +144,15 @@ class ENCE(ForecastMetric):
     measures: ClassVar[Any] = "calibration"
     needs: ClassVar[Any] = "line"
     bins: Binning = EqualMass(10)
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "ENCE",
+            "Distance between predicted spread and size of errors, relative to the spread, over bins.",
+            group=QUANTILES,
+            principal=True,
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.bins, Binning):

@@ -12,6 +12,8 @@ from calibrant._typing import Evaluator, FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.forecast_base import ForecastMetric, ForecastScore
 from calibrant.metrics.forecast_levels import central_levels
+from calibrant.metrics.groups import QUANTILES, SHARPNESS
+from calibrant.results import Description
 
 ROUNDING = 1e-12
 """Shares of an ensemble and levels that agree to this are equal."""
@@ -43,6 +45,15 @@ class IntervalCoverage(ForecastScore):
     measures: ClassVar[Any] = "calibration"
     needs: ClassVar[Any] = "cdf"
     level: float = 0.9
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Interval coverage",
+            "Share of values in the predicted intervals; its level is right.",
+            group=QUANTILES,
+            principal=True,
+        )
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -89,6 +100,15 @@ class IntervalWidth(ForecastScore):
     needs: ClassVar[Any] = "cdf"
     level: float = 0.9
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Interval width",
+            "Mean width of the predicted intervals: good only beside coverage.",
+            group=SHARPNESS,
+            principal=True,
+        )
+
     def __post_init__(self) -> None:
         check_level(self.level)
 
@@ -119,6 +139,12 @@ class Sharpness(ForecastMetric):
     better: ClassVar[Any] = "none"
     measures: ClassVar[Any] = "sharpness"
     kind: Literal["rms", "mean", "variance"] = "rms"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Sharpness", "Root mean predicted variance: good only beside calibration.", group=SHARPNESS, principal=True
+        )
 
     def __post_init__(self) -> None:
         if self.kind not in ("rms", "mean", "variance"):

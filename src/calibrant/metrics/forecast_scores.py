@@ -13,6 +13,8 @@ from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.metrics.forecast_levels import central_levels, check_levels, level_array
+from calibrant.metrics.groups import SCORES
+from calibrant.results import Description
 
 CELLS = 2**16
 """Quantiles are held in blocks of at most this many, which stay in the cache."""
@@ -60,6 +62,15 @@ class CRPS(ForecastScore):
     measures: ClassVar[Any] = "both"
     ensemble: Ensemble = "empirical"
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "CRPS",
+            "Continuous ranked probability score, in units of the values: rewards sharp and calibrated.",
+            group=SCORES,
+            principal=True,
+        )
+
     def __post_init__(self) -> None:
         check_ensemble(self.ensemble)
 
@@ -96,6 +107,15 @@ class LogScore(ForecastScore):
     measures: ClassVar[Any] = "both"
     needs: ClassVar[Any] = "density"
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Log score",
+            "Mean of minus the logarithm of the predicted density at the value.",
+            group=SCORES,
+            principal=True,
+        )
+
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return minus the log density at the target."""
         return -forecasts.distribution.log_density(forecasts.targets)
@@ -130,6 +150,10 @@ class PinballLoss(ForecastScore):
     measures: ClassVar[Any] = "both"
     needs: ClassVar[Any] = "cdf"
     levels: int | tuple[float, ...] = 9
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented("Pinball loss", "Loss of the predicted quantiles, averaged over levels.", group=SCORES)
 
     def __post_init__(self) -> None:
         check_levels(self.levels)
@@ -168,6 +192,10 @@ class IntervalScore(ForecastScore):
     measures: ClassVar[Any] = "both"
     needs: ClassVar[Any] = "cdf"
     level: float = 0.9
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented("Interval score", "Width of intervals plus a penalty for values outside.", group=SCORES)
 
     def __post_init__(self) -> None:
         check_level(self.level)

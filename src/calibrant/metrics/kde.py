@@ -22,6 +22,7 @@ from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
 from calibrant.metrics.norms import check_norm, root
 from calibrant.order import line_of
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 Isolated = Literal["drop", "zero"]
 Form = Literal["loo", "integral"]
@@ -105,6 +106,14 @@ class KdeECE(Metric):
     norm: float = 1
     isolated: Isolated = "drop"
     form: Form = "loo"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "KDE-ECE",
+            "As ECE, with the frequency among rows of similar prediction in place of bins.",
+            principal=self.norm == 1,
+        )
 
     def __post_init__(self) -> None:
         choices = {"kernel": KernelName, "boundary": Boundary, "isolated": Isolated, "form": Form}

@@ -17,11 +17,13 @@ from calibrant.kernels.gram import gram_of
 from calibrant.kernels.joint import JointKernel
 from calibrant.kernels.radial import RadialKernel
 from calibrant.metrics.base import Metric
+from calibrant.metrics.groups import KERNEL
 from calibrant.metrics.redrawn import RedrawnPairs
 from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
 from calibrant.random_features import feature_pairs
 from calibrant.resampling import in_blocks
+from calibrant.results import Description
 
 CELLS = 4_000_000
 """Redrawn residuals are held in blocks of at most this many numbers."""
@@ -100,6 +102,15 @@ class SKCE(KernelMetric):
     blocksize: int | Callable[[int], int] | None = None
     features: int | None = None
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "SKCE",
+            "Squared kernel calibration error over all classes at once; chance may take it below 0.",
+            group=KERNEL,
+            principal=True,
+        )
+
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
         if self.features is not None:
@@ -113,6 +124,11 @@ class SKCE(KernelMetric):
     def weights(self) -> Any:  # type: ignore[override]  # depends on a setting
         """The biased estimate counts copies of a row as rows, the unbiased one never pairs a row with its copies."""
         return "pairs" if self.unbiased else "frequency"
+
+    @property
+    def limits(self) -> str | None:  # type: ignore[override]  # likewise
+        """The law of the unbiased estimate is known."""
+        return "law" if self.unbiased else None
 
     @property
     def least_rows(self) -> int:  # type: ignore[override]  # likewise
@@ -276,6 +292,10 @@ class KCE(SKCE):
     >>> round(KCE(GaussianKernel() @ WhiteKernel())(p), 4)  # sqrt(2)
     1.4142
     """
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented("KCE", "Root of the SKCE, with its sign.", group=KERNEL)
 
     def __call__(self, data: Any) -> float:
         """Return the value at the data's own weights."""

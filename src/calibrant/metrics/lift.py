@@ -10,7 +10,7 @@ from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
-from calibrant.results import Estimate
+from calibrant.results import Description, Estimate
 
 
 class Lift(Metric):
@@ -23,6 +23,8 @@ class Lift(Metric):
             raise TypeError(f"metric must be a Metric of class predictions such as ECE(), but is {self.metric!r}.")
         for name in ("family", "better", "weights", "measures"):
             object.__setattr__(self, name, getattr(self.metric, name))
+        if self.metric.limits == "debiased":  # Limits of other metrics are of rows, and not of averages over classes.
+            object.__setattr__(self, "limits", "debiased")
 
 
 class _ByClass(Lift):
@@ -75,6 +77,11 @@ class TopLabel(Lift):
 
     metric: Metric
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        inner = self.metric.about()
+        return replace(inner, label=f"{inner.label}, top label", meaning=f"{inner.label} of the most probable class.")
+
     def fit_bandwidth(self, predictions: Predictions) -> Self:
         """Choose the bandwidth on the top-label view."""
         fitted = self.metric.fit_bandwidth(predictions.top_label())
@@ -124,6 +131,12 @@ class Classwise(_ByClass):
     metric: Metric
     members: tuple[Metric, ...] = field(default=(), repr=False)
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        inner = self.metric.about()
+        meaning = f"{inner.label} of every class against the rest, averaged over classes."
+        return replace(inner, label=f"{inner.label}, one vs rest", meaning=meaning)
+
     def fit_bandwidth(self, predictions: Predictions) -> Self:
         """Choose the bandwidth of every class on its one-vs-rest view."""
         fitted = {c: metric.fit_bandwidth(view) for c, (metric, view) in enumerate(self._views(predictions))}
@@ -152,7 +165,9 @@ class Classwise(_ByClass):
         """Return the value with its details, of which it is the mean: nothing is computed twice."""
         self.check(data)
         details = self.details(data)
-        return Estimate(name=repr(self), value=float(np.mean([*details["classes"].values()])), details=details)
+        return Estimate(
+            name=repr(self), value=float(np.mean([*details["classes"].values()])), details=details, about=self.about()
+        )
 
     def _class_values(self, predictions: Predictions) -> list[float]:
         if not self.members:
@@ -199,6 +214,12 @@ class PerPredictedClass(_ByClass):
     rows: ClassVar[Literal["all", "predicted"]] = "predicted"
     metric: Metric
     members: tuple[Metric, ...] = field(default=(), repr=False)
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        inner = self.metric.about()
+        meaning = f"{inner.label} of the rows predicted as each class, weighted by their share."
+        return replace(inner, label=f"{inner.label}, per predicted class", meaning=meaning, principal=False)
 
     def fit_bandwidth(self, predictions: Predictions) -> Self:
         """Choose the bandwidth of every class on the rows predicted as it; classes that are not keep their rule."""
@@ -252,7 +273,9 @@ class PerPredictedClass(_ByClass):
         """Return the value with its details, of which it is the weighted mean: nothing is computed twice."""
         self.check(data)
         found = self._values(data)
-        return Estimate(name=repr(self), value=self._mean(data, found), details=self._described(data, found))
+        return Estimate(
+            name=repr(self), value=self._mean(data, found), details=self._described(data, found), about=self.about()
+        )
 
     def _described(self, predictions: Predictions, found: "list[_OfClass]") -> Mapping[str, Any]:
         return {"classes": {predictions.classes[c]: value for c, _, value in found}, **self._choice(predictions)}

@@ -10,8 +10,10 @@ import numpy as np
 from calibrant._laws import expit
 from calibrant._typing import BoolArray, Evaluator, FloatArray
 from calibrant.metrics.base import Metric
+from calibrant.metrics.groups import CLINICAL
 from calibrant.metrics.newton import PENALTY, maximise_all
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 EPSILON = 1e-12
 """Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
@@ -32,6 +34,7 @@ class LogisticMetric(Metric):
     accepts = "binary"
     better: ClassVar[Literal["lower", "higher", "none"]] = "none"
     measures: ClassVar[Any] = "calibration"
+    limits: ClassVar[str | None] = "sandwich"
 
     @abstractmethod
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
@@ -109,6 +112,15 @@ class CoxSlope(LogisticMetric):
     0.3856
     """
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Calibration slope",
+            "Slope of recalibrated log-odds: 1 is right, below 1 is over-confident.",
+            group=CLINICAL,
+            principal=True,
+        )
+
     def fitted(self, view: Predictions) -> float:
         """Return b."""
         return _kept_line(view)[1]
@@ -144,6 +156,15 @@ class CoxIntercept(LogisticMetric):
     0.0
     """
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Calibration intercept",
+            "Intercept of recalibrated log-odds, fitted with the slope: 0 is right.",
+            group=CLINICAL,
+            principal=True,
+        )
+
     def fitted(self, view: Predictions) -> float:
         """Return a."""
         return _kept_line(view)[0]
@@ -173,6 +194,15 @@ class InTheLarge(LogisticMetric):
     >>> round(InTheLarge()(Predictions([0.5] * 10, labels=[1] * 8 + [0] * 2)), 4)  # log 4
     1.3863
     """
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Calibration in the large",
+            "Shift of log-odds that makes the mean right: 0 is right, positive if too low.",
+            group=CLINICAL,
+            principal=True,
+        )
 
     def fitted(self, view: Predictions) -> float:
         """Return the intercept at slope 1."""

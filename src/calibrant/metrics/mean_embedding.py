@@ -14,8 +14,10 @@ from calibrant.kernels.base import unscaled
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.gram import gram_of
 from calibrant.kernels.joint import JointKernel, TensorProduct
+from calibrant.metrics.groups import KERNEL
 from calibrant.metrics.kernel import KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 MOST_CORNERS = 50
 """With more classes than this, the default test locations leave out the corners of the simplex."""
@@ -63,6 +65,12 @@ class UCME(KernelMetric):
     kernel: JointKernel | GeneralKernel | None = None
     test_predictions: Any = None
     test_targets: Any = None
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "UCME", "Squared mean deviation of labels from predictions near a few test locations.", group=KERNEL
+        )
 
     def __post_init__(self) -> None:
         if self.kernel is not None and not isinstance(self.kernel, JointKernel):

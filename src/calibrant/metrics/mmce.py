@@ -8,9 +8,11 @@ import numpy as np
 from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
+from calibrant.metrics.groups import KERNEL
 from calibrant.metrics.kernel import relative
 from calibrant.pairs import line_pairs
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class MMCE(Metric):
     accepts = "binary"
     measures = "calibration"
     lengthscale: float = 0.4
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented("MMCE", "Kernel calibration error of the confidence alone; never below 0.", group=KERNEL)
 
     def __post_init__(self) -> None:
         if not 0 < self.lengthscale < np.inf:

@@ -10,9 +10,10 @@ from calibrant._typing import FloatArray, IntArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.metrics.binned import ECE, BinnedMetric
 from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, refinement, uncertainty
+from calibrant.metrics.groups import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
-from calibrant.results import ScoreDecomposition
+from calibrant.results import Description, ScoreDecomposition
 
 
 def decompose(
@@ -110,6 +111,14 @@ class Reliability(BinnedMetric):
 
     bins: Binning = EqualWidth(15)
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Reliability",
+            "Murphy's calibration loss: the squared gap of prediction and frequency over bins.",
+            group=PARTS,
+        )
+
     def __post_init__(self) -> None:
         ECE(self.bins)  # Which checks them.
 
@@ -135,6 +144,10 @@ class Resolution(BinnedMetric):
     better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
     measures: ClassVar[Any] = "accuracy"
     bins: Binning = EqualWidth(15)
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented("Resolution", "The variance of the frequencies over bins (Murphy).", group=PARTS)
 
     def __post_init__(self) -> None:
         ECE(self.bins)  # Which checks them.

@@ -9,13 +9,16 @@ import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
+from calibrant.metrics.groups import SCORES
 from calibrant.predictions import Predictions, row_blocks
+from calibrant.results import Description
 
 
 class Score(Metric):
     """The weighted mean of a per-row score."""
 
     family = "score"
+    limits: ClassVar[str | None] = "hall"
 
     @abstractmethod
     def per_row(self, predictions: Predictions) -> FloatArray:
@@ -55,6 +58,13 @@ class Accuracy(Score):
 
     better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
     measures: ClassVar[Any] = "accuracy"
+    limits: ClassVar[str | None] = "wilson"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Accuracy", "Share of rows whose most probable class is the observed one.", group=SCORES, principal=True
+        )
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return 1 where the prediction is right, 0 elsewhere."""
@@ -74,6 +84,15 @@ class NLL(Score):
     """
 
     measures: ClassVar[Any] = "both"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Log loss (NLL)",
+            "Mean of minus the logarithm of the probability given to the observed class; infinite if one got 0.",
+            group=SCORES,
+            principal=True,
+        )
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return minus the log-probability of the label."""
@@ -96,6 +115,15 @@ class Brier(Score):
     """
 
     measures: ClassVar[Any] = "both"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Brier score",
+            "Mean squared distance between the probabilities and the outcome, summed over classes; from 0 to 2.",
+            group=SCORES,
+            principal=True,
+        )
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return the squared distance between the probabilities and the one-hot label."""
@@ -121,6 +149,10 @@ class SquaredError(Score):
     """
 
     measures: ClassVar[Any] = "both"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented("Squared error", "Half the Brier score, from 0 to 1.", group=SCORES)
 
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return half the squared distance between the probabilities and the one-hot label."""

@@ -12,6 +12,7 @@ from calibrant.curves import bin_totals
 from calibrant.kernels.distances import Distance, TotalVariation
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 MOST_CELLS = 5 * 10**6
 """Probabilities that are cut into cells in a second or two."""
@@ -52,6 +53,17 @@ class SimplexECE(Metric):
     measures: ClassVar[Any] = "calibration"
     bins: SimplexBinning = EqualWidth(10)
     distance: Distance | Callable[[FloatArray, FloatArray], float] = TotalVariation()
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        if isinstance(self.bins, MedianVariance):
+            return self._presented(
+                "ECE, all classes, adaptive", "As ECE for whole probability vectors, in cells of at least ten rows."
+            )
+        return self._presented(
+            "ECE, all classes",
+            "As ECE, for whole probability vectors in the cells of a grid; rough with more than a few classes.",
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.bins, SimplexBinning):

@@ -13,6 +13,7 @@ from calibrant._roots import root
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 FEW_CELLS, FEW_ROWS = 5_000_000, 250_000
 """So many numbers, or rows, are moved to the grid without a sparse matrix, whose import alone would take longer."""
@@ -76,6 +77,12 @@ class SmoothECE(Metric):
     accepts = "binary"
     measures: ClassVar[Any] = "calibration"
     bandwidth: float | Literal["auto"] = "auto"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "Smooth ECE", "As ECE, with a kernel smoother whose width fits the size of the error.", principal=True
+        )
 
     def __post_init__(self) -> None:
         if self.bandwidth == "auto":

@@ -1,8 +1,8 @@
 """The mean squared gap over bins without what chance adds to it, and its root."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import check_bins, relative
 from calibrant.metrics.counted import BinnedCells, Counted
-from calibrant.metrics.lift import Lift
+from calibrant.metrics.lift import Lift, PerPredictedClass
 from calibrant.predictions import Predictions
-from calibrant.results import Estimate
+from calibrant.results import Description, Estimate
+
+SQUARED, ROOT = "Debiased squared error", "Debiased RMS error"
 
 LEAST_PAIRS = 1e-12
 """A bin whose pairs of different rows have less than this part of the weight of all pairs holds one row."""
@@ -56,10 +58,18 @@ class DebiasedSquaredGap(Metric):
     """
 
     family = "binned"
+    limits: ClassVar[str | None] = "debiased"
     accepts = "binary"
     measures = "calibration"
     weights = "pairs"
     bins: Binning = EqualMass(15)
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            SQUARED,
+            "Mean squared gap between prediction and frequency, without what chance adds; it has a valid interval.",
+        )
 
     def __post_init__(self) -> None:
         check_bins(self.bins)
@@ -177,6 +187,13 @@ class Root(Lift):
 
     metric: Metric
 
+    def about(self) -> Description:
+        """Return how it is presented."""
+        inner = self.metric.about()
+        label = inner.label.replace(SQUARED, ROOT)
+        meaning = inner.meaning.replace("Mean squared gap", "Root-mean-square gap").replace(SQUARED, ROOT)
+        return replace(inner, label=label, meaning=meaning, principal=not isinstance(self.metric, PerPredictedClass))
+
     def __call__(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         return float(_root(self.metric(data)))
@@ -185,7 +202,7 @@ class Root(Lift):
         """Return the value with its details, which hold its square: nothing is computed twice."""
         self.check(data)
         details = self.details(data)
-        return Estimate(name=repr(self), value=float(_root(details["squared"])), details=details)
+        return Estimate(name=repr(self), value=float(_root(details["squared"])), details=details, about=self.about())
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""

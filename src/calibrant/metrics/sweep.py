@@ -11,6 +11,7 @@ from calibrant.binning.interval import ROUNDING
 from calibrant.metrics.binned import ECE
 from calibrant.metrics.pooled import PooledMetric, Pools, pool
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 EDGES_A_BLOCK = 100_000
 """Numbers of bins are tried in blocks with about this many edges to examine."""
@@ -53,6 +54,12 @@ class SweepECE(PooledMetric):
     family = "binned"
     measures: ClassVar[Any] = "calibration"
     norm: float = 1
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented(
+            "ECE, sweep", "As ECE, equal mass, with as many bins as leave the frequencies in ascending order."
+        )
 
     def __post_init__(self) -> None:
         ECE(norm=self.norm)

@@ -1,10 +1,10 @@
 """The page of an experiment: its tables and figures as one HTML file, from results only."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from calibrant.report import experiment_figures as drawings
-from calibrant.report.glossary import Entry, describe
+from calibrant.report.descriptions import of_metric
 from calibrant.report.page import Verbatim, asset, environment, policy
 from calibrant.report.text import count, name, number, signed
 from calibrant.results import (
@@ -19,17 +19,6 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-
-ENTRIES: Mapping[str, Entry] = {
-    "ece": Entry("ECE, 15 bins", "lower", describe("ece").sentence),
-    "ece-20": Entry("ECE, 20 bins", "lower", describe("ece").sentence),
-}
-"""What tells metrics apart that have one name elsewhere."""
-
-
-def metric_entry(metric: str) -> Entry:
-    """Return how a metric is presented."""
-    return ENTRIES.get(metric) or describe(metric)
 
 
 def stars(difference: Difference | None, level: float) -> str:
@@ -118,7 +107,7 @@ def rule(comparison: Comparison) -> str:
         return f"{words[0].upper()}{words[1:]}."
     return " ".join(
         f"No limits, and no stars, of {', '.join(dict.fromkeys(what))}: {reason}."
-        for reason, what in missing_differences(comparison, metric_label).items()
+        for reason, what in missing_differences(comparison, partial(metric_label, comparison)).items()
     )
 
 
@@ -134,7 +123,7 @@ def findings(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
             entry = comparison.entry(model, metric)
             if _side(entry):
                 sign = stars(entry.difference, comparison.level).removeprefix("*").replace("*", "**")
-                sides[_side(entry)].append(f"{metric_label(metric)}{sign}")
+                sides[_side(entry)].append(f"{metric_label(comparison, metric)}{sign}")
         if model != comparison.baseline:
             found.append((name(model), sides["better"], sides["worse"]))
     return found
@@ -153,9 +142,9 @@ def setting_rows(result: ExperimentResult) -> list[tuple[str, str]]:
     return rows + [(name(key), name(value, limit=200)) for key, value in result.settings.items()]
 
 
-def metric_label(metric: str) -> str:
+def metric_label(comparison: Comparison, metric: str) -> str:
     """Return what a metric is called."""
-    return metric_entry(metric).label
+    return of_metric(comparison, metric).label
 
 
 PAGE = {
@@ -191,7 +180,7 @@ def render_experiment(result: ExperimentResult) -> str:
         .render(
             title=name(result.title, limit=200),
             result=result,
-            metrics=[metric_entry(metric) for metric in result.comparisons[0].metrics],
+            metrics=[of_metric(result.comparisons[0], metric) for metric in result.comparisons[0].metrics],
             policy=policy(style, ""),
             style=Verbatim(style),
             version=result.settings.get("version", ""),

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from calibrant.report import svg
+from calibrant.report.descriptions import of_metric
 from calibrant.report.diagram import reliability_diagram
-from calibrant.report.glossary import Entry, describe
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.text import number, pvalue, signed
@@ -14,6 +14,7 @@ from calibrant.report.views import named_curves
 from calibrant.results import (
     Compared,
     Comparison,
+    Description,
     Fix,
     favours,
     known_limits,
@@ -34,7 +35,7 @@ TILES = ("accuracy", "nll", "rms-debiased")
 class Change:
     """One metric of one model against the baseline."""
 
-    entry: Entry
+    entry: Description
     before: str
     after: str
     difference: str = ""
@@ -57,7 +58,7 @@ def others(comparison: Comparison) -> list[str]:
 def _change(comparison: Comparison, model: str, metric: str) -> Change:
     entry, base = comparison.entry(model, metric), comparison.entry(comparison.baseline, metric)
     difference = entry.difference
-    change = Change(entry=describe(metric), before=number(base.value), after=number(entry.value))
+    change = Change(entry=of_metric(comparison, metric), before=number(base.value), after=number(entry.value))
     if difference is None:
         return change
     limits = known_limits(difference)
@@ -116,7 +117,7 @@ def honest(how: Fix) -> str:
 def tiles(comparison: Comparison) -> list[tuple[str, str, str]]:
     """Return the values of a few metrics before and after, for a fix."""
     before, after = (comparison.of(model) for model in (comparison.baseline, others(comparison)[0]))
-    return [(describe(m).label, number(before[m]), number(after[m])) for m in TILES if m in before]
+    return [(of_metric(comparison, m).label, number(before[m]), number(after[m])) for m in TILES if m in before]
 
 
 def overlay(series: Sequence[Series]) -> Element | None:
@@ -127,7 +128,7 @@ def overlay(series: Sequence[Series]) -> Element | None:
 
 def unknown(comparison: Comparison) -> list[str]:
     """Say which differences have no limits that are known to cover, and why."""
-    missing = missing_differences(comparison, lambda metric: describe(metric).label)
+    missing = missing_differences(comparison, lambda metric: of_metric(comparison, metric).label)
     return [f"{', '.join(what)}, as no interval is known to cover: {reason}" for reason, what in missing.items()]
 
 

@@ -2,30 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from calibrant.report.glossary import Entry, describe
+from calibrant.report.descriptions import of_result
 from calibrant.report.series import AnySeries
 from calibrant.report.text import number
-from calibrant.results import Estimate, Interval, known_limits, missing_limits
-
-MAIN = {
-    "Proper scores": ("nll", "brier"),
-    "Decisions": ("accuracy",),
-    "Calibration error": ("rms-debiased", "kde-ece", "ece", "smooth-ece", "ece-one-vs-rest"),
-    "Scores": ("crps", "log-score"),
-    "Calibration of quantiles and intervals": ("mace", "rmsce", "interval-coverage", "ence"),
-    "Sharpness": ("sharpness", "interval-width"),
-}
-"""What a reader looks for first; proper scores come before errors, which a useless model can make small."""
-
-FOLDED = {
-    "Other calibration errors": ("rms-", "ece-", "kde-", "ecce", "dirichlet"),
-    "Parts of a score": ("squared-error", "miscal", "discr", "refine", "reliability", "resolution"),
-    "Kernel calibration errors": ("skce", "kce", "mmce", "ucme"),
-    "Clinical measures": ("ici", "e50", "e90", "emax", "cox", "in-the-large", "oe-"),
-}
-"""How the names of the other metrics begin; those that fit nowhere come last."""
+from calibrant.results import Description, Estimate, Interval, known_limits, missing_limits
 
 
 @dataclass(frozen=True)
@@ -50,7 +32,7 @@ class MetricRow:
     """A metric with its value for every assessment, None where it was not measured."""
 
     key: str
-    entry: Entry
+    entry: Description
     settings: tuple[str, ...]
     cells: tuple[Cell | None, ...]
 
@@ -65,16 +47,17 @@ class Section:
 
 
 def metric_sections(series: Sequence[AnySeries]) -> list[Section]:
-    """Return the rows in sections: what is looked for first, then the rest."""
-    rows = {row.key: row for row in metric_rows(series)}
-    first = [Section(label, True, tuple(rows.pop(k) for k in keys if k in rows)) for label, keys in MAIN.items()]
-    folded = [
-        Section(label, False, tuple(rows.pop(k) for k in [*rows] if k.startswith(starts)))
-        for label, starts in FOLDED.items()
-    ]
-    main = any(section.rows for section in first)
-    last = Section("Others", not main, tuple(rows.values()))
-    return [section for section in (*first, *folded, last) if section.rows]
+    """Return the rows by their groups: what a reader looks for first, then the rest, which is folded."""
+    rows = metric_rows(series)
+    sections = []
+    for is_main in (True, False):
+        some = [row for row in rows if row.entry.principal == is_main]
+        for label in dict.fromkeys(row.entry.group or "Others" for row in some):
+            members = tuple(row for row in some if (row.entry.group or "Others") == label)
+            sections.append(Section(label, is_main, members))
+    if not any(section.main for section in sections):
+        return [replace(section, main=True) for section in sections]
+    return sections
 
 
 def metric_rows(series: Sequence[AnySeries]) -> list[MetricRow]:
@@ -84,8 +67,8 @@ def metric_rows(series: Sequence[AnySeries]) -> list[MetricRow]:
 
 
 def _metric_row(key: str, series: Sequence[AnySeries]) -> MetricRow:
-    entry = describe(key)
     estimates = [s.assessment.metrics.get(key) for s in series]
+    entry = of_result(next((e for e in estimates if e is not None), None), key)
     best = _best_text([e.value for e in estimates if e is not None], entry.better)
     cells = tuple(
         None if e is None else _cell(e, s.limits.get(key), best) for e, s in zip(estimates, series, strict=True)
@@ -128,11 +111,11 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
             if not math.isfinite(estimate.value) and rows:
                 times = "one row" if rows == 1 else f"{rows:,} rows"
                 notes.append(
-                    f"{describe(key).label} of {s.label} is infinite because the observed class of {times} "
+                    f"{of_result(estimate, key).label} of {s.label} is infinite because the observed class of {times} "
                     "was given probability 0."
                 )
     for s in series:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
-            labels = ", ".join(describe(key).label for key in keys)
+            labels = ", ".join(of_result(s.assessment.metrics[key], key).label for key in keys)
             notes.append(f"No interval of {labels}, as none is known to cover: {reason}.")
     return list(dict.fromkeys(notes))

@@ -23,7 +23,7 @@ def page_record(
         "assessments": [{"label": s.key, "assessment": _assessment(s.assessment)} for s in series],
     }
     if comparison is not None:
-        record["comparison"] = as_record(replace(comparison, groups={}))
+        record["comparison"] = as_record(replace(comparison, groups={}, about={}))
     if fix is not None:
         advice = fix.recommendation
         if advice is not None:
@@ -34,12 +34,19 @@ def page_record(
 
 def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, Any]:
     if isinstance(assessment, ForecastAssessment):
-        return dict(as_record(assessment))
-    record: dict[str, Any] = as_record(replace(assessment, groups={}))
+        return _without_words(as_record(assessment))
+    record = _without_words(as_record(replace(assessment, groups={})))
     record["groups"] = {
         str(key): {"n_samples": group.n_samples, "verdict": as_record(group.verdict)}
         for key, group in assessment.groups.items()
     }
+    return record
+
+
+def _without_words(record: dict[str, Any]) -> dict[str, Any]:
+    """Leave out how metrics and tests are presented: the page says that."""
+    for result in (record["test"], *record["metrics"].values(), *record.get("tests", {}).values()):
+        del result["about"]
     return record
 
 

@@ -6,40 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.report.descriptions import of_result
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import smallest_pvalue
 from calibrant.report.text import name, number, pvalue
 from calibrant.results import TestResult
-
-SEES = {
-    "omnibus": "All of the parts above, in one p-value. Exact for independent rows; the verdict rests on it.",
-    "consistency": "Any gap that the bins of the ECE show. Exact for independent rows.",
-    "skce": "Miscalibration of whole probability vectors, of any form. Exact: labels are redrawn.",
-    "skce-block": "As the SKCE, cheaper and less sharp. Rows should be in random order.",
-    "skce-distribution-free": "As the SKCE. Always valid and seldom sharp: a large p-value says little.",
-    "cme": "Deviations near a few test locations only; its law is approximate.",
-    "spiegelhalter": "Over- and under-confidence only; errors that cancel are not seen.",
-    "hosmer-lemeshow": "The frequency in a few groups of equal size; depends on how they are cut.",
-    "cox": "A wrong slope or intercept of the log-odds only.",
-    "ecce": "Net miscalibration of all predictions up to some value; needs no bins.",
-    "ecce-range": "Net miscalibration over any interval of predictions; needs no bins.",
-}
-"""What each test can see, by its name."""
-
-LABELS = {
-    "omnibus": "Omnibus",
-    "consistency": "Consistency (ECE)",
-    "skce": "Kernel error (SKCE)",
-    "skce-block": "Kernel error, blocks",
-    "skce-distribution-free": "Kernel error, bound",
-    "cme": "Mean embedding",
-    "spiegelhalter": "Spiegelhalter's z",
-    "hosmer-lemeshow": "Hosmer-Lemeshow",
-    "cox": "Cox",
-    "ecce": "Cumulative (ECCE)",
-    "ecce-range": "Cumulative, range",
-}
-
 
 PARTS = {
     "bias": ("Mean", "Predictions that are too high or too low on the whole."),
@@ -112,10 +83,12 @@ class TestRow:
 def test_rows(series: Sequence[AnySeries]) -> list[TestRow]:
     """Return a row per test, in the order in which they first occur."""
     keys = dict.fromkeys(key for s in series for key in s.tests)
-    return [
-        TestRow(LABELS.get(key, key), SEES.get(key, ""), tuple(_written(s.tests.get(key)) for s in series))
-        for key in keys
-    ]
+    return [_test_row(key, [s.tests.get(key) for s in series]) for key in keys]
+
+
+def _test_row(key: str, results: Sequence[TestResult | None]) -> TestRow:
+    about = of_result(next(result for result in results if result is not None), key)
+    return TestRow(about.label, f"{about.meaning} {about.caution}".strip(), tuple(map(_written, results)))
 
 
 def _written(result: TestResult | None) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ from calibrant.results.comparison import (
 )
 from calibrant.results.core import Assessment, ClassSummary, TestResult, as_record, to_frame
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
-from calibrant.results.estimate import Estimate
+from calibrant.results.estimate import Description, Estimate
 from calibrant.results.experiment import (
     CurveLine,
     ExperimentResult,
@@ -52,6 +52,7 @@ __all__ = [
     "ConvexHull",
     "CumulativeCurve",
     "CurveLine",
+    "Description",
     "Difference",
     "Estimate",
     "ExperimentResult",

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibrant.results.estimate import Description
+
 PERCENTILES = (
     "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
     "true one in 1 to 100 of 100 simulated data sets, of log loss and Brier score in 66 to 96 (docs/coverage.md)"
@@ -120,6 +122,8 @@ class Comparison:
     settings : mapping
     rule : {"valid", "percentile"}
         How limits of differences were made: by a method that is known to cover, or as percentiles over resamples.
+    about : mapping of str to Description
+        How each metric is presented.
     """
 
     models: tuple[str, ...]
@@ -132,6 +136,7 @@ class Comparison:
     groups: Mapping[str, "Comparison"] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     rule: str = "valid"
+    about: Mapping[str, Description] = field(default_factory=dict)
 
     def entry(self, model: str, metric: str) -> Compared:
         """Return the entry of this model and metric."""

@@ -12,7 +12,7 @@ from calibrant._typing import FloatArray
 from calibrant.results.advice import LearningCurve, Recommendation
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
-from calibrant.results.estimate import Estimate
+from calibrant.results.estimate import Description, Estimate
 from calibrant.results.ranking import ROCOutline
 from calibrant.results.scores import ScoreDecomposition
 from calibrant.results.verdict import Verdict
@@ -34,6 +34,8 @@ class TestResult:
     null : ndarray or None
         Draws of the statistic under calibration, where the test made them.
     details : mapping
+    about : Description or None
+        What the test sees, and what its validity rests on.
     """
 
     __test__ = False  # Not a test case, whatever its name says to pytest.
@@ -44,6 +46,7 @@ class TestResult:
     estimate: float | None = None
     null: FloatArray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    about: Description | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -136,7 +139,7 @@ def as_record(result: Any) -> Any:
     Examples
     --------
     >>> as_record(Estimate(name="NLL()", value=float("inf")))
-    {'name': 'NLL()', 'value': 'inf', 'details': {}}
+    {'name': 'NLL()', 'value': 'inf', 'details': {}, 'about': None}
     """
     if is_dataclass(result) and not isinstance(result, type):
         return {f.name: as_record(getattr(result, f.name)) for f in fields(result)}
