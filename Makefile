@@ -54,10 +54,10 @@ sanitize: .venv/test-installed
 		$(BIN)/python -m pytest -n 0 tests/test_native_*.py tests/test_core_twins.py tests/test_line_*.py tests/test_kde_replicates.py tests/test_redraws.py tests/test_shared_work.py
 
 validity: .venv/test-installed
-	$(BIN)/python -m calibrant.validity --jobs 2
+	$(BIN)/python -m studies.validity --jobs 2
 
 coverage: .venv/test-installed
-	$(BIN)/python -m calibrant.coverage --jobs 2
+	$(BIN)/python -m studies.coverage --jobs 2
 
 benchmarks: .venv/test-installed
 	for name in commands pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics; do \

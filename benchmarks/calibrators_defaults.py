@@ -17,7 +17,7 @@ from scipy.special import expit, log_softmax
 
 from calibrant import Predictions
 from calibrant.calibrators import PlattScaling, QuadraticScaling, StructuredScaling
-from calibrant.datasets import load_dataset, load_logits
+from calibrant.lab.datasets import load_dataset, load_logits
 
 N_NEW = 4000
 REPEATS = 3

@@ -21,7 +21,7 @@ from scipy.special import log_softmax, logsumexp
 
 from calibrant import Predictions
 from calibrant.calibrators import calibrate, parse
-from calibrant.datasets import load_logits
+from calibrant.lab.datasets import load_logits
 from calibrant.metrics import NLL, Brier
 
 SIZES = {100: 4, 300: 4, 1000: 3, 5000: 2, 30000: 1}

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant import Predictions
 from calibrant.metrics import DirichletECE, KdeECE
-from calibrant.resampling import draw_counts
+from calibrant.resampling.redraws import draw_counts
 
 KERNELS = ("gaussian", "triweight", "epanechnikov", "beta")
 # Measured elsewhere on two cores: relplot's smECE on a million rows, and the published KDE-ECE code of Mix-n-Match.

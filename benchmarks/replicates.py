@@ -10,9 +10,9 @@ import tracemalloc
 import numpy as np
 
 from calibrant import Predictions
-from calibrant.bootstrap import Bootstrap
-from calibrant.compare import DEFAULT_METRICS, compare
+from calibrant.comparison import DEFAULT_METRICS, compare
 from calibrant.metrics import ECE, METRICS, KdeECE
+from calibrant.resampling.bootstrap import Bootstrap
 
 N, N_RESAMPLES, N_BINS = 10_000, 1000, 15
 

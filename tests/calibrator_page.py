@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from calibrant.advice import RULE
 from calibrant.calibrators import CALIBRATORS
-from calibrant.recommend import RULE
 
 PAGE = Path(__file__).parents[1] / "docs" / "calibrators.md"
 CASES = {"two": "two classes", "many": "more classes", "keep": "classes that must stay"}

@@ -6,7 +6,7 @@ from shutil import copytree
 import pytest
 
 from browser import CHROMIUM, FLAGS
-from calibrant.experiment import run
+from calibrant.lab.experiment import run
 from experiment_cases import SHORT, write_config, write_logits
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())

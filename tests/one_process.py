@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from calibrant.simulations import workers
+from studies.simulations import workers
 
 
 @contextmanager

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calibrant import recommend
+from calibrant.advice.cross_fit import cross_fit, draw_folds, fitted
 from calibrant.calibrators import StackedCalibration, calibrate
 from calibrant.metrics import NLL
-from calibrant.recommend.cross_fit import cross_fit, draw_folds, fitted
 from simulate import calibrated, sharpened
 
 

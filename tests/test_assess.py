@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, as_record, assess, render_html
-from calibrant.assess import OF_GROUPS, SECTIONS
+from calibrant.assessment import OF_GROUPS, SECTIONS
 from calibrant.hypotest import OmnibusTest
 from calibrant.metrics import Brier
 from simulate import calibrated, draw_labels, sharpened
 
-core = sys.modules["calibrant.assess.core"]
+core = sys.modules["calibrant.assessment.core"]
 
 
 def lopsided(n=2000, seed=0):

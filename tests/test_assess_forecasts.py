@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from calibrant import Forecasts, Laplace, Mixture, MvNormal, Normal, Predictions, Samples, as_record, assess_forecasts
-from calibrant.assess_forecasts.redraws import redraw_test
-from calibrant.assess_forecasts.transforms import all_transforms
-from calibrant.assess_forecasts.words import judge
+from calibrant.assessment.forecasts.redraws import redraw_test
+from calibrant.assessment.forecasts.transforms import all_transforms
+from calibrant.assessment.forecasts.words import judge
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import FORECAST_METRICS, QuantileCalibration
 

@@ -8,7 +8,7 @@ import pytest
 
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.sums import KernelSums
-from calibrant.bandwidth import HeldOutLoss, Sample, choose_bandwidth, minimise
+from calibrant.smoothing.bandwidth import HeldOutLoss, Sample, choose_bandwidth, minimise
 from line_oracles import kernel_matrix, leave_one_out_by_loops
 
 
@@ -144,7 +144,7 @@ def test_equal_weights_of_any_size_change_nothing():
 @pytest.mark.parametrize(("kernel", "power"), [("gaussian", 0.2), ("beta", 0.4)])
 def test_many_rows_are_searched_in_a_part_and_the_bandwidth_narrowed(kernel, power):
     s = sample(6, 3000)
-    with patch("calibrant.bandwidth._MOST_SEARCHED", 1000):
+    with patch("calibrant.smoothing.bandwidth._MOST_SEARCHED", 1000):
         found = choose_bandwidth(s, "loo", kernel, "reflect")
     part = choose_bandwidth(s.thinned(1000), "loo", kernel, "reflect")
     assert found == pytest.approx(part * 3**-power)

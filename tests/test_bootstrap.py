@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant import bootstrap as bootstrap_module
 from calibrant._core import draws, twin_draws
-from calibrant.bootstrap import Bootstrap, group_rows
+from calibrant.resampling import bootstrap as bootstrap_module
+from calibrant.resampling.bootstrap import Bootstrap, group_rows
 from cores import core
 
 

@@ -28,7 +28,7 @@ from calibrant.calibrators import (
     load,
     save,
 )
-from calibrant.scorers import scorer
+from calibrant.metrics.scorers import scorer
 from simulate import calibrated, sharpened
 
 NAMES = ["x", "y", "z"]

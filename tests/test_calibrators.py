@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from calibrant import InputError, Predictions
-from calibrant._checks import DataWarning
 from calibrant.calibrators import CALIBRATORS, Calibrator, TemperatureScaling, calibrate
+from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
 from simulate import calibrated, draw_labels, sharpened
 

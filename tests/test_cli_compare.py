@@ -8,7 +8,7 @@ import pytest
 
 from calibrant import read_predictions
 from calibrant.cli import main
-from calibrant.compare import compare
+from calibrant.comparison import compare
 from calibrant.results import as_record
 from simulate import calibrated, sharpened
 

@@ -16,7 +16,7 @@ def complaint(capsys, monkeypatch, package, *arguments):
 
 
 def test_training_names_its_extra(tmp_path, capsys, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("calibrant.training")]:
+    for name in [name for name in sys.modules if name.startswith("calibrant.lab.training")]:
         monkeypatch.delitem(sys.modules, name)
     told = complaint(capsys, monkeypatch, "torch", "experiment", "run", "digits", "--out", str(tmp_path / "run"))
     assert 'pip install "calibrant[torch]"' in told

@@ -8,13 +8,13 @@ import pytest
 from scipy.stats import t
 
 from calibrant import InputError, Predictions
-from calibrant.bootstrap import Bootstrap
-from calibrant.compare import DEFAULT_METRICS, compare
+from calibrant.comparison import DEFAULT_METRICS, compare
 from calibrant.hypotest import holm
 from calibrant.intervals import percentiles
 from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.differences import around
 from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge
+from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import as_record, rule_in_words
 from calibrant.results.comparison import PERCENTILES
 from simulate import calibrated, sharpened

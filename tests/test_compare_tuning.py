@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions
-from calibrant.bandwidth import Sample, choose_bandwidth
-from calibrant.bootstrap import Bootstrap
-from calibrant.compare import compare
+from calibrant.comparison import compare
 from calibrant.metrics import ECE, METRICS, Classwise, KdeECE, PerPredictedClass, TopLabel
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.smoothing.bandwidth import Sample, choose_bandwidth
 from simulate import calibrated, sharpened
 
 TEST = calibrated(n=240, k=3, seed=1)
@@ -98,7 +98,7 @@ def test_without_tuning_rows_the_bandwidth_is_that_of_the_baseline_on_the_compar
 
 def test_the_range_under_calibration_is_that_of_the_chosen_bandwidth(monkeypatch):
     searched = []
-    monkeypatch.setattr("calibrant.bandwidth.choose_bandwidth", lambda *args: searched.append(args) or 0.1)
+    monkeypatch.setattr("calibrant.smoothing.bandwidth.choose_bandwidth", lambda *args: searched.append(args) or 0.1)
     fresh = Predictions(TEST.probs, TEST.labels)  # Nothing is kept with it.
     result = compare({"m": fresh}, ["kde-ece", "kde-ece-one-vs-rest"], n_resamples=20, rng=0)
     assert len(searched) == 1 + 3  # Once a view: not again for replicates, nor for the interval.

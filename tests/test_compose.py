@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from calibrant import InputError
-from calibrant._checks import DataWarning
 from calibrant.calibrators import (
     CALIBRATORS,
     Compose,
@@ -28,6 +27,7 @@ from calibrant.calibrators import (
     irova,
     parse,
 )
+from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
 from simulate import calibrated, sharpened
 

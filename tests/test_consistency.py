@@ -6,7 +6,7 @@ import pytest
 from calibrant import InputError, Predictions
 from calibrant.hypotest import TESTS, ConsistencyTest
 from calibrant.metrics import ECE, METRICS, Brier
-from calibrant.resampling import redraw_labels
+from calibrant.resampling.redraws import redraw_labels
 from simulate import calibrated, sharpened
 
 
@@ -37,7 +37,7 @@ def test_overconfidence_is_found():
 def test_the_seed_decides_and_blocks_do_not(monkeypatch):
     p = calibrated(n=100)
     whole = ConsistencyTest(n_resamples=50)(p, rng=3)
-    monkeypatch.setattr("calibrant.resampling.BLOCK_CELLS", 700)
+    monkeypatch.setattr("calibrant.resampling.redraws.BLOCK_CELLS", 700)
     blocks = ConsistencyTest(n_resamples=50)(p, rng=3)
     assert np.array_equal(whole.null, blocks.null)
     assert not np.array_equal(whole.null, ConsistencyTest(n_resamples=50)(p, rng=4).null)

@@ -11,12 +11,6 @@ import pytest
 from scipy.special import digamma
 from scipy.stats import norm
 
-from calibrant.coverage.battery import BATTERY, LEVEL, LIFTED, OwnMethod, Paired
-from calibrant.coverage.cells import BETAS, CLASSES, SHAPES, SLOPES, Cell, World, simulate
-from calibrant.coverage.command import main
-from calibrant.coverage.tables import rows_of
-from calibrant.coverage.truths import LENGTHSCALES, SKCE_NAMES, Truth, skce_between, true_values
-from calibrant.coverage.units import LimitsUnit, TruthUnit, plan
 from calibrant.metrics import (
     ECE,
     KCE,
@@ -30,8 +24,14 @@ from calibrant.metrics import (
     InTheLarge,
     ObservedExpectedRatio,
 )
-from calibrant.simulations.units import load
 from one_process import one_process
+from studies.coverage.battery import BATTERY, LEVEL, LIFTED, OwnMethod, Paired
+from studies.coverage.cells import BETAS, CLASSES, SHAPES, SLOPES, Cell, World, simulate
+from studies.coverage.command import main
+from studies.coverage.tables import rows_of
+from studies.coverage.truths import LENGTHSCALES, SKCE_NAMES, Truth, skce_between, true_values
+from studies.coverage.units import LimitsUnit, TruthUnit, plan
+from studies.simulations.units import load
 
 SMALL = {"n_rows": 2**14, "n_batches": 16}
 TINY = r"beta-2 K=2 slope=0.5 (truth|n=100 (accuracy|rms-debiased|naive ece|nll difference))$"
@@ -139,7 +139,7 @@ def test_every_unit_has_a_file_of_its_own(tmp_path):
 def run(folder, *options, sets=6):
     arguments = ["--out", folder / "out", "--cache", folder / "cache", "--sets", sets, "--jobs", 1, "--only", TINY]
     # The pages are what is looked at here, not the last digits of true values.
-    with one_process(), patch("calibrant.coverage.units.true_values", partial(true_values, **SMALL)):
+    with one_process(), patch("studies.coverage.units.true_values", partial(true_values, **SMALL)):
         assert main([str(argument) for argument in (*arguments, *options)]) == 0
     return {page: (folder / "out" / page).read_bytes() for page in PAGES}
 

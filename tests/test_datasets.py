@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from calibrant import InputError
-from calibrant.datasets import DATASETS, Split, load_dataset
-from calibrant.datasets.fashion_mnist import USUAL_FOLDER
-from calibrant.datasets.idx import read_idx
+from calibrant.lab.datasets import DATASETS, Split, load_dataset
+from calibrant.lab.datasets.fashion_mnist import USUAL_FOLDER
+from calibrant.lab.datasets.idx import read_idx
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
@@ -160,9 +160,8 @@ def test_an_unknown_name_lists_the_known_ones():
 
 
 def test_data_sets_do_not_load_torch():
-    code = (
-        "import sys; from calibrant.datasets import load_dataset; load_dataset('digits'); print('torch' in sys.modules)"
-    )
+    load = "from calibrant.lab.datasets import load_dataset; load_dataset('digits')"
+    code = f"import sys; {load}; print('torch' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
     assert shown.strip() == "False"
 

@@ -8,7 +8,6 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 from calibrant import InputError, Predictions
-from calibrant._checks import DataWarning
 from calibrant.calibrators import (
     Ensemble,
     EnsembleTemperatureScaling,
@@ -17,6 +16,7 @@ from calibrant.calibrators import (
     Uniform,
     calibrate,
 )
+from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
 from ensemble_cases import LOSSES, losses, mixed_loss, over_confident
 from simulate import calibrated, draw_labels, sharpened

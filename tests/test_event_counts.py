@@ -8,10 +8,10 @@ from scipy.stats import chisquare, kstest
 
 from calibrant import Predictions, event_counts
 from calibrant.binning import EqualMass
-from calibrant.event_counts import EventCells, fine_cells, thinned
 from calibrant.hypotest import ConsistencyTest, OmnibusTest
 from calibrant.hypotest.evidence import LineEvidence, line
 from calibrant.metrics import ECE, METRICS, DebiasedSquaredGap
+from calibrant.resampling.event_counts import EventCells, fine_cells, thinned
 from simulate import sharpened
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")

@@ -9,9 +9,9 @@ import pytest
 from calibrant import InputError, Predictions
 from calibrant.calibrators import TemperatureScaling, calibrate
 from calibrant.cli import main
-from calibrant.experiment import export_logits, load_result, read_config, run
-from calibrant.experiment.plan import make_plan
-from calibrant.experiment.store import Store
+from calibrant.lab.experiment import export_logits, load_result, read_config, run
+from calibrant.lab.experiment.plan import make_plan
+from calibrant.lab.experiment.store import Store
 from calibrant.metrics import METRICS
 from experiment_cases import SHORT, write_config, write_logits
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from calibrant import InputError
-from calibrant.experiment import read_config, shipped_configs
-from calibrant.experiment.config import DEFAULT_METRICS, LOSSES, MODELS
-from calibrant.experiment.read import as_config, as_content
+from calibrant.lab.experiment import read_config, shipped_configs
+from calibrant.lab.experiment.config import DEFAULT_METRICS, LOSSES, MODELS
+from calibrant.lab.experiment.read import as_config, as_content
 from experiment_cases import CONFIG, TRAINED, write_config
 
 PIPELINE = '[[pipelines]]\nname = "x"\nnetwork = "ce"\ncalibrator = "ts"\n'
@@ -62,7 +62,7 @@ def test_networks_come_after_those_that_they_start_from(tmp_path):
 
 
 def test_names_of_losses_and_models_are_those_of_training():
-    training = pytest.importorskip("calibrant.training", exc_type=ImportError)
+    training = pytest.importorskip("calibrant.lab.training", exc_type=ImportError)
     assert set(LOSSES) == set(training.LOSSES)
     assert set(MODELS) == set(training.MODELS)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.experiment import read_config, run, status
-from calibrant.experiment.plan import make_plan
-from calibrant.experiment.store import Store
+from calibrant.lab.experiment import read_config, run, status
+from calibrant.lab.experiment.plan import make_plan
+from calibrant.lab.experiment.store import Store
 from experiment_cases import CONFIG, TRAINED, outputs, write_config, write_logits
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked pr
 KILLER = """
 import json, os, random, signal, sys, time
 from pathlib import Path
-from calibrant.experiment import run, work
+from calibrant.lab.experiment import run, work
 import calibrant.compare, calibrant.curves, calibrant.report.experiment  # Forked processes begin with the work.
 if sys.argv[4] == "trained":
-    import calibrant.training
-    from calibrant.datasets import load_dataset
+    import calibrant.lab.training
+    from calibrant.lab.datasets import load_dataset
     load_dataset("digits")
 config, out, rng = sys.argv[1], Path(sys.argv[2]), random.Random(int(sys.argv[3]))
 kept, kills, code = {}, 0, 1
@@ -115,7 +115,7 @@ def test_other_test_images_change_nothing_but_logits_and_evaluation_of_the_test_
     import numpy as np
     import torch
 
-    from calibrant import datasets
+    from calibrant.lab import datasets
 
     whole = datasets.load_dataset("digits")
     rng = np.random.default_rng(0)

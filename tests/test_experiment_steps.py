@@ -5,10 +5,10 @@ from functools import partial
 import pytest
 
 from calibrant import InputError
-from calibrant.experiment import load_result, read_config, run, status
-from calibrant.experiment.plan import make_plan
-from calibrant.experiment.sources import Splits, check_access
-from calibrant.experiment.store import Store, is_running, locked
+from calibrant.lab.experiment import load_result, read_config, run, status
+from calibrant.lab.experiment.plan import make_plan
+from calibrant.lab.experiment.sources import Splits, check_access
+from calibrant.lab.experiment.store import Store, is_running, locked
 from experiment_cases import outputs, write_config, write_logits
 
 
@@ -149,7 +149,7 @@ def test_two_runs_do_not_share_a_folder(small):
 def test_the_size_of_groups_changes_no_value_and_no_difference(done, tmp_path, monkeypatch):
     """All groups draw the same bootstrap samples; Holm's adjustment is over all of them."""
     config, out = done
-    monkeypatch.setattr("calibrant.experiment.plan.GROUP", 1)
+    monkeypatch.setattr("calibrant.lab.experiment.plan.GROUP", 1)
     parts = run(config, tmp_path / "parts").comparisons[0]
     assert len(list((tmp_path / "parts" / "steps").glob("*evaluate*.json"))) == 2
     whole = load_result(out).comparisons[0]

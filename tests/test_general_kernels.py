@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from calibrant import Forecasts, InputError, Normal, Predictions
-from calibrant.discrepancy import pair_matrix
 from calibrant.kernels import ExponentialKernel, GaussianKernel, JointSum, SampledKernel, Wasserstein, WhiteKernel
+from calibrant.kernels.discrepancy import pair_matrix
 from calibrant.metrics import SKCE
 
 W2 = ExponentialKernel(Wasserstein()) @ GaussianKernel()

@@ -11,7 +11,6 @@ from scipy.stats import beta, binom, binomtest, bootstrap, norm
 
 from calibrant import Forecasts, InputError, Normal, Predictions
 from calibrant.binning import EqualMass, EqualWidth
-from calibrant.bootstrap import Bootstrap
 from calibrant.curves import bands
 from calibrant.intervals import METHODS, interval, known_interval, method_for, why_not
 from calibrant.intervals.base import Limits, PairLaw
@@ -39,7 +38,8 @@ from calibrant.metrics import (
     Root,
     TopLabel,
 )
-from calibrant.resampling import redraw_labels
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.resampling.redraws import redraw_labels
 from simulate import calibrated, sharpened
 
 SQUARED = DebiasedSquaredGap(EqualWidth(15))

@@ -9,14 +9,14 @@ from scipy.special import expit, logit
 from scipy.stats import norm, t
 
 from calibrant import InputError, Predictions
-from calibrant.bootstrap import Bootstrap
 from calibrant.intervals import METHODS, interval, why_not
 from calibrant.intervals.differences import Pair, difference_limits
 from calibrant.intervals.sandwich import SEPARATED, influence_difference, influence_law
 from calibrant.intervals.scores import N_REDRAWS, hall_laws
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import NLL, Brier, CoxIntercept, CoxSlope, InTheLarge, ObservedExpectedRatio
-from calibrant.resampling import redraw_labels
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.resampling.redraws import redraw_labels
 from simulate import calibrated, sharpened
 
 COEFFICIENTS = [CoxSlope(), CoxIntercept(), InTheLarge(), ObservedExpectedRatio()]

@@ -11,7 +11,7 @@ from calibrant._core.line.boxes import Line
 from calibrant._core.line.sums import KernelSums
 from calibrant.metrics import KdeECE
 from calibrant.metrics.gaps import row_gaps
-from calibrant.resampling import draw_counts
+from calibrant.resampling.redraws import draw_counts
 from cores import core
 from simulate import calibrated
 

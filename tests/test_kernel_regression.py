@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.kernel_regression import nadaraya_watson
+from calibrant.smoothing.kernel_regression import nadaraya_watson
 from cores import core
 from line_oracles import beta_matrix, kernel_matrix
 

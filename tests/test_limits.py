@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions
-from calibrant.assess import assess
-from calibrant.bootstrap import Bootstrap
+from calibrant.assessment import assess
 from calibrant.hypotest import TESTS
 from calibrant.intervals import interval
 from calibrant.metrics import (
@@ -23,10 +22,11 @@ from calibrant.metrics import (
     KdeECE,
     SmoothECE,
 )
+from calibrant.resampling.bootstrap import Bootstrap
 from simulate import calibrated, draw_labels, sharpened
 
 P = sharpened(calibrated(n=300, k=3), 0.5)
-LIMITS = "calibrant.assess.limits"
+LIMITS = "calibrant.assessment.limits"
 
 
 def test_limits_are_those_of_the_method_that_is_valid_for_each_metric():
@@ -57,7 +57,7 @@ def test_errors_without_limits_have_their_range_by_chance_and_all_limits_contain
     without = {key for key in errors if found.intervals[key].null is None}
     assert without == {"ece-simplex", "ece-simplex-median", "skce", "kce", "mmce", "ucme"}  # Slow to redraw.
     slow = {DirichletECE: 299, ICI: 299, KdeECE: 300}  # There are 300 rows of three classes.
-    with patch("calibrant.assess.limits.MOST_REDRAWN", slow):
+    with patch("calibrant.assessment.limits.MOST_REDRAWN", slow):
         quick = assess(P, n_resamples=49, rng=0).intervals
     assert {key for key in errors if quick[key].null is None} - without == {
         *("dirichlet-ece", "ici", "kde-ece-one-vs-rest", "kde-ece-per-predicted-class")
@@ -125,7 +125,7 @@ def test_averages_over_many_classes_have_no_range_and_errors_of_the_confidence_h
 def test_ranges_from_events_in_cells_are_those_of_redrawn_labels(monkeypatch):
     """Two samples of 99 draws of the same law: their means differ by less than four standard errors."""
     by_labels = assess(P, metrics={"ece": ECE()}, n_resamples=99, rng=0).intervals["ece"]
-    monkeypatch.setattr("calibrant.event_counts.FEW_ROWS", 1)
+    monkeypatch.setattr("calibrant.resampling.event_counts.FEW_ROWS", 1)
     by_counts = assess(Predictions(P.probs, P.labels), metrics={"ece": ECE()}, n_resamples=99, rng=0).intervals["ece"]
     spread = (by_labels.null[1] - by_labels.null[0]) / 4
     assert by_counts.expected != by_labels.expected
@@ -142,7 +142,7 @@ def test_further_tests_are_those_of_the_table_without_their_draws():
     for name in ("spiegelhalter", "cox", "ecce"):
         assert result.tests[name].pvalue == TESTS[name](P).pvalue
     assert all(test.null is None for test in result.tests.values())
-    with patch("calibrant.assess.further_tests.MOST_PAIRED_ROWS", 299):
+    with patch("calibrant.assessment.further_tests.MOST_PAIRED_ROWS", 299):
         blocks = assess(P, metrics={"ece": ECE()}, n_resamples=9, rng=0).tests
     assert blocks["skce-block"].pvalue == TESTS["skce-block"](P).pvalue
     assert "skce" not in blocks

@@ -8,7 +8,7 @@ import pytest
 
 from calibrant import InputError, Predictions
 from calibrant.binning import Binning, Bins, Cells, EqualMass, MedianVariance, SimplexBinning
-from calibrant.discrepancy import tune
+from calibrant.kernels.discrepancy import tune
 from calibrant.metrics import (
     ECCE,
     ICI,

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, assess, compare, recommend, scorer
+from calibrant.advice import fix
+from calibrant.advice.learning import learning_curve
 from calibrant.calibrators import CALIBRATORS, calibrator_name, parse
 from calibrant.calibrators.model import as_calibrator
 from calibrant.cli import gates
 from calibrant.cli.metrics_table import chosen
-from calibrant.experiment.read import as_config
-from calibrant.learning import learning_curve
+from calibrant.lab.experiment.read import as_config
 from calibrant.metrics import ECE, FORECAST_METRICS, METRICS, Classwise, KdeECE, PerPredictedClass
 from calibrant.metrics.names import SPELLINGS, metric_name
-from calibrant.recommend import fix
 
 BOTH = "'kde-ece-one-vs-rest'.*'kde-ece-per-predicted-class'"
 

@@ -16,8 +16,8 @@ from calibrant.hypotest.evidence import kernel, line
 from calibrant.hypotest.minimum_p import smallest_pvalue
 from calibrant.hypotest.omnibus import gather
 from calibrant.metrics import ECE
-from calibrant.validity.cells import inflate, rotate
 from simulate import calibrated, draw_labels, sharpened
+from studies.validity.cells import inflate, rotate
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 

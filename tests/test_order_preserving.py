@@ -9,11 +9,11 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from calibrant import InputError
-from calibrant._checks import DataWarning
 from calibrant.calibrators import OrderPreserving, TemperatureScaling, calibrate
 from calibrant.calibrators.order_invariant import rank_knots, rank_pieces, rank_roughness
 from calibrant.calibrators.order_preserving import SMALLEST_SLOPE, weighted_quantiles
 from calibrant.calibrators.pieces import Pieces, SlopesLikelihood, roughness
+from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
 from order_cases import bent, families
 from simulate import calibrated, draw_labels

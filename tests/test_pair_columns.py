@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calibrant import Forecasts, Normal
-from calibrant.discrepancy import pair_matrix, prediction_pairs, tune
 from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, TotalVariation, WhiteKernel
-from calibrant.pairs import PairMatrix, SortedPairs, line_pairs
+from calibrant.kernels.discrepancy import pair_matrix, prediction_pairs, tune
+from calibrant.kernels.pairs import PairMatrix, SortedPairs, line_pairs
 from simulate import calibrated
 
 RNG = np.random.default_rng(0)

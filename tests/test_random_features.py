@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions, random_features
-from calibrant.discrepancy import pair_matrix
 from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, GramKernel, TotalVariation, WhiteKernel
+from calibrant.kernels.discrepancy import pair_matrix
+from calibrant.kernels.random_features import feature_pairs
 from calibrant.metrics import SKCE
-from calibrant.random_features import feature_pairs
 from simulate import calibrated, sharpened
 
 KERNELS = [

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from calibrant import InputError, Predictions
+from calibrant.advice import recommend
 from calibrant.calibrators import (
     CALIBRATORS,
     BetaCalibration,
@@ -33,7 +34,6 @@ from calibrant.calibrators import (
     save,
 )
 from calibrant.metrics import NLL
-from calibrant.recommend import recommend
 from simulate import draw_labels
 
 K = 3

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, as_record, recommend, to_frame
-from calibrant.bootstrap import Bootstrap
+from calibrant.advice import RULE, shortlist
+from calibrant.advice.choice import choose
+from calibrant.advice.cross_fit import cross_fit, draw_folds
+from calibrant.advice.words import disagreement
+from calibrant.assessment.verdict import examine
 from calibrant.calibrators import CALIBRATORS, Identity, TemperatureScaling, VectorScaling, calibrate, parse
 from calibrant.metrics import METRICS, NLL, Brier
-from calibrant.recommend import RULE, shortlist
-from calibrant.recommend.choice import choose
-from calibrant.recommend.cross_fit import cross_fit, draw_folds
-from calibrant.recommend.words import disagreement
+from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Verdict
-from calibrant.verdict import examine
 from calibrator_page import CASES, PAGE, with_tables
 from simulate import calibrated, draw_labels, sharpened
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, assess
+from calibrant.advice import fix
 from calibrant.cli import main
 from calibrant.metrics import METRICS, decompose
-from calibrant.recommend import fix
 from calibrant.roc import convex_hull, outline, roc_curve
 from report_cases import Tree
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from calibrant import resampling
-from calibrant.resampling import draw_counts
+from calibrant.resampling import redraws as resampling
+from calibrant.resampling.redraws import draw_counts
 
 
 @pytest.mark.parametrize("cells", [1, 50, 10**6])

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 
 from calibrant import InputError
-from calibrant._checks import DataWarning
 from calibrant.calibrators import (
     DirichletCalibration,
     Identity,
@@ -23,6 +22,7 @@ from calibrant.calibrators import (
     VectorScaling,
     load,
 )
+from calibrant.exceptions import DataWarning
 from scaling_cases import affine_loss, general_minimum, in_sample, log_loss, overconfident
 from simulate import calibrated, draw_labels
 

@@ -16,7 +16,7 @@ def test_every_certified_value_is_checked_and_agrees():
 
 
 def test_the_shipped_answers_are_those_of_the_script_that_made_them():
-    certify = pytest.importorskip("calibrant.selfcheck.certify")
+    certify = pytest.importorskip("certification.certify")
     assert certify.certificate() == checks.certificate()
 
 

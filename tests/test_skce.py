@@ -194,7 +194,7 @@ def test_the_unbiased_estimate_averages_to_zero_on_calibrated_data(k, n_sets):
 
 
 def pairs_of_blocks(p, m):
-    from calibrant.discrepancy import pair_matrix
+    from calibrant.kernels.discrepancy import pair_matrix
 
     return pair_matrix(p, TV).block_sums(m)
 

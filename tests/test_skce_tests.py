@@ -8,12 +8,12 @@ import pytest
 from scipy import stats
 
 from calibrant import InputError, Predictions
-from calibrant.discrepancy import pair_matrix
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import AsymptoticSKCETest, BlockSKCETest, CMETest, ConsistencyTest, DistributionFreeSKCETest
 from calibrant.hypotest import skce as skce_module
 from calibrant.hypotest.skce import _bootstrap
 from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, TotalVariation, Wasserstein, WhiteKernel
+from calibrant.kernels.discrepancy import pair_matrix
 from calibrant.metrics import SKCE, UCME
 from kernel_oracles import total_variation
 from simulate import calibrated, sharpened

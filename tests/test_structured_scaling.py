@@ -8,7 +8,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from calibrant import InputError
-from calibrant._checks import DataWarning
 from calibrant.calibrators import (
     DirichletCalibration,
     LaplaceGuard,
@@ -17,6 +16,7 @@ from calibrant.calibrators import (
     TemperatureScaling,
     VectorScaling,
 )
+from calibrant.exceptions import DataWarning
 from scaling_cases import affine_loss, forest_like, general_minimum, guarded, in_sample, log_loss, overconfident
 
 

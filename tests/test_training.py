@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions
-from calibrant.datasets import Dataset, Split, load_dataset
-from calibrant.experiment import run
+from calibrant.lab.datasets import Dataset, Split, load_dataset
+from calibrant.lab.experiment import run
 from calibrant.metrics import NLL, Accuracy
 
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402 (PyTorch may be missing)
 
-from calibrant.training import (  # noqa: E402
+from calibrant.lab.training import (  # noqa: E402
     LOSSES,
     MODELS,
     Epoch,
@@ -28,8 +28,8 @@ from calibrant.training import (  # noqa: E402
     save_weights,
     write_logits,
 )
-from calibrant.training.schedule import best_epoch, is_over  # noqa: E402
-from calibrant.training.trainer import Trainer  # noqa: E402
+from calibrant.lab.training.schedule import best_epoch, is_over  # noqa: E402
+from calibrant.lab.training.trainer import Trainer  # noqa: E402
 from training_cases import SHORT, fitted, network, noisy, one_thread, same_weights  # noqa: E402, F401 (a fixture)
 
 
@@ -307,9 +307,10 @@ def test_the_example_of_the_page_runs():
 
 
 def test_without_torch_the_import_says_what_to_install():
-    code = "import sys; sys.modules['torch'] = None\ntry: import calibrant.training\nexcept ImportError as e: print(e)"
+    attempt = "try: import calibrant.lab.training\nexcept ImportError as e: print(e)"
+    code = f"import sys; sys.modules['torch'] = None\n{attempt}"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
-    assert shown.strip() == 'calibrant.training needs PyTorch: pip install "calibrant[torch]".'
+    assert shown.strip() == 'calibrant.lab.training needs PyTorch: pip install "calibrant[torch]".'
 
 
 def test_logits_of_every_split_are_written_as_an_experiment_reads_them(tmp_path):

@@ -8,7 +8,7 @@ from calibrant import InputError
 
 torch = pytest.importorskip("torch")
 
-from calibrant.training import (  # noqa: E402 (PyTorch may be missing)
+from calibrant.lab.training import (  # noqa: E402 (PyTorch may be missing)
     LOSSES,
     CrossEntropy,
     FocalLoss,

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.datasets import Split
+from calibrant.lab.datasets import Split
 
 torch = pytest.importorskip("torch")
 
-from calibrant.training import LOSSES  # noqa: E402
+from calibrant.lab.training import LOSSES  # noqa: E402
 from training_cases import SHORT, fitted, network, noisy, one_thread, same_weights  # noqa: E402, F401 (a fixture)
 
 STOPPING = replace(SHORT, epochs=12, learning_rate=0.3, patience=2)

@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant.simulations import workers
-from calibrant.simulations.limits import band_width, clopper_pearson, departure
-from calibrant.simulations.units import load
-from calibrant.validity import cells
-from calibrant.validity.battery import BATTERY
-from calibrant.validity.cells import HARMS, SHAPES, Cell
-from calibrant.validity.command import main
-from calibrant.validity.summaries import summarise
-from calibrant.validity.units import Unit, plan
 from one_process import one_process
+from studies.simulations import workers
+from studies.simulations.limits import band_width, clopper_pearson, departure
+from studies.simulations.units import load
+from studies.validity import cells
+from studies.validity.battery import BATTERY
+from studies.validity.cells import HARMS, SHAPES, Cell
+from studies.validity.command import main
+from studies.validity.summaries import summarise
+from studies.validity.units import Unit, plan
 
 TINY = r"^(flat K=2 n=20|normal K=- n=20|bad-class K=10 n=100) (cox|spiegelhalter|skce-block-20?|skce-bootstrap)$"
 PAGES = ("null.csv", "null.md", "ecdf.csv", "power.csv", "power.md")
@@ -280,7 +280,7 @@ def test_a_damaged_file_is_not_read(finished, tmp_path, damage):
 def test_an_interrupted_run_continues_to_the_same_tables(finished, tmp_path):
     arguments = ["--out", tmp_path / "out", "--cache", tmp_path / "cache", "--sets", "8", "--jobs", "1"]
     slow = [*map(str, arguments), "--only", f"{TINY}|n=1000 consistency-skce$"]
-    command = [sys.executable, "-m", "calibrant.validity", *slow]
+    command = [sys.executable, "-m", "studies.validity", *slow]
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True, text=True) as process:
         deadline = time.monotonic() + 60
         while len(list(tmp_path.glob("cache/*.json"))) < 3:
@@ -308,7 +308,7 @@ def test_workers_have_one_thread_and_the_parent_keeps_its_own():
 
 
 def test_nothing_loads_numpy_before_the_threads_are_set():
-    code = "import sys, calibrant.simulations.workers, calibrant.validity.__main__; print('numpy' in sys.modules)"
+    code = "import sys, studies.simulations.workers, studies.validity.__main__; print('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

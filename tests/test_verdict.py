@@ -5,12 +5,12 @@ import pytest
 from scipy.special import expit, logit
 
 from calibrant import InputError, Predictions, assess
+from calibrant.assessment.verdict import Size, examine, judge
+from calibrant.assessment.verdict.evidence import Evidence, evidence_of, in_words
+from calibrant.assessment.verdict.facts import facts_of, slope_of
+from calibrant.assessment.verdict.size import compare_with, limits
 from calibrant.metrics import METRICS, CoxSlope
 from calibrant.results import TestResult, Verdict, state
-from calibrant.verdict import Size, examine, judge
-from calibrant.verdict.evidence import Evidence, evidence_of, in_words
-from calibrant.verdict.facts import facts_of, slope_of
-from calibrant.verdict.size import compare_with, limits
 from simulate import calibrated, draw_labels, sharpened
 
 

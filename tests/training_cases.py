@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from calibrant.datasets import Split
-from calibrant.training import LOSSES, MODELS, Schedule, train
+from calibrant.lab.datasets import Split
+from calibrant.lab.training import LOSSES, MODELS, Schedule, train
 
 SHORT = Schedule(epochs=4, learning_rate=0.1, batch_size=32, held_out=0.2, threads=1)
 

@@ -1,34 +1,50 @@
 """Measure, test, fix and show the calibration of predicted probabilities."""
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from calibrant import plots
-    from calibrant._checks import DataWarning
-    from calibrant._convert import InputError
-    from calibrant.assess import assess
-    from calibrant.assess_forecasts import assess_forecasts
-    from calibrant.compare import compare
+    from calibrant import (
+        binning,
+        calibrators,
+        counts,
+        curves,
+        exceptions,
+        export,
+        forecasts,
+        hypotest,
+        intervals,
+        io,
+        kernels,
+        lab,
+        metrics,
+        plots,
+        report,
+        results,
+        roc,
+        trees,
+    )
+    from calibrant.advice import recommend
+    from calibrant.advice.learning import learning_curve
+    from calibrant.assessment import assess
+    from calibrant.assessment.forecasts import assess_forecasts
+    from calibrant.comparison import compare
     from calibrant.curves import reliability_curve
+    from calibrant.exceptions import DataWarning, InputError
     from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
     from calibrant.intervals import interval
     from calibrant.io import read_forecasts, read_predictions
-    from calibrant.learning import learning_curve
+    from calibrant.metrics.scorers import scorer
     from calibrant.predictions import Predictions
-    from calibrant.recommend import recommend
     from calibrant.report import render_html
     from calibrant.results import as_record, to_frame
-    from calibrant.scorers import scorer
 
 _HOMES = {
-    "DataWarning": "_checks",
+    "DataWarning": "exceptions",
     "Forecasts": "forecasts",
-    "InputError": "_convert",
+    "InputError": "exceptions",
     "Laplace": "forecasts",
     "Mixture": "forecasts",
     "MvNormal": "forecasts",
@@ -36,21 +52,40 @@ _HOMES = {
     "Predictions": "predictions",
     "Samples": "forecasts",
     "as_record": "results",
-    "assess": "assess",
-    "assess_forecasts": "assess_forecasts",
-    "compare": "compare",
+    "assess": "assessment",
+    "assess_forecasts": "assessment.forecasts",
+    "compare": "comparison",
     "interval": "intervals",
-    "learning_curve": "learning",
+    "learning_curve": "advice.learning",
     "read_forecasts": "io",
     "read_predictions": "io",
-    "recommend": "recommend",
+    "recommend": "advice",
     "reliability_curve": "curves",
     "render_html": "report",
-    "scorer": "scorers",
+    "scorer": "metrics.scorers",
     "to_frame": "results",
 }
 
-_MODULES = ("plots",)
+_MODULES = (
+    "binning",
+    "calibrators",
+    "counts",
+    "curves",
+    "exceptions",
+    "export",
+    "forecasts",
+    "hypotest",
+    "intervals",
+    "io",
+    "kernels",
+    "lab",
+    "metrics",
+    "plots",
+    "report",
+    "results",
+    "roc",
+    "trees",
+)
 
 __all__ = [
     "DataWarning",
@@ -65,17 +100,34 @@ __all__ = [
     "as_record",
     "assess",
     "assess_forecasts",
+    "binning",
+    "calibrators",
     "compare",
+    "counts",
+    "curves",
+    "exceptions",
+    "export",
+    "forecasts",
+    "hypotest",
     "interval",
+    "intervals",
+    "io",
+    "kernels",
+    "lab",
     "learning_curve",
+    "metrics",
     "plots",
     "read_forecasts",
     "read_predictions",
     "recommend",
     "reliability_curve",
     "render_html",
+    "report",
+    "results",
+    "roc",
     "scorer",
     "to_frame",
+    "trees",
 ]
 
 
@@ -93,14 +145,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
     return sorted([*__all__, "__version__"])
-
-
-class _Package(ModuleType):
-    """The package, in which a function stays what it is although a module has its name, as that of `assess` has."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):  # Importing a module would put it in place.
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -9,9 +9,11 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from calibrant import _checks, _labels, _suspicions
-from calibrant._convert import InputError, Raw, convert
+from calibrant._border import checks, suspicions
+from calibrant._border import labels as label_rules
+from calibrant._border.convert import Raw, convert
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import DataWarning, InputError
 
 _CACHED = ("log_probs", "predicted")
 """What depends on the probabilities alone, and is kept once it is computed."""
@@ -80,7 +82,7 @@ class Predictions:
     def __init__(
         self, probs: Any, labels: Any, weights: Any = None, classes: Any = None, *, renormalise: bool = False
     ) -> None:
-        matrix, raw = _checks.as_probabilities(probs, renormalise=renormalise)
+        matrix, raw = checks.as_probabilities(probs, renormalise=renormalise)
         self._validate(raw, matrix, None, labels, weights, classes)
 
     @classmethod
@@ -100,12 +102,12 @@ class Predictions:
         >>> Predictions.from_logits([[0.0, 0.0], [1000.0, 0.0]], labels=[0, 0]).probs.tolist()
         [[0.5, 0.5], [1.0, 0.0]]
         """
-        matrix, log_probs, raw = _checks.as_log_probabilities(logits)
+        matrix, log_probs, raw = checks.as_log_probabilities(logits)
         self = cls.__new__(cls)
         self._validate(raw, matrix, log_probs, labels, weights, classes)
-        if _suspicions.look_like_probabilities(raw.values):
+        if suspicions.look_like_probabilities(raw.values):
             message = "these logits look like probabilities: if they are, pass them to Predictions itself."
-            warnings.warn(message, _checks.DataWarning, stacklevel=2)
+            warnings.warn(message, DataWarning, stacklevel=2)
         return self
 
     @classmethod
@@ -136,18 +138,18 @@ class Predictions:
         raw_labels = convert(labels, "labels")
         raw_weights = None if weights is None else convert(weights, "weights")
         for one, other in combinations(filter(None, [raw, raw_labels, raw_weights]), 2):
-            _checks.check_alignment(one, other)
-        names = _labels.as_classes(classes, probs.shape[1])
-        order = _labels.column_order(raw.columns, names)
+            checks.check_alignment(one, other)
+        names = label_rules.as_classes(classes, probs.shape[1])
+        order = label_rules.column_order(raw.columns, names)
         if order is not None:
             probs = probs.take(order, axis=1)
             log_probs = None if log_probs is None else log_probs.take(order, axis=1)
-        indices, names = _labels.as_labels(raw_labels, raw, probs.shape, names)
-        row_weights = _checks.as_weights(raw_weights, len(probs))
+        indices, names = label_rules.as_labels(raw_labels, raw, probs.shape, names)
+        row_weights = checks.as_weights(raw_weights, len(probs))
         predicted = probs.argmax(axis=1)  # Before the array is read-only: NumPy would copy it first.
         self._store(probs, indices, row_weights, names, log_probs=log_probs, predicted=predicted)
-        for message in _suspicions.suspicions(probs, predicted, indices, row_weights, names):
-            warnings.warn(message, _checks.DataWarning, stacklevel=3)
+        for message in suspicions.suspicions(probs, predicted, indices, row_weights, names):
+            warnings.warn(message, DataWarning, stacklevel=3)
 
     def _store(
         self,

@@ -7,14 +7,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._checks import as_log_probabilities, as_probabilities, check_copies
-from calibrant._convert import InputError
-from calibrant._labels import column_order
+from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies
+from calibrant._border.labels import column_order
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.blocks import keep_argmax, log_softmax, softmax
 from calibrant.calibrators.given import check_order, check_same_columns, columns_of, texts, words_of_calibrators
 from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits
 from calibrant.calibrators.zeros import warn_of_impossible_labels
+from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 
 Scores = Literal["probs", "logits"]

@@ -5,11 +5,11 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.binning.ties import DECIMALS
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties
+from calibrant.exceptions import InputError
 
 NEGLIGIBLE = 1e-17
 """Models of less weight than this do not change a sum of weights near 1."""

@@ -4,10 +4,10 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator, bounded, softplus
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.exceptions import InputError
 
 
 class BetaCalibration(BinaryCalibrator):

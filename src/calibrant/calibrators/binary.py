@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._checks import check_copies
-from calibrant._convert import InputError
+from calibrant._border.checks import check_copies
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.exceptions import InputError
 from calibrant.roc.ranking import as_ranking, as_scores
 
 LARGEST_LOG_ODDS = -float(np.log(np.finfo(np.float64).tiny))

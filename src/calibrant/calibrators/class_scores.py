@@ -4,10 +4,10 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.calibrators.base import normalised
 from calibrant.calibrators.binary import log_odds_of_classes
+from calibrant.exceptions import InputError
 
 Score = Literal["probability", "logit", "margin"]
 

@@ -6,12 +6,12 @@ from typing import ClassVar, Literal
 
 from sklearn.base import clone
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.names import calibrator_name, stage_names
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
+from calibrant.exceptions import InputError
 
 
 class Compose(WithMembers):

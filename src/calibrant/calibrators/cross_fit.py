@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from calibrant._checks import DataWarning, as_log_probabilities, as_probabilities
-from calibrant._convert import InputError
+from calibrant._border.checks import as_log_probabilities, as_probabilities
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import DataWarning, InputError
 
 Response = Literal["predict_proba", "predict_log_proba", "decision_function"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
 from calibrant.calibrators.base import Calibrator
+from calibrant.exceptions import InputError
 
 MAX_DEPTH = 20
 """How deep calibrators may be nested."""

@@ -6,12 +6,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
+from calibrant.exceptions import InputError
 
 Loss = Literal["nll", "brier"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
-from calibrant._labels import column_order
+from calibrant._border.labels import column_order
+from calibrant.exceptions import InputError
 
 WORDS = {
     "Pass them to Predictions.from_logits.": 'Build the calibrator with scores="logits".',

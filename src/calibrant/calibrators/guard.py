@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.exceptions import InputError
 
 _NUMBERS = (int, float, np.integer, np.floating)
 

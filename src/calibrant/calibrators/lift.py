@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
-from calibrant._convert import InputError
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.binary import BinaryCalibrator, softplus
@@ -13,6 +12,7 @@ from calibrant.calibrators.class_scores import Score, class_scores
 from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.row_order import keep_order
+from calibrant.exceptions import InputError
 
 SMALLEST_SHARE = 1e-6
 """What is added to a map, as a multiple of the probability: it keeps a class possible that the map sends to 0."""

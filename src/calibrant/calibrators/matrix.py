@@ -4,12 +4,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored, scaled_diagonal
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Full, PenalisedLikelihood
 from calibrant.calibrators.vector import best_diagonal
+from calibrant.exceptions import InputError
 
 
 class MatrixScaling(AffineScaling):

@@ -4,9 +4,9 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from calibrant._convert import InputError
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.exceptions import InputError
 
 LEVELS = ("low", "medium", "high")
 """Of data efficiency and expressiveness, in order."""

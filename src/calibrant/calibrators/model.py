@@ -9,12 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-from calibrant._checks import DataWarning, as_weights, check_copies
-from calibrant._convert import InputError, convert
+from calibrant._border.checks import as_weights, check_copies
+from calibrant._border.convert import convert
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.cross_fit import Response, check_response, class_log_probs, gathered, score_fold
 from calibrant.calibrators.zeros import warn_of_impossible_labels
+from calibrant.exceptions import DataWarning, InputError
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from difflib import get_close_matches
 
-from calibrant._convert import InputError
-from calibrant._names import Spellings
+from calibrant._border.names import Spellings
+from calibrant.exceptions import InputError
 
 THEN = ">"
 """What stands between the names of the stages of a composition, in order of application."""

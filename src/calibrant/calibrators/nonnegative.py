@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calibrant._checks import check_count
+from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray
 from calibrant.calibrators.newton import Minimum
 

@@ -5,8 +5,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.blocks import by_blocks, softmax
@@ -19,6 +18,7 @@ from calibrant.calibrators.pieces import Pieces, SlopesLikelihood, roughness
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.temperature import TemperatureScaling
+from calibrant.exceptions import InputError
 
 SMALLEST_SLOPE = 1e-3
 """No slope is below this multiple of the inverse temperature: it is what keeps the order strict."""

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from calibrant._checks import as_floats, fail_at
-from calibrant._convert import InputError, convert
-from calibrant._labels import column_order
+from calibrant._border.checks import as_floats, fail_at
+from calibrant._border.convert import convert
+from calibrant._border.labels import column_order
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant.calibrators.base import Calibrator

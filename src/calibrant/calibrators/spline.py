@@ -4,13 +4,13 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._typing import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator, bounded
 from calibrant.calibrators.isotonic import pooled_ties
 from calibrant.calibrators.logistic import warn_unless_converged
 from calibrant.calibrators.spline_basis import LOG_SMOOTHING, Basis, Rows, natural_spline, quantile_knots
+from calibrant.exceptions import InputError
 
 
 class SplineCalibration(BinaryCalibrator):

@@ -5,8 +5,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.ensemble import mixture, warn_unless_converged
@@ -16,6 +15,7 @@ from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
+from calibrant.exceptions import InputError
 
 TWO_CLASSES = ("ts>guard", "svs", "spline>guard", "centred-isotonic>guard")
 MANY_CLASSES = ("ts", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-diag>sms")

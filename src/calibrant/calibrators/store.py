@@ -9,11 +9,11 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._convert import InputError
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.encoding import decode, encode_calibrator
 from calibrant.calibrators.stored_rules import check_learnt
 from calibrant.calibrators.stored_use import check_usable
+from calibrant.exceptions import InputError
 
 FORMAT = 1
 """Number of the newest format; older ones are read too."""

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
+from calibrant.exceptions import InputError
 
 
 class Rule(NamedTuple):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.exceptions import InputError
 
 
 def check_usable(calibrator: Calibrator) -> None:

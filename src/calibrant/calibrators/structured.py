@@ -5,7 +5,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.affine import AffineScaling
 from calibrant.calibrators.blocks import by_blocks, over_classes, threads_for
@@ -14,6 +13,7 @@ from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, Family, Full, PenalisedLikelihood
 from calibrant.calibrators.temperature import TemperatureScaling
+from calibrant.exceptions import InputError
 
 
 class StructuredScaling(AffineScaling):

@@ -4,11 +4,11 @@ import math
 import warnings
 from typing import ClassVar, Literal
 
-from calibrant._checks import DataWarning
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
 from calibrant.calibrators.scaling import finite
+from calibrant.exceptions import DataWarning
 
 
 class TemperatureScaling(Calibrator):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant._checks import DataWarning
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import DataWarning
 
 if TYPE_CHECKING:
     from calibrant.calibrators.base import Calibrator

@@ -8,9 +8,8 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
-from calibrant._checks import DataWarning
-from calibrant._convert import InputError
 from calibrant.cli import streams
+from calibrant.exceptions import DataWarning, InputError
 
 BAD_INPUT, BAD_FILE, INTERRUPTED, TERMINATED = 2, 3, 130, 143
 

@@ -40,10 +40,10 @@ def apply(
     out
         Where to write; the extension tells the format.
     """
-    from calibrant._convert import InputError
     from calibrant.calibrators.store import load_with_details
     from calibrant.cli import show
     from calibrant.cli.outputs import refuse_same
+    from calibrant.exceptions import InputError
     from calibrant.io import check_writable
     from calibrant.io.rewrite import rewrite_probabilities
 
@@ -96,9 +96,10 @@ def _calibrated(
     """Return calibrated numbers of the kind and shape of those in the file."""
     import numpy as np
 
-    from calibrant._checks import DataWarning, as_log_probabilities, as_probabilities
+    from calibrant._border.checks import as_log_probabilities, as_probabilities
     from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
     from calibrant.cli.fit import fingerprint
+    from calibrant.exceptions import DataWarning
     from calibrant.predictions import row_blocks
 
     if source.logits:

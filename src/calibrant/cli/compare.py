@@ -59,7 +59,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     """
     from calibrant.cli import gates, show
     from calibrant.cli.comparison_table import print_comparison
-    from calibrant.compare import DEFAULT_METRICS, compare
+    from calibrant.comparison import DEFAULT_METRICS, compare
     from calibrant.metrics import METRICS
     from calibrant.metrics.names import metric_name
 
@@ -96,9 +96,8 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 
 def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
     """Return which models are worse than the baseline; say which cannot be judged, and refuse to if none can."""
-    from calibrant._checks import DataWarning
-    from calibrant._convert import InputError
     from calibrant.cli import gates
+    from calibrant.exceptions import DataWarning, InputError
 
     for line in gates.not_judged(comparison):
         warnings.warn(line, DataWarning, stacklevel=2)
@@ -118,7 +117,7 @@ def _column(file: Path, name: str | None) -> Any:
 
 def _read(files: tuple[Path, ...], options: Options, row_id: str | None) -> "dict[str, Predictions]":
     """Read every file under its name without the ending, rows in the order of the first."""
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
 
     if len(files) < 2:
         raise InputError("compare needs at least two files: the baseline first, then the others.")
@@ -137,7 +136,7 @@ def _read(files: tuple[Path, ...], options: Options, row_id: str | None) -> "dic
 
 
 def _ids(file: Path, column: str) -> dict[Any, int]:
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
     from calibrant.io import read_column
 
     values = read_column(file, column).tolist()
@@ -149,7 +148,7 @@ def _ids(file: Path, column: str) -> dict[Any, int]:
 
 
 def _positions(wanted: dict[Any, int], found: dict[Any, int], files: str) -> list[int]:
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
 
     missing = [value for value in wanted if value not in found]
     if missing or len(found) > len(wanted):

@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 from calibrant.cli.options import JUDGING, Json, Out, Quiet, Seed
 
 if TYPE_CHECKING:
-    from calibrant.experiment.config import Config
+    from calibrant.lab.experiment.config import Config
     from calibrant.results import Assessment
 
 
@@ -43,9 +43,9 @@ def demo(
     """
     from calibrant.cli import show
     from calibrant.cli.experiment import print_result, step_bar
-    from calibrant.experiment import run
-    from calibrant.experiment.output import without_curves
     from calibrant.io import write_text
+    from calibrant.lab.experiment import run
+    from calibrant.lab.experiment.output import without_curves
     from calibrant.report import render_html
 
     with step_bar(quiet=quiet or json) as (progress, note):
@@ -65,17 +65,17 @@ def demo(
 
 
 def _config(resamples: int) -> "Config":
-    from calibrant.experiment import read_config
+    from calibrant.lab.experiment import read_config
 
     config = read_config("demo")
     return replace(config, evaluation=replace(config.evaluation, resamples=resamples))
 
 
 def _before_and_after(seed: int, *, quiet: bool) -> dict[str, "Assessment"]:
-    from calibrant.assess import assess
+    from calibrant.assessment import assess
     from calibrant.calibrators import TemperatureScaling, calibrate
     from calibrant.cli import show
-    from calibrant.datasets import load_logits
+    from calibrant.lab.datasets import load_logits
 
     calibration, test = load_logits("ce")
     fix = TemperatureScaling(scores="logits").fit(calibration.log_probs, calibration.labels)

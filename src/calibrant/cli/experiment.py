@@ -44,9 +44,9 @@ def run(
     out
         Folder for the results, and for the files that let a run continue.
     """
-    from calibrant import experiment as experiments
     from calibrant.cli import outputs, show
-    from calibrant.experiment.output import without_curves
+    from calibrant.lab import experiment as experiments
+    from calibrant.lab.experiment.output import without_curves
 
     outputs.refuse_among_results(Path(config), out)
     with step_bar(quiet=quiet or json) as (progress, note):
@@ -72,8 +72,8 @@ def status(folder: File, /, *, json: Json = False) -> int:
     folder
         What was given to --out.
     """
-    from calibrant import experiment as experiments
     from calibrant.cli import show
+    from calibrant.lab import experiment as experiments
 
     found = experiments.status(folder)
     if json:
@@ -96,9 +96,9 @@ def show_result(folder: File, /, *, json: Json = False) -> None:
     folder
         What was given to --out.
     """
-    from calibrant import experiment as experiments
     from calibrant.cli import show
-    from calibrant.experiment.output import without_curves
+    from calibrant.lab import experiment as experiments
+    from calibrant.lab.experiment.output import without_curves
 
     result = experiments.load_result(folder)
     if json:
@@ -153,8 +153,8 @@ def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
     from rich.text import Text
 
     from calibrant.cli.console import console
-    from calibrant.experiment.markdown import number
     from calibrant.io import printable
+    from calibrant.lab.experiment.markdown import number
     from calibrant.report.experiment import stars
 
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -93,8 +93,8 @@ def fit(
 
 def _refuse_redirection(method: str) -> None:
     """Refuse to run if the shell has taken 'ts>irm' without quotation marks for output to a file named irm."""
-    from calibrant._convert import InputError
     from calibrant.calibrators import CALIBRATORS
+    from calibrant.exceptions import InputError
 
     try:
         output = os.fstat(sys.stdout.fileno())
@@ -110,8 +110,8 @@ def _refuse_redirection(method: str) -> None:
 
 def _raw(method: str) -> "Calibrator":
     """Return a calibrator of raw logits, if there is one by that name."""
-    from calibrant._convert import InputError
     from calibrant.calibrators.compose import parse
+    from calibrant.exceptions import InputError
 
     calibrator = parse(method, scores="raw-logits")
     try:
@@ -124,8 +124,8 @@ def _raw(method: str) -> "Calibrator":
 
 def _read_raw(file: Path, source: Source) -> "tuple[Predictions, FloatArray]":
     """Read logits, and keep them beside the predictions."""
-    from calibrant._convert import InputError
     from calibrant.cli.show import progress_bar
+    from calibrant.exceptions import InputError
     from calibrant.io import read_raw_logits
 
     if source.renormalise:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io.text import quoted, suggestion
 from calibrant.metrics.names import metric_name
 from calibrant.results import Compared, Comparison, Verdict, favours

@@ -6,9 +6,9 @@ from textwrap import fill
 from rich.table import Table
 from rich.text import Text
 
-from calibrant._convert import InputError
 from calibrant.cli.console import console
 from calibrant.cli.show import NAME_ROOM, folded, number
+from calibrant.exceptions import InputError
 from calibrant.io.text import suggestion
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name

@@ -114,8 +114,8 @@ class Options(Source):
 
     def forecasts(self, file: Path) -> "Forecasts":
         """Read predictive distributions."""
-        from calibrant._convert import InputError
         from calibrant.cli.show import progress_bar
+        from calibrant.exceptions import InputError
         from calibrant.io import read_forecasts
 
         if self.by is not None:
@@ -154,7 +154,7 @@ class Judging(Options):
         **asked
             Passed on to `calibrant.assess`: sections, metrics, by.
         """
-        from calibrant.assess import assess
+        from calibrant.assessment import assess
         from calibrant.cli.show import progress_bar
 
         with progress_bar(what, quiet=self.silent) as progress:
@@ -170,7 +170,7 @@ class Judging(Options):
 
     def assess_forecasts(self, file: Path) -> "ForecastAssessment":
         """Read predictive distributions from the file and assess them."""
-        from calibrant.assess_forecasts import assess_forecasts
+        from calibrant.assessment.forecasts import assess_forecasts
         from calibrant.cli.show import progress_bar
 
         forecasts = self.forecasts(file)

@@ -19,7 +19,7 @@ def check_out(out: Path, inputs: Sequence[Path], endings: Sequence[str]) -> None
 
 def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> None:
     """Refuse to write where the data is read from, by whatever path."""
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
     from calibrant.io import printable
 
     if out.exists() and file.exists() and out.samefile(file):
@@ -28,7 +28,7 @@ def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> No
 
 def refuse_among_results(config: Path, folder: Path) -> None:
     """Refuse a config that the files of its own experiment, none of which ends in .toml, could replace."""
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
     from calibrant.io import printable
 
     place = config.resolve()
@@ -40,7 +40,7 @@ def refuse_among_results(config: Path, folder: Path) -> None:
 
 
 def _check_ending(out: Path, endings: Sequence[str]) -> None:
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
     from calibrant.io import printable
 
     if out.suffix.lower() not in endings:

@@ -51,9 +51,9 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
     seed
         Seed of the folds and of the samples.
     """
+    from calibrant.advice import recommend
     from calibrant.cli import show
     from calibrant.io import printable
-    from calibrant.recommend import recommend
 
     predictions = source.predictions(file)
     with show.progress_bar("fitting candidates", quiet=source.silent) as progress:

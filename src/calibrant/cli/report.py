@@ -86,8 +86,8 @@ def _predictions(
 
 def _check_method(calibrate: str) -> None:
     """Refuse what is no calibrator, before the long work."""
+    from calibrant.advice.fixed import AUTO
     from calibrant.calibrators import parse
-    from calibrant.recommend.fixed import AUTO
 
     if calibrate != AUTO:
         parse(calibrate)
@@ -95,7 +95,7 @@ def _check_method(calibrate: str) -> None:
 
 def _forecasts(file: Path, options: Judging, calibrate: str | None) -> dict[str, Any]:
     """Return what the page shows about predictive distributions."""
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
 
     if calibrate is not None or options.by is not None:
         raise InputError("--calibrate and --by are for class predictions, but the options name forecasts. Drop them.")
@@ -104,8 +104,8 @@ def _forecasts(file: Path, options: Judging, calibrate: str | None) -> dict[str,
 
 def _fixed(predictions: "Predictions", method: str, folds: int, options: Judging) -> "tuple[Predictions | None, Fix]":
     """Return the predictions after the fix, None if the advice is to leave them as they are, and how they were made."""
+    from calibrant.advice import fix
     from calibrant.cli import show
-    from calibrant.recommend import fix
 
     with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
         after, how = fix(predictions, method, n_folds=folds, progress=progress, rng=options.seed)
@@ -117,7 +117,7 @@ def _compared(
 ) -> "tuple[dict[str, Assessment], Comparison]":
     """Assess the predictions after the fix too, and compare them with those before."""
     from calibrant.cli import show
-    from calibrant.compare import compare
+    from calibrant.comparison import compare
 
     name, after = list(models.items())[-1]
     judged = options.assess(after, name, "judging the fix")

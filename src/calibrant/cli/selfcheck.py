@@ -7,7 +7,7 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
     """Compare some fifty values with answers that are certified to 30 digits; it takes a few seconds.
 
     Exit code 1 if fewer digits agree than should. The answers were computed from the definitions, in 50 digits, by
-    python -m calibrant.selfcheck.certify; the data and the answers are shipped with the package.
+    python -m certification.certify; the data and the answers are shipped with the package.
 
     For example:
       calibrant selfcheck

@@ -125,7 +125,7 @@ def print_tests(
     refused: Mapping[str, str],
 ) -> None:
     """Print what each test found, in words and numbers, with what it can see and when it is valid."""
-    from calibrant.verdict import LEVEL
+    from calibrant.assessment.verdict import LEVEL
 
     out = console()
     for name, result in results.items():

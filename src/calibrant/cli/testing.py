@@ -40,8 +40,8 @@ def run_tests(
     fail_below
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this.
     """
-    from calibrant._convert import InputError
     from calibrant.cli import show
+    from calibrant.exceptions import InputError
     from calibrant.hypotest.holm import holm
 
     _check_level(fail_below)
@@ -75,14 +75,14 @@ def _measured(test: "CalibrationTest") -> str:
 
 
 def _check_level(level: float | None) -> None:
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
 
     if level is not None and not 0 <= level <= 1:
         raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {level:g}.")
 
 
 def _names(names: tuple[str, ...]) -> tuple[str, ...]:
-    from calibrant._convert import InputError
+    from calibrant.exceptions import InputError
     from calibrant.hypotest import TESTS
 
     if names == ("all",):
@@ -115,10 +115,10 @@ def _configured(name: str, options: Options, kernel: str | None, data: Any) -> "
 
 
 def _kernel(name: str, data: Any) -> Any:
-    from calibrant._convert import InputError
-    from calibrant.discrepancy import default_kernel
+    from calibrant.exceptions import InputError
     from calibrant.forecasts import Forecasts
     from calibrant.kernels import KERNELS, RadialKernel
+    from calibrant.kernels.discrepancy import default_kernel
 
     if name not in KERNELS or not isinstance(KERNELS[name], RadialKernel):
         known = [key for key, value in KERNELS.items() if isinstance(value, RadialKernel)]

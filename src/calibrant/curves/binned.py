@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import check_level
+from calibrant._border.checks import check_level
 from calibrant._typing import FloatArray
 from calibrant.binning import Binning, Cells, EqualWidth
 from calibrant.curves.bands import wilson

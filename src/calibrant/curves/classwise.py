@@ -5,12 +5,12 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._typing import BoolArray, FloatArray
 from calibrant.curves.binned import one_vs_rest_curves, reliability_curve
 from calibrant.curves.kernel import kernel_curve
 from calibrant.curves.view import cells_around
+from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.results import ClasswiseCurves, Estimate, ReliabilityCurve
 

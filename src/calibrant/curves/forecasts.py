@@ -5,9 +5,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from calibrant._checks import check_count, check_level
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count, check_level
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, level_shares, pit_limits
 from calibrant.results.forecasts import PITHistogram, QuantileCurve

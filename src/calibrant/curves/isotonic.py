@@ -4,14 +4,14 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._checks import check_count, check_level
-from calibrant._convert import InputError
-from calibrant._isotonic import isotonic_regression
+from calibrant._border.checks import check_count, check_level
+from calibrant._numerics.isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits
 from calibrant.curves.histogram import outcome_histogram
 from calibrant.curves.pooled import Pools
 from calibrant.curves.view import binary_view
+from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, ReliabilityCurve
 

@@ -5,17 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import as_floats, check_level
-from calibrant._convert import InputError, convert
+from calibrant._border.checks import as_floats, check_level
+from calibrant._border.convert import convert
 from calibrant._typing import BoolArray, FloatArray, Rng
-from calibrant.bandwidth import Rule, bandwidth_of
 from calibrant.curves.bands import least_resamples, pointwise_limits
 from calibrant.curves.histogram import outcome_histogram
 from calibrant.curves.view import binary_view, cells_around
-from calibrant.kernel_regression import Boundary, KernelName, check_bandwidth, check_choice, nadaraya_watson
+from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
-from calibrant.resampling import redraw_labels
+from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, ReliabilityCurve
+from calibrant.smoothing.bandwidth import Rule, bandwidth_of
+from calibrant.smoothing.kernel_regression import Boundary, KernelName, check_bandwidth, check_choice, nadaraya_watson
 
 LEAST_SUPPORT = 0.5
 """Grid points whose neighbours count for fewer rows than this are left out."""

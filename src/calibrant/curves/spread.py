@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import check_level
-from calibrant._convert import InputError
-from calibrant._laws import normal_quantile
+from calibrant._border.checks import check_level
+from calibrant._numerics.laws import normal_quantile
 from calibrant._typing import FloatArray
 from calibrant.binning import Binning, Bins, EqualMass
 from calibrant.curves.binned import bin_totals
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.results.forecasts import SpreadCurve
 

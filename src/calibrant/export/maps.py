@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._convert import InputError
 from calibrant.calibrators import (
     class_scores,
     compose,
@@ -27,6 +26,7 @@ from calibrant.calibrators import (
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.exceptions import InputError
 from calibrant.export.lines import LINES
 from calibrant.export.program import Program, Value, log_add_exp, log_softmax, softmax, softplus
 

@@ -5,9 +5,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from calibrant._checks import check_alignment
-from calibrant._convert import InputError, Raw, convert
+from calibrant._border.checks import check_alignment
+from calibrant._border.convert import Raw, convert
 from calibrant._typing import BoolArray, FloatArray
+from calibrant.exceptions import InputError
 
 SMALLEST, LARGEST = 1e-75, 1e75
 """Bounds of scales and of absolute values: squares of their ratios never overflow."""

@@ -5,9 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant._checks import as_weights, check_alignment, check_length
-from calibrant._convert import InputError, Raw, convert
+from calibrant._border.checks import as_weights, check_alignment, check_length
+from calibrant._border.convert import Raw, convert
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_numbers
 from calibrant.forecasts.sampled import MonteCarlo

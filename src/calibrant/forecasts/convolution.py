@@ -13,8 +13,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import LARGEST, SMALLEST
 
 Profile = Literal["gaussian", "exponential"]

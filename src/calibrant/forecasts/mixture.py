@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_mixture_weights, source_of
 from calibrant.forecasts.convolution import Profile

@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant._checks import check_alignment, check_length
-from calibrant._convert import InputError, Raw, convert
+from calibrant._border.checks import check_alignment, check_length
+from calibrant._border.convert import Raw, convert
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile

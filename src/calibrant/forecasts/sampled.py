@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import LARGEST, fail_at
 from calibrant.forecasts.convolution import Profile, kernel_value

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant._convert import InputError, convert
+from calibrant._border.convert import convert
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile, kernel_value

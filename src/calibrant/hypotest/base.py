@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray, Progress, Rng
+from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
 from calibrant.predictions import Predictions
-from calibrant.resampling import redraw_labels
+from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import TestResult
 
 SMALLEST_PVALUE = float(np.finfo(float).tiny)

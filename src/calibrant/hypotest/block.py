@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
-from calibrant._laws import student_quantile, student_tail
+from calibrant._border.checks import check_count
+from calibrant._numerics.laws import student_quantile, student_tail
 from calibrant._typing import FloatArray, Progress, Rng
-from calibrant.discrepancy import Data, check_kernel, tune
+from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
+from calibrant.kernels.discrepancy import Data, check_kernel, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.joint import JointKernel
 from calibrant.results import Description, TestResult

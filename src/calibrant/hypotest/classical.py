@@ -5,11 +5,11 @@ from typing import Self
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._typing import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant.binning import EqualMass
 from calibrant.curves import bin_totals
+from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
     LEAST_EVENTS,
     SMALLEST_PVALUE,

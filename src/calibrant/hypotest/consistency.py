@@ -5,15 +5,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, Progress, Rng
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
 from calibrant.metrics import ECE
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
-from calibrant.resampling import redraw_labels, redraw_targets
+from calibrant.resampling.redraws import redraw_labels, redraw_targets
 from calibrant.results import Description, TestResult
 
 
@@ -41,8 +41,8 @@ class ConsistencyTest(CalibrationTest):
     weight.
 
     Binned metrics of more than 4096 rows of two classes, or of the top label, are compared as functions of how many
-    events each of a few thousand cells of similar rows has (`calibrant.event_counts`): these numbers are drawn exactly,
-    without a draw per row.
+    events each of a few thousand cells of similar rows has (`calibrant.resampling.event_counts`): these numbers are
+    drawn exactly, without a draw per row.
 
     Examples
     --------

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._convert import InputError
-from calibrant._laws import expit
-from calibrant._roots import root
+from calibrant._numerics.laws import expit
+from calibrant._numerics.roots import root
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.predictions import Predictions
 from calibrant.results import Description

@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning.ties import comparable
+from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
     LEAST_EVENTS,
     BinaryTest,

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, Progress, Rng
-from calibrant.discrepancy import Data, tune
+from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, check_rows
+from calibrant.kernels.discrepancy import Data, tune
 from calibrant.kernels.joint import JointKernel
 from calibrant.metrics.kernel import SKCE
 from calibrant.results import Description, TestResult

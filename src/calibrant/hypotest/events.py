@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
-from calibrant.discrepancy import Data
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
+from calibrant.kernels.discrepancy import Data
 
 CERTAIN = "the predictions are certain, so residuals have no spread, and nothing can be tested."
 

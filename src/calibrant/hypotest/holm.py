@@ -5,9 +5,10 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from calibrant._checks import as_floats
-from calibrant._convert import InputError, convert
+from calibrant._border.checks import as_floats
+from calibrant._border.convert import convert
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -5,14 +5,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._blas import one_blas_thread
-from calibrant._convert import InputError
+from calibrant._numerics.blas import one_blas_thread
 from calibrant._typing import FloatArray, Progress, Rng
-from calibrant.discrepancy import Data
+from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.hypotest.events import relative_weights
 from calibrant.hypotest.leading import leading_directions, varying
+from calibrant.kernels.discrepancy import Data
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.results import Description, TestResult
 

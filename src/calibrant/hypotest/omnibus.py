@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import check_count
+from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.evidence import (

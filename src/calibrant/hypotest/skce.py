@@ -5,16 +5,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, Progress, Rng
-from calibrant.discrepancy import Data, check_kernel, pair_matrix, tune
+from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights
+from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.joint import JointKernel
-from calibrant.pairs import PairMatrix
-from calibrant.resampling import draw_counts
+from calibrant.kernels.pairs import PairMatrix
+from calibrant.resampling.redraws import draw_counts
 from calibrant.results import Description, TestResult
 
 BLOCK_CELLS, BLOCK_COLUMNS = 4_000_000, 500
@@ -46,8 +46,8 @@ class AsymptoticSKCETest(CalibrationTest):
 
     Notes
     -----
-    Bootstrap: with the biased estimate V, multinomial counts c of n rows and the matrix H of `calibrant.pairs`, the
-    statistic is :math:`\frac{n}{n-1} U - V` and its replicates are
+    Bootstrap: with the biased estimate V, multinomial counts c of n rows and the matrix H of `calibrant.kernels.pairs`,
+    the statistic is :math:`\frac{n}{n-1} U - V` and its replicates are
 
     .. math:: T' = \frac1{n^2} \Big[\frac{n}{n-1} \big(c^\top H c - c^\top \mathrm{diag} H\big) - 2 c^\top H 1\Big].
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from calibrant._laws import normal_quantile
-from calibrant.bootstrap import Bootstrap
+from calibrant._numerics.laws import normal_quantile
+from calibrant.resampling.bootstrap import Bootstrap
 
 
 class Limits(NamedTuple):

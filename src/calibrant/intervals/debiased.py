@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._convert import InputError
-from calibrant._laws import normal_quantile, normal_tail
+from calibrant._numerics.laws import normal_quantile, normal_tail
 from calibrant._typing import FloatArray
-from calibrant.bootstrap import Bootstrap
+from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits, PairLaw
 from calibrant.intervals.parts import Part, Squares, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.metrics import Metric, Root
 from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
 
 
 def debiased(

@@ -6,7 +6,6 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.enough import (
     CLUSTERS,
@@ -27,6 +26,7 @@ from calibrant.intervals.scores import hall_laws, tail_pvalue, tails
 from calibrant.intervals.student import StudentLaw
 from calibrant.metrics import Metric, Score
 from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.bootstrap import Bootstrap
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
 from calibrant.intervals.parts import are_filled, parts_of
 from calibrant.intervals.sandwich import SEPARATED, is_separated
 from calibrant.metrics import SKCE, Classwise, Metric, Root
 from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
 
 
 class Fewest(NamedTuple):

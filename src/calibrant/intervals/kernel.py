@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
-from calibrant.bootstrap import Bootstrap
-from calibrant.discrepancy import pair_matrix, prediction_pairs, tune
+from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits, PairLaw
+from calibrant.kernels.discrepancy import pair_matrix, prediction_pairs, tune
 from calibrant.kernels.joint import TensorProduct
+from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.targets import WhiteKernel
 from calibrant.metrics import KCE, SKCE
-from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
 
 SHORTEST = 1 / 3
 """Lengthscales below this part of the median distance leave few rows that are close to each other."""

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._checks import check_level
-from calibrant._convert import InputError
+from calibrant._border.checks import check_level
 from calibrant._typing import FloatArray, Rng
-from calibrant.bootstrap import Bootstrap
+from calibrant.exceptions import InputError
 from calibrant.intervals import debiased, kernel, resampled, sandwich, scores
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.enough import what_is_missing
@@ -16,7 +15,8 @@ from calibrant.intervals.parts import squared_gap
 from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
 from calibrant.metrics.base import check_metric
 from calibrant.predictions import Predictions
-from calibrant.resampling import redraw_labels
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Interval
 
 METHODS: Mapping[str, Method] = {

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning import Binning
+from calibrant.exceptions import InputError
 from calibrant.metrics import Classwise, DebiasedSquaredGap, Metric, PerPredictedClass, Root, TopLabel
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray, IntArray
-from calibrant.bootstrap import Bootstrap, group_rows
+from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits
 from calibrant.intervals.scores import tails
 from calibrant.metrics import Metric
-from calibrant.resampling import BLOCK_CELLS
+from calibrant.resampling.bootstrap import Bootstrap, group_rows
+from calibrant.resampling.redraws import BLOCK_CELLS
 
 N_GROUPS = 200
 """The jackknife leaves out so many groups of rows, one at a time, if there are more rows."""

@@ -4,13 +4,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
-from calibrant.bootstrap import Bootstrap
+from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import CoxIntercept, CoxSlope, InTheLarge, Metric, ObservedExpectedRatio
 from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
 
 INFLUENTIAL = (CoxSlope, CoxIntercept, InTheLarge, ObservedExpectedRatio)
 """Metrics that say what every row contributes to their error."""

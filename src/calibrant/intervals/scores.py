@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.bootstrap import Bootstrap
 from calibrant.curves import bands
 from calibrant.intervals.base import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import Score
 from calibrant.predictions import Predictions
-from calibrant.resampling import redraw_labels
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.resampling.redraws import redraw_labels
 
 N_REDRAWS = 20
 """Redraws of the labels that say how much a mean is expected to vary, at most."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.arrays import checked, read_array
 from calibrant.io.columns import Columns, Request, choose_columns, choose_keys, find_column

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.text import CELL_LIMIT, brief, printable
 

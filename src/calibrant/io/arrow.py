@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.sniff import Kind
 from calibrant.io.text import damaged

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.arrow import check_arrow
 from calibrant.io.columns import Columns, Request

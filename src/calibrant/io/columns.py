@@ -5,7 +5,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io.patterns import as_patterns, is_pattern, matches
 from calibrant.io.text import listing, quoted, repeated, suggestion
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.text import brief, listing, quoted, repeated
 

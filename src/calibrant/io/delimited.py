@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import BoolArray
+from calibrant.exceptions import InputError
 from calibrant.io import csv_errors, limits
 from calibrant.io.sniff import Kind, OpenFile, check_text, read_head
 from calibrant.io.tables import Table

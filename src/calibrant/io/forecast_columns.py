@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io.columns import choose_one, expand, find_column, hint
 from calibrant.io.patterns import as_patterns, is_pattern, matches
 from calibrant.io.text import listing, quoted, repeated

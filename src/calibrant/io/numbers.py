@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io.archives import Archive, ArrayFile, Plain, Structured
 from calibrant.io.arrays import read_array
 from calibrant.io.columnar import Columnar

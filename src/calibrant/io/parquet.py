@@ -7,7 +7,7 @@ headers, which hold these numbers, are therefore read here first: Thrift structu
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.sniff import Kind, OpenFile
 from calibrant.io.text import damaged

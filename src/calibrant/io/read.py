@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.io.archives import Archive, ArrayFile, open_npy
 from calibrant.io.columnar import Columnar
 from calibrant.io.columns import as_request

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.io.archives import Archive, ArrayFile
 from calibrant.io.columnar import Columnar
 from calibrant.io.columns import Columns, as_request

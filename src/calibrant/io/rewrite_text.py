@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns
 from calibrant.io.delimited import Delimited
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import BinaryIO
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io.text import printable
 
 HEAD_BYTES = 65536

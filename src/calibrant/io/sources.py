@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io.sniff import Kind, OpenFile, open_regular, recognise
 from calibrant.io.text import printable, quoted
 

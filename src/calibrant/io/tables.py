@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.columns import Columns, Request, choose_columns, find_column
 from calibrant.io.sniff import OpenFile

@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 
 CELL_LIMIT = 60
 """Longest piece of a cell, a column name or a foreign message that a message repeats."""

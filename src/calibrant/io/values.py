@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.columns import Columns, by_value, check_positional
 

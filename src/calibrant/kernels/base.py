@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import DataWarning
-from calibrant._convert import InputError
 from calibrant._core.distances import distances
 from calibrant._typing import FloatArray
+from calibrant.exceptions import DataWarning, InputError
 
 EXACT_MEDIAN_ROWS = 5000
 """The median distance is exact up to this many rows; above, it is that of so many rows drawn with a fixed seed."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, default_lengthscale
 from calibrant.forecasts.base import Distribution
 from calibrant.kernels.base import Kernel

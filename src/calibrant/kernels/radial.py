@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.kernels.base import Kernel
 from calibrant.kernels.distances import Distance, Euclidean, TotalVariation
 

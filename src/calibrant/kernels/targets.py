@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError, convert
+from calibrant._border.convert import convert
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.kernels.base import Kernel
 
 

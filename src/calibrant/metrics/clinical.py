@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.metrics.groups import CLINICAL
 from calibrant.metrics.pooled import PooledMetric, Pools

@@ -6,8 +6,8 @@ import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.binning import Bins
-from calibrant.event_counts import EventCells, fine_cells
 from calibrant.predictions import Predictions
+from calibrant.resampling.event_counts import EventCells, fine_cells
 
 
 class Counted(NamedTuple):

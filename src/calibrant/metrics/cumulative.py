@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.results import Description
 

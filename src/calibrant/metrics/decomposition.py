@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import check_length
-from calibrant._convert import InputError, convert, is_missing
+from calibrant._border.checks import check_length
+from calibrant._border.convert import convert, is_missing
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import InputError
 from calibrant.metrics.scores import SquaredError
 from calibrant.predictions import Predictions
 from calibrant.results import SegmentDecomposition, SquaredErrorParts

@@ -8,16 +8,16 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from calibrant._checks import check_count
+from calibrant._border.checks import check_count
 from calibrant._typing import Evaluator, FloatArray, IntArray
-from calibrant.bandwidth import minimise
-from calibrant.kernel_regression import check_bandwidth
 from calibrant.metrics.base import Metric
 from calibrant.metrics.gaps import over_rows_with_neighbours
 from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
-from calibrant.resampling import BLOCK_CELLS, in_blocks
+from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
 from calibrant.results import Description, Estimate
+from calibrant.smoothing.bandwidth import minimise
+from calibrant.smoothing.kernel_regression import check_bandwidth
 
 _PAIRS_AT_A_TIME = 2**18
 # The bandwidth is chosen on so many rows at most, between these limits.

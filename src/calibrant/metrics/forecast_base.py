@@ -3,8 +3,8 @@
 from abc import abstractmethod
 from typing import ClassVar, Literal
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.base import Metric
 from calibrant.metrics.scores import weighted_means

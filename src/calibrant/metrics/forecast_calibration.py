@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.curves.binned import bin_totals
 from calibrant.curves.forecasts import Form, coverage_shares, effective_rows
 from calibrant.curves.spread import spread_bins, squared_errors
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.forecast_base import ForecastMetric

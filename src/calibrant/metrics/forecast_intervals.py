@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._checks import check_level
-from calibrant._convert import InputError
+from calibrant._border.checks import check_level
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.forecast_base import ForecastMetric, ForecastScore
 from calibrant.metrics.forecast_levels import central_levels

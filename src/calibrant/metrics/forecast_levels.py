@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray
 from calibrant.curves.forecasts import check_nominal
+from calibrant.exceptions import InputError
 
 __all__ = ["central_levels", "check_levels", "level_array"]
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._checks import check_level
+from calibrant._border.checks import check_level
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble

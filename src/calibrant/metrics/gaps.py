@@ -9,8 +9,8 @@ import numpy as np
 from calibrant._core.line.gaps import RowGaps, Rows
 from calibrant._core.line.twin import PlainSums
 from calibrant._typing import BoolArray, FloatArray
-from calibrant.kernel_regression import NO_NEIGHBOUR, Sums
-from calibrant.resampling import BLOCK_CELLS, in_blocks
+from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
+from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Sums
 
 
 class Gaps(Protocol):

@@ -8,8 +8,14 @@ import numpy as np
 
 from calibrant._core.threads import in_order
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.bandwidth import Rule, Sample, bandwidth_of, limits_of_search
-from calibrant.kernel_regression import (
+from calibrant.binning.order import line_of
+from calibrant.metrics.base import Metric, Together
+from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
+from calibrant.metrics.norms import check_norm, root
+from calibrant.predictions import Predictions
+from calibrant.results import Description
+from calibrant.smoothing.bandwidth import Rule, Sample, bandwidth_of, limits_of_search
+from calibrant.smoothing.kernel_regression import (
     Boundary,
     KernelName,
     Sums,
@@ -17,12 +23,6 @@ from calibrant.kernel_regression import (
     check_choice,
     kernel_sums,
 )
-from calibrant.metrics.base import Metric, Together
-from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
-from calibrant.metrics.norms import check_norm, root
-from calibrant.order import line_of
-from calibrant.predictions import Predictions
-from calibrant.results import Description
 
 Isolated = Literal["drop", "zero"]
 Form = Literal["loo", "integral"]

@@ -6,23 +6,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._checks import check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import check_count
 from calibrant._core.library import library
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, tune
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
+from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.gram import gram_of
 from calibrant.kernels.joint import JointKernel
+from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
+from calibrant.kernels.random_features import feature_pairs
 from calibrant.metrics.base import Metric
 from calibrant.metrics.groups import KERNEL
 from calibrant.metrics.redrawn import RedrawnPairs
-from calibrant.pairs import PairMatrix
 from calibrant.predictions import Predictions
-from calibrant.random_features import feature_pairs
-from calibrant.resampling import in_blocks
+from calibrant.resampling.redraws import in_blocks
 from calibrant.results import Description
 
 CELLS = 4_000_000
@@ -60,8 +60,8 @@ class SKCE(KernelMetric):
     Parameters
     ----------
     kernel : tensor product of kernels, or callable, optional
-        On pairs of a prediction and a target. Default: see `calibrant.discrepancy.default_kernel`. A callable is given
-        two pairs ``(prediction, target)``, a prediction being a vector of probabilities or a distribution of one row;
+        On pairs of a prediction and a target. Default: see `calibrant.kernels.discrepancy.default_kernel`. A callable is
+        given two pairs ``(prediction, target)``, a prediction being a vector of probabilities or a distribution of one row;
         it is slow. On forecasts it is averaged over 64 draws of each row, or as many as
         `calibrant.kernels.SampledKernel` says; the details of the estimate hold the standard error of that.
     unbiased : bool, default=True
@@ -76,7 +76,7 @@ class SKCE(KernelMetric):
 
     Notes
     -----
-    With the matrix :math:`H` of `calibrant.pairs` and weights :math:`w`, the estimate of a block is
+    With the matrix :math:`H` of `calibrant.kernels.pairs` and weights :math:`w`, the estimate of a block is
 
     .. math:: \frac{\sum_{i \ne j} w_i w_j H_{ij}}{\sum_{i \ne j} w_i w_j} \text{ (unbiased)}, \qquad
         \frac{\sum_{i, j} w_i w_j H_{ij}}{\sum_{i, j} w_i w_j} \text{ (biased)};

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray, IntArray
-from calibrant.discrepancy import Data, target_profile, tune
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, target_deviation
 from calibrant.kernels.base import unscaled
+from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.gram import gram_of
 from calibrant.kernels.joint import JointKernel, TensorProduct

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.exceptions import InputError
+from calibrant.kernels.pairs import line_pairs
 from calibrant.metrics.base import Metric
 from calibrant.metrics.groups import KERNEL
 from calibrant.metrics.kernel import relative
-from calibrant.pairs import line_pairs
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

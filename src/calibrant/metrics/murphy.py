@@ -5,9 +5,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning import Binning, EqualWidth
+from calibrant.exceptions import InputError
 from calibrant.metrics.binned import ECE, BinnedMetric
 from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, refinement, uncertainty
 from calibrant.metrics.groups import PARTS

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from calibrant._convert import InputError
-from calibrant._names import Spellings
+from calibrant._border.names import Spellings
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant.metrics.base import Metric

@@ -4,8 +4,8 @@ from numbers import Real
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 
 
 def check_norm(norm: object, *, largest: bool) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.line.boxes import Line
-from calibrant._isotonic import isotonic_regression
+from calibrant._numerics.isotonic import isotonic_regression
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.binning.order import line_of
 from calibrant.binning.ties import comparable
 from calibrant.metrics.base import Metric
-from calibrant.order import line_of
 from calibrant.predictions import Predictions
 
 NEGLIGIBLE = 1e-100

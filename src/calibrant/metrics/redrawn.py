@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.discrepancy import target_profile
 from calibrant.forecasts import Distribution, Forecasts, Profile
 from calibrant.forecasts.convolution import kernel_value
 from calibrant.kernels.base import Kernel, unscaled
+from calibrant.kernels.discrepancy import target_profile
 from calibrant.kernels.joint import TensorProduct
 
 TILE = 128
@@ -27,8 +27,8 @@ STORED_ROWS = 2000
 class RedrawnPairs:
     r"""The sum of w_i w_j H_ij, for a tensor product of kernels, as a function of the targets.
 
-    Of the four parts of H (see `calibrant.pairs`), the kernel of the predictions and :math:`E k_Y(Z_i, Z_j)` do not
-    depend on targets. The two mixed expectations have the same sum, as the kernel is symmetric. So with
+    Of the four parts of H (see `calibrant.kernels.pairs`), the kernel of the predictions and :math:`E k_Y(Z_i, Z_j)` do
+    not depend on targets. The two mixed expectations have the same sum, as the kernel is symmetric. So with
     :math:`A_{ij} = w_i w_j k_P(p_i, p_j)` each redraw costs
 
     .. math:: \sum_{i, j} A_{ij} k_Y(y_i, y_j) - 2 \sum_{i, j} A_{ij} E k_Y(Z_i, y_j)

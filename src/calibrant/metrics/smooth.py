@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._convert import InputError
-from calibrant._roots import root
+from calibrant._numerics.roots import root
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description

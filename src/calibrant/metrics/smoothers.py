@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import InputError
 from calibrant.metrics.pooled import Pools
 
 CELLS = 1024

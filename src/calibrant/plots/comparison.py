@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.plots.canvas import GREY, INK, MINUS, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import Compared, Comparison, known_limits
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.plots.canvas import GREY, PALETTE, axes_or_new, open_frame, significant
 from calibrant.results import LearningCurve, LearningPoint
 

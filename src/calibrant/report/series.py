@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from calibrant._convert import InputError
+from calibrant.exceptions import InputError
 from calibrant.report.svg import Element, element, marker
 from calibrant.report.text import count, name
 from calibrant.report.thin import lighten

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.results.advice import LearningCurve, Recommendation
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import as_floats, as_weights, check_alignment, check_length
-from calibrant._convert import InputError, Raw, convert
+from calibrant._border.checks import as_floats, as_weights, check_alignment, check_length
+from calibrant._border.convert import Raw, convert
 from calibrant._typing import BoolArray, FloatArray
+from calibrant.exceptions import InputError
 
 
 def as_ranking(scores: Any, labels: Any, weights: Any) -> tuple[FloatArray, BoolArray, FloatArray]:

@@ -40,7 +40,7 @@ def selfcheck(progress: Progress | None = None) -> tuple[CheckedValue, ...]:
 
     Notes
     -----
-    The values were computed from their definitions to 30 digits by `calibrant.selfcheck.certify`, which shares no code
+    The values were computed from their definitions to 30 digits by `certification.certify`, which shares no code
     with the methods checked here. The number of digits that agree is :math:`-\log_{10} |x - c| / |c|`. One value is
     that of rows copied so often that the compiled code computes it.
 

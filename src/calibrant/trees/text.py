@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._convert import InputError
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import InputError
 
 LEAF = -1
 """What scikit-learn's trees have in place of the child of a leaf."""

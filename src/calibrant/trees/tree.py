@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant._checks import as_probabilities, check_count
-from calibrant._convert import InputError
+from calibrant._border.checks import as_probabilities, check_count
 from calibrant._typing import FloatArray, IntArray
 from calibrant.counts import Smoothing, as_smoothing
+from calibrant.exceptions import InputError
 from calibrant.trees.text import leaf_numbers
 
 DECIMALS = 12

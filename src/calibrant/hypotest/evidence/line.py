@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.event_counts import EventCells, fine_cells, thinned
 from calibrant.hypotest.evidence.base import (
     BIAS,
     SLOPE,
@@ -18,6 +17,7 @@ from calibrant.hypotest.evidence.base import (
     log_odds,
 )
 from calibrant.predictions import Predictions
+from calibrant.resampling.event_counts import EventCells, fine_cells, thinned
 
 PLACES = 256
 """The running sum is looked at after so many distinct predictions at most."""

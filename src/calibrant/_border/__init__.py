@@ -1,0 +1,1 @@
+"""Raw input to clean arrays: the only place that validates data."""

@@ -1,0 +1,254 @@
+"""Raw probabilities, logits and weights to clean arrays; `_labels` does the same for labels and classes."""
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from calibrant._border.convert import Raw, convert
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.exceptions import InputError
+
+SUM_TOLERANCE = 1e-3
+"""Rows of probabilities that sum to 1 within this are renormalised; others are refused."""
+
+COARSE_SUM_TOLERANCE = 2e-2
+"""The same for half-precision input."""
+
+RANGE_TOLERANCE = 1e-6
+"""Probabilities outside [0, 1] by no more than this are rounding and are clipped."""
+
+COARSE_RANGE_TOLERANCE = 1e-3
+"""The same for half-precision input."""
+
+FAR = 1e100
+"""Weights whose largest is above this, or below its inverse, are divided by the largest."""
+
+
+# Whatever the caller has set with numpy.seterr, underflow is fine here and everything else is checked by value.
+@np.errstate(all="ignore")
+def as_probabilities(data: Any, *, renormalise: bool = False) -> tuple[FloatArray, Raw]:
+    """Return an (n, K) matrix of probabilities whose rows sum to 1, and the raw argument it came from."""
+    raw = convert(data, "probs")
+    values = as_floats(raw)
+    one_column = values.shape[1] == 1
+    largest = float(np.finfo(float).max) if renormalise and not one_column else 1.0
+    if not (values.min() >= 0 and values.max() <= largest):  # NaN fails both.
+        _check_range(values, raw, largest)
+        values.clip(0.0, largest, out=values)
+    if one_column:
+        return _with_complement(values, raw), raw
+    if renormalise:
+        _check_not_zero(values)
+        values /= values.max(axis=1, keepdims=True)  # So that no sum over- or underflows.
+    _normalise_rows(values, raw, renormalise=renormalise)
+    return values, raw
+
+
+@np.errstate(all="ignore")
+def as_log_probabilities(data: Any) -> tuple[FloatArray, FloatArray, Raw]:
+    """Return the (n, K) softmax and log-softmax of logits; one column means the log-odds of class 1."""
+    raw = convert(data, "logits")
+    values = as_floats(raw)
+    if not values.max() < np.inf:  # NaN fails too.
+        fail_at(raw, values, ~(values < np.inf), "must be finite, or -inf for an impossible class")
+    if values.shape[1] == 1:
+        values = np.column_stack([np.zeros(len(values)), values[:, 0]])
+    largest = values.max(axis=1, keepdims=True)
+    if np.isneginf(largest).any():
+        row = int(np.isneginf(largest).argmax())
+        raise InputError(
+            f"logits must leave at least one class possible, but row {row} is -inf everywhere. Drop such rows."
+        )
+    values -= largest
+    probs = np.exp(values)
+    total = probs.sum(axis=1, keepdims=True)
+    probs /= total
+    values -= np.log(total)
+    return probs, values, raw
+
+
+@np.errstate(all="ignore")
+def as_weights(raw: Raw | None, n_samples: int) -> FloatArray:
+    """Return n non-negative weights, ones if there are none."""
+    if raw is None:
+        return np.ones(n_samples)
+    values = as_floats(raw)
+    if values.shape[1] != 1:
+        raise InputError(
+            f"weights must be one number a row, but have shape {raw.values.shape}. Pass an array of shape (n,)."
+        )
+    check_length(raw, n_samples)
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        fail_at(raw, values, bad, "must be finite and not negative")
+    return _in_range(values, raw)[:, 0]
+
+
+def _in_range(weights: FloatArray, raw: Raw) -> FloatArray:
+    """Return weights whose sums and products neither over- nor underflow; only their ratios have a meaning."""
+    largest = float(weights.max())
+    if largest == 0:
+        raise InputError("weights must have a positive, finite sum, but it is 0. Give some row a weight.")
+    relative = weights / largest
+    lost = (weights > 0) & (relative < np.finfo(float).tiny)
+    if lost.any():
+        advice = "Weights are relative: give such rows 0, which leaves them out, or a weight that counts."
+        fail_at(raw, weights, lost, f"must be 0 or at least 1e-307 of the largest, {largest:g}", advice)
+    return weights if 1 / FAR <= largest <= FAR else relative
+
+
+def check_copies(sample_weight: Any) -> None:
+    """Refuse weights that no number of copies of a row can mean; what is no number is left for others to refuse."""
+    if sample_weight is None:
+        return
+    raw = convert(sample_weight, "sample_weight")
+    if raw.values.dtype.kind not in "fiub":
+        return
+    values = as_floats(raw)
+    bad = (values > 0) & np.isfinite(values) & ((values < 1 / FAR) | (values > FAR))
+    if bad.any():
+        advice = "Calibrators take a weight as so many copies of its row: rescale the weights, 1 for an ordinary row."
+        fail_at(raw, values, bad, f"must be 0 or lie between {1 / FAR:g} and {FAR:g}", advice)
+
+
+def as_floats(raw: Raw) -> FloatArray:
+    """Return the values as a fresh, native, contiguous float64 matrix; one dimension becomes one column."""
+    values = raw.values
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise InputError(
+            f"{raw.name} must have one or two dimensions, (n,) or (n, K), but has shape {raw.values.shape}. "
+            f"Reshape with {raw.name}.reshape(-1, K), one row a decision."
+        )
+    if values.size == 0:
+        raise InputError(
+            f"{raw.name} must have at least one row and one column, but has shape {raw.values.shape}. "
+            "Nothing can be said about no data."
+        )
+    if values.dtype.kind not in "fiub":
+        row, value = next((i, v) for i, row in enumerate(values.tolist()) for v in row if not _is_number(v))
+        raise TypeError(f"{raw.name} must hold numbers, but row {row} holds {value!r:.60}. Convert them first.")
+    return np.array(values, dtype=np.float64, order="C")
+
+
+def check_length(raw: Raw, n_samples: int) -> None:
+    """Refuse an argument that has not one entry for each row."""
+    if len(raw.values) != n_samples:
+        raise InputError(
+            f"{raw.name} must have one entry a row, but there are {len(raw.values)} {raw.name} and {n_samples} rows. "
+            "Make sure that both come from the same samples."
+        )
+
+
+def check_count(value: object, name: str) -> None:
+    """Refuse a setting that is not a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, but is {value!r}.")
+
+
+def check_level(level: object) -> None:
+    """Refuse a level, such as that of confidence limits, that is not strictly between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InputError(f"level must be a number between 0 and 1, but is {level!r}.")
+
+
+def check_alignment(first: Raw, second: Raw) -> None:
+    """Refuse two pandas objects whose rows are in different order."""
+    one, two = first.index, second.index
+    if one is None or two is None or len(one) != len(two) or one.equals(two):
+        return
+    if not (one.is_unique and two.is_unique):
+        found = "their indices differ and have duplicates"
+    elif one.isin(two).all():
+        found = "their indices hold the same entries in another order"
+    else:
+        return
+    raise InputError(
+        f"{first.name} and {second.name} must have their rows in the same order, but {found}. Pass "
+        f"{second.name}.loc[{first.name}.index] to align them, or .reset_index(drop=True) if positions already agree."
+    )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return not isinstance(value, (str, bytes)) and float(value) is not None
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def fail_at(raw: Raw, values: FloatArray, bad: BoolArray, rule: str, advice: str = "Drop or repair them.") -> NoReturn:
+    """Report the first bad value: its row, its column and how many rows are like it."""
+    row, col = np.argwhere(bad)[0].tolist()
+    column = f", column {raw.columns[col] if raw.columns else col!r}" if values.shape[1] > 1 else ""
+    raise InputError(
+        f"{raw.name} {rule}, but row {row}{column} is {values[row, col]:g} "
+        f"({int(bad.any(axis=1).sum())} of {len(values)} rows are bad). {advice}"
+    )
+
+
+def _check_range(values: FloatArray, raw: Raw, largest: float) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        fail_at(raw, values, bad, "must be finite")
+    tolerance = COARSE_RANGE_TOLERANCE if raw.coarse else RANGE_TOLERANCE
+    bad = (values < -tolerance) | (values > largest + tolerance)
+    if bad.any():
+        rule = "must lie in [0, 1]" if largest == 1 else "must not be negative"
+        fail_at(raw, values, bad, rule, _guess(values))
+
+
+def _guess(values: FloatArray) -> str:
+    """Say what values outside [0, 1] probably are."""
+    low, high = values.min(), values.max()
+    one_column = values.shape[1] == 1
+    if low >= 0 and 10 < high <= 100 and (one_column or np.allclose(values.sum(axis=1), 100, atol=1)):
+        return "Are these percentages? Divide them by 100."
+    if high <= 0 and (one_column or np.allclose(np.exp(values).sum(axis=1), 1, atol=1e-2)):
+        return "Are these log-probabilities? Pass them to Predictions.from_logits."
+    return "Are these logits? Pass them to Predictions.from_logits."
+
+
+def _with_complement(values: FloatArray, raw: Raw) -> FloatArray:
+    """Return the columns 1 - p and p."""
+    if raw.values.ndim == 2 and np.all(values == 1.0):
+        raise InputError(
+            "probs must have at least two classes, but its only column is 1 everywhere: that is a model "
+            "with one class. For binary predictions pass the probability of class 1."
+        )
+    both = np.empty((len(values), 2))
+    np.subtract(1.0, values[:, 0], out=both[:, 0])
+    both[:, 1] = values[:, 0]
+    return both
+
+
+def _check_not_zero(values: FloatArray) -> None:
+    zero = ~values.any(axis=1)
+    if zero.any():
+        raise InputError(
+            f"each row of probs must sum to 1, but row {int(zero.argmax())} is 0 everywhere "
+            f"({int(zero.sum())} of {len(values)} rows). Drop these rows."
+        )
+
+
+def _normalise_rows(values: FloatArray, raw: Raw, *, renormalise: bool) -> None:
+    """Divide each row by its sum, in place."""
+    sums = values.sum(axis=1)
+    tolerance = COARSE_SUM_TOLERANCE if raw.coarse else SUM_TOLERANCE
+    off = np.abs(sums - 1) > tolerance + 1e-9  # Three decimals may sum to 0.999, give or take the rounding.
+    if off.any() and not renormalise:
+        _check_not_zero(values)
+        row = int(off.argmax())
+        advice = (
+            "Its columns do: it looks transposed, pass probs.T."
+            if np.all(np.abs(values.sum(axis=0) - 1) <= tolerance)
+            else "Pass renormalise=True if the rows are proportions, or one column at a time if a row may belong "
+            "to several classes."
+        )
+        raise InputError(
+            f"each row of probs must sum to 1, but row {row} sums to {sums[row]:.6g} "
+            f"({int(off.sum())} of {len(sums)} rows are off). {advice}"
+        )
+    # Rows that are exact up to rounding keep the caller's digits, so that checking twice changes nothing.
+    sums[np.abs(sums - 1) <= values.shape[1] * np.finfo(float).eps] = 1.0
+    values /= sums[:, None]

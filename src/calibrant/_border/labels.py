@@ -1,0 +1,189 @@
+"""Raw labels and class names to class indices."""
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._border.checks import check_length
+from calibrant._border.convert import Raw, is_missing
+from calibrant._typing import IntArray
+from calibrant.exceptions import InputError
+
+Names = tuple[Hashable, ...]
+
+
+def as_classes(classes: Any, n_classes: int) -> Names | None:
+    """Return the caller's class names, checked for number and repetition."""
+    if classes is None:
+        return None
+    orderless = isinstance(classes, (str, bytes, Mapping, AbstractSet, Iterator)) or not isinstance(classes, Iterable)
+    if orderless or getattr(classes, "ndim", 1) != 1:
+        raise TypeError(f"classes must be a list of names, but got {type(classes).__name__}. Pass them in order.")
+    names = tuple(name.item() if hasattr(name, "item") else name for name in classes)
+    if len(names) != n_classes:
+        raise InputError(
+            f"classes must name {n_classes} classes, one a column of probs, but has {len(names)}. "
+            "Name every column, also of classes that never occur."
+        )
+    texts = Counter(str(int(name)) if _is_whole(name) else str(name) for name in names)
+    [(commonest, times)] = texts.most_common(1)
+    if times > 1:
+        raise InputError(f"classes must be distinct, but {commonest!r} occurs {times} times. Rename them.")
+    return names
+
+
+def column_order(columns: Names | None, classes: Names | None) -> list[int] | None:
+    """Return where each class stands among the columns if both are named; None if it stands where it is."""
+    if columns is None or classes is None or columns == classes:
+        return None
+    places = {str(column): i for i, column in enumerate(columns)}
+    order = [places.get(str(name), -1) for name in classes]
+    return order if sorted(order) == list(range(len(columns))) else None
+
+
+def as_labels(raw: Raw, probs: Raw, shape: tuple[int, int], classes: Names | None) -> tuple[IntArray, Names]:
+    """Return class indices 0..K-1 and the names of the classes, by default the columns of probs."""
+    n_samples, n_classes = shape
+    values = _squeeze(raw, n_classes)
+    _check_transposed(probs, n_samples, len(values))
+    check_length(raw, n_samples)
+    names = classes
+    if names is None and probs.columns is not None and len(probs.columns) == n_classes:
+        names = _read_integers(probs.columns) if values.dtype.kind in "fiub" else probs.columns
+    if values.ndim == 2:
+        return _from_one_hot(values, column_order(raw.columns, names)), names or tuple(range(n_classes))
+    if values.dtype.kind in "OUS":
+        return _look_up(values, _need_names(values, names), _as_text), names or ()
+    _check_whole(values, n_classes)
+    if names is None or not all(_is_whole(name) for name in names) or names == tuple(range(n_classes)):
+        return _check_indices(values, n_classes), names or tuple(range(n_classes))
+    return _look_up(values, names, int), names
+
+
+def _squeeze(raw: Raw, n_classes: int) -> NDArray[Any]:
+    """Return labels without a needless second dimension."""
+    values = raw.values
+    if values.ndim == 2 and values.shape[1] == 1:
+        return values[:, 0]
+    if values.ndim == 2 and values.shape[1] == n_classes and values.dtype.kind in "fiub":
+        return values
+    if values.ndim != 1:
+        raise InputError(
+            f"labels must have one entry a row, or {n_classes} columns if they are one-hot, but have shape "
+            f"{values.shape}. Pass an array of shape (n,)."
+        )
+    return values
+
+
+def _check_transposed(probs: Raw, n_samples: int, n_labels: int) -> None:
+    if n_labels != n_samples and probs.values.ndim == 2 and probs.values.shape[1] == n_labels:
+        raise InputError(
+            f"{probs.name} must have one row a sample, but has shape {probs.values.shape} for {n_labels} labels: "
+            f"it looks transposed. Pass {probs.name}.T."
+        )
+
+
+def _from_one_hot(values: NDArray[Any], order: list[int] | None) -> IntArray:
+    hot = values == 1
+    bad = ~np.all(hot | (values == 0), axis=1) | (hot.sum(axis=1) != 1)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"one-hot labels must have exactly one 1 in each row, but row {row} has the entries "
+            f"{np.unique(values[row])[:3].tolist()} and the sum {values[row].sum():g}. "
+            "Soft labels are not observations: draw or round them first."
+        )
+    return (hot if order is None else hot[:, order]).argmax(axis=1)
+
+
+def _is_whole(name: Any) -> TypeGuard[int | float]:
+    return isinstance(name, int) or (isinstance(name, float) and name.is_integer())
+
+
+def _read_integers(names: Names) -> Names:
+    """Read the names "0", "1", ... as the integers they are."""
+    if all(isinstance(name, str) and name.lstrip("-").isdecimal() for name in names):
+        return tuple(int(str(name)) for name in names)
+    return names
+
+
+def _check_whole(values: NDArray[Any], n_classes: int) -> None:
+    """Refuse labels that cannot be counted."""
+    if values.dtype.kind == "b" and n_classes > 2:
+        raise InputError(
+            f"labels must be classes, but are booleans for {n_classes} classes. "
+            "Pass which class was observed, not whether the prediction was right."
+        )
+    if values.dtype.kind != "f":
+        return
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(f"labels must not be missing, but row {row} is {values[row]:g}. Drop such rows.")
+    bad = values != np.round(values)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"labels must be whole numbers or names, but row {row} is {values[row]:g}. "
+            "Soft labels are not observations: draw or round them first."
+        )
+
+
+def _check_indices(labels: NDArray[Any], n_classes: int) -> IntArray:
+    bad = (labels < 0) | (labels >= n_classes)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"labels must be 0 to {n_classes - 1}, but row {row} is {labels[row].item()} "
+            f"({int(bad.sum())} of {len(labels)} rows are outside). {_hint(labels, labels[row].item(), n_classes)}"
+        )
+    return labels.astype(np.int64)
+
+
+def _hint(labels: NDArray[Any], value: float, n_classes: int) -> str:
+    if labels.min() == 1 and labels.max() == n_classes:
+        return "They look numbered from 1: pass labels - 1, or classes=range(1, K + 1)."
+    if n_classes == 2 and np.all(np.abs(labels) == 1):
+        return "They look like signs: pass classes=[-1, 1]."
+    if value in (-1, 255):
+        return f"{value:g} is often a code for 'ignore': drop these rows first."
+    return "Pass classes= to map other values."
+
+
+def _need_names(labels: NDArray[Any], names: Names | None) -> Names:
+    if names is None:
+        raise InputError(
+            f"labels are names like {labels[:1].tolist()[0]!r:.60}, so their order is needed. Pass classes=[...] "
+            "in the order of the columns of probs."
+        )
+    return names
+
+
+def _as_text(label: Any) -> str | None:
+    if is_missing(label):
+        return None
+    return label.decode(errors="replace") if isinstance(label, bytes) else str(label)
+
+
+def _look_up(labels: NDArray[Any], names: Names, read: Callable[[Any], Hashable]) -> IntArray:
+    """Return the place of each label among the names, both read in the same way."""
+    places = {read(name): i for i, name in enumerate(names)}
+    entries = labels.tolist()
+    indices = np.fromiter((places.get(read(entry), -1) for entry in entries), np.int64, len(entries))
+    bad = indices < 0
+    if bad.any():
+        row = int(bad.argmax())
+        if is_missing(entries[row]):
+            raise InputError(f"labels must not be missing, but row {row} is {entries[row]}. Drop such rows.")
+        known = [str(name) for name in names]
+        near = difflib.get_close_matches(str(entries[row]), known, n=3) or known[:5]
+        raise InputError(
+            f"labels must be found in classes, but row {row} is {entries[row]!r} ({int(bad.sum())} of {len(bad)} rows "
+            f"are unknown). Nearest classes: {', '.join(near)}. Drop such rows or pass other classes=."
+        )
+    return indices

@@ -1,0 +1,244 @@
+"""Which calibrator to use, decided by rows that were held out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._border.checks import check_count, check_level
+from calibrant._typing import FloatArray, Progress, Rng
+from calibrant.advice.choice import choose
+from calibrant.advice.cross_fit import OutOfFold, cross_fit_all, draw_folds, fitted
+from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
+from calibrant.advice.words import disagreement, headline, reasons
+from calibrant.assessment.verdict import examine
+from calibrant.calibrators import Calibrator, Identity
+from calibrant.calibrators.compose import parse
+from calibrant.calibrators.names import calibrator_name
+from calibrant.exceptions import InputError
+from calibrant.metrics import METRICS, NLL, Brier, Score
+from calibrant.metrics.scores import weighted_means
+from calibrant.predictions import Predictions, check_predictions
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.results import Candidate, Recommendation
+
+SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
+"""What candidates may be compared by: proper scores, which the true probabilities minimise."""
+
+MOST_REDRAWS = 999
+"""Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
+
+SMALL_PVALUE = 0.025
+"""Up to this p-value of the verdict, a smaller loss is reason enough for a fix. Together with what beats doing nothing
+by itself, it is meant to leave calibrated predictions alone in 95 of 100 cases."""
+
+LEAST_ROWS = 50
+"""With fewer rows even one temperature is a guess, and no difference can be told from chance."""
+
+
+def recommend(  # noqa: PLR0913 (each is one decision of the user)
+    predictions: Predictions,
+    keep_argmax: bool = False,
+    candidates: Sequence[str] | Mapping[str, Calibrator] | None = None,
+    *,
+    score: Literal["nll", "brier"] = "nll",
+    n_folds: int = 5,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> Recommendation:
+    """Recommend a calibrator for predictions, or advise to leave them as they are.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Of rows that the model was not trained on.
+    keep_argmax : bool, default=False
+        Whether the predicted class of every row has to stay.
+    candidates : sequence of names, or mapping of names to calibrators, optional
+        From the simplest to the most flexible; by default those of `shortlist`.
+    score : {"nll", "brier"}, default="nll"
+        What decides: log loss or Brier score. A calibration error never does, because predictions that are all
+        the same can have none.
+    n_folds : int, default=5
+    n_resamples : int, default=1000
+        Bootstrap samples of the rows, shared by all candidates.
+    level : float, default=0.95
+        Of the intervals, and so of what beats doing nothing.
+    progress : callable, optional
+        Called with (steps done, steps in all).
+    rng : Generator, int or None
+
+    Returns
+    -------
+    Recommendation
+        Its `calibrator` is fitted to all rows.
+
+    Notes
+    -----
+    The number of rows and of classes, and whether decisions have to stay, give a short list (`RULE`; the table is in
+    docs/calibrators.md). Doing nothing is always on it. Every candidate is fitted to all folds but one and applied to
+    that one, so that no row is judged by a map that has seen its label.
+
+    A candidate improves on doing nothing if its loss is smaller and the omnibus test of `assess` finds the predictions
+    miscalibrated (p up to 0.025), or if the interval of the paired difference of the scores excludes 0; it is that of
+    the studentised bootstrap, or one of percentiles if a score is infinite. If none does, the advice is to do nothing.
+
+    Of those that do, the stack is recommended, a mixture that shrinks towards fixed weights where rows are few, unless
+    another one is better by more than two standard errors of the paired difference: the smallest of several losses is
+    often so by luck. A simpler one takes the place of either if its loss is, with two standard errors to spare, at most
+    0.001 larger. A candidate whose score is infinite is out.
+
+    The intervals are about the rows, not about drawing other rows to fit the calibrators to; the score of the best of
+    several is a little too good.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.uniform(size=500)
+    >>> labels = (rng.random(500) < truth).astype(int)
+    >>> over_confident = Predictions.from_logits(3 * np.log(truth / (1 - truth)), labels)
+    >>> advice = recommend(over_confident, keep_argmax=True, rng=0)
+    >>> advice.name, round(advice.calibrator.stages_[0].temperature_)
+    ('ts>guard', 3)
+    """
+    check_predictions(predictions)
+    used = predictions if predictions.weights.all() else predictions.take(predictions.weights > 0)
+    plan = _Plan(score, n_folds, n_resamples, level)
+    plan.check(used)
+    tried = _candidates(used, keep_argmax, candidates)
+    generator = np.random.default_rng(rng)
+    folds = draw_folds(used, n_folds, generator)
+    total, done = n_folds + len(tried) + 2, 0
+
+    def tick() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    found = cross_fit_all(tried, used, folds, tick)
+    judged = {name: plan.judge(name, one, used, tick) for name, one in found.items()}
+    # The draws of assess with the same seed, so that both speak of the same verdict.
+    again = np.random.default_rng(rng) if isinstance(rng, int) else generator
+    verdict = examine(used, min(n_resamples, MOST_REDRAWS), rng=again).verdict
+    tick()
+    chosen = choose(
+        {name: one.losses for name, one in judged.items()},
+        used.weights,
+        Bootstrap(n_resamples),
+        level,
+        generator,
+        safe=stack_of(tried),
+        miscalibrated=verdict.pvalue <= SMALL_PVALUE,
+    )
+    tick()
+    advice = Recommendation(
+        name=chosen.name,
+        headline="",
+        reasons=(),
+        calibrator=fitted(tried[chosen.name], used),
+        candidates=tuple(
+            replace(one.candidate, over_nothing=chosen.over_nothing.get(name), behind_best=chosen.behind_best.get(name))
+            for name, one in judged.items()
+        ),
+        best=chosen.best,
+        alternative=chosen.alternative,
+        over_alternative=chosen.over_alternative,
+        keep_argmax=keep_argmax,
+        score=score,
+        n_samples=used.n_samples,
+        n_classes=used.n_classes,
+        n_folds=n_folds,
+        n_resamples=n_resamples,
+        level=level,
+        settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
+    )
+    differs = disagreement(advice, verdict)
+    why = tuple(filter(None, (*reasons(advice, used), differs)))
+    return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
+
+
+def _candidates(
+    predictions: Predictions, keep_argmax: bool, given: Sequence[str] | Mapping[str, Calibrator] | None
+) -> dict[str, Calibrator]:
+    """Return the candidates by name, doing nothing first."""
+    if given is None:
+        given = shortlist(
+            predictions.n_samples,
+            predictions.n_classes,
+            keep_argmax=keep_argmax,
+            impossible=has_impossible_labels(predictions),
+            certain=allows_certainty(predictions),
+        )
+    if isinstance(given, str):
+        raise TypeError(f"candidates must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
+    named = dict(given) if isinstance(given, Mapping) else {calibrator_name(name): parse(name) for name in given}
+    changing = [name for name, calibrator in named.items() if not calibrator.preserves_argmax]
+    if keep_argmax and changing:
+        raise InputError(
+            f"candidates must keep the predicted classes, but {changing[0]!r} can change them. Drop it, or allow "
+            "changes with keep_argmax=False."
+        )
+    return {NOTHING: Identity()} | {name: calibrator for name, calibrator in named.items() if name != NOTHING}
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A candidate without its differences to others, and its score on every row."""
+
+    candidate: Candidate
+    losses: FloatArray
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How candidates are judged."""
+
+    score: str
+    n_folds: int
+    n_resamples: int
+    level: float
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse settings that make no sense, and too few rows."""
+        if self.score not in SCORES:
+            raise InputError(
+                f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors do not decide: predictions '
+                "that are all the same can have none."
+            )
+        check_count(self.n_resamples, "n_resamples")
+        check_count(self.n_folds, "n_folds")
+        check_level(self.level)
+        if not 2 <= self.n_folds <= predictions.n_samples:
+            raise InputError(
+                f"n_folds must be from 2 to the number of rows, {predictions.n_samples}, but is {self.n_folds}."
+            )
+        if predictions.n_samples < LEAST_ROWS:
+            raise InputError(
+                f"at least {LEAST_ROWS} rows are needed to choose between calibrators, but there are "
+                f"{predictions.n_samples} (rows of weight 0 do not count). Temperature scaling is the safest choice "
+                "with so few."
+            )
+
+    def judge(self, name: str, found: OutOfFold, predictions: Predictions, tick: Callable[[], None]) -> _Judged:
+        """Measure what cross-fitting a candidate has given."""
+        calibrated, converged = found
+        losses = SCORES[self.score].per_row(calibrated)
+        changed = calibrated.predicted != predictions.predicted
+        candidate = Candidate(
+            name=name,
+            loss=float(weighted_means(losses)(predictions.weights[:, None])[0]),
+            accuracy=METRICS["accuracy"](calibrated),
+            ece=METRICS["ece"](calibrated),
+            kde_ece=METRICS["kde-ece"](calibrated),
+            changed=float(np.average(changed, weights=predictions.weights)),
+            converged=converged,
+            over_nothing=None,
+            behind_best=None,
+        )
+        tick()
+        return _Judged(candidate, losses)

@@ -1,0 +1,168 @@
+"""The choice between candidates, by paired differences of their scores."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.hypotest import holm
+from calibrant.intervals import percentiles
+from calibrant.intervals.scores import studentised_means
+from calibrant.metrics.scores import weighted_means
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.results import Difference
+
+SPARE = 2.0
+"""How many standard errors of a paired difference count as chance."""
+
+TOLERANCE = 0.001
+"""So much more loss is a fair price for a simpler calibrator."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Choice:
+    """The recommended candidate, the best one, and what the differences say."""
+
+    name: str
+    best: str
+    alternative: str | None
+    over_nothing: Mapping[str, Difference]
+    behind_best: Mapping[str, Difference]
+    over_alternative: Difference | None
+
+
+def choose(
+    losses: Mapping[str, FloatArray],
+    weights: FloatArray,
+    bootstrap: Bootstrap,
+    level: float,
+    rng: np.random.Generator,
+    *,
+    safe: str | None = None,
+    miscalibrated: bool = False,
+) -> Choice:
+    """Return the simplest candidate that is as good as the best, of those that improve on doing nothing.
+
+    Parameters
+    ----------
+    losses : mapping of str to arrays of shape (n,)
+        The score of every row, which may be infinite, by candidate: doing nothing first, then the simplest.
+    weights : array of shape (n,)
+    bootstrap : Bootstrap
+    level : float
+    rng : Generator
+    safe : str, optional
+        The candidate that is preferred to others whose loss is smaller by less than two standard errors.
+    miscalibrated : bool, default=False
+        Whether a test has found that there is something to improve: then a smaller loss is enough.
+
+    Notes
+    -----
+    The smallest of several losses is often the smallest by luck, most of all with few rows. So the loss of the safe
+    candidate, if there is one, is what others are held against, unless the smallest is below it by more than two
+    standard errors of the paired difference. A simpler candidate is chosen instead if it is safe to say, with two
+    standard errors to spare, that its loss is at most `TOLERANCE` larger.
+    """
+    rows = _Rows(losses, weights, bootstrap, int(rng.integers(2**63)))
+    values, names = rows.values, list(losses)
+    nothing = names[0]
+    over_nothing = rows.against(nothing, names, level)
+    helpful = [
+        name
+        for name in names[1:]
+        if _beats(values[name], values[nothing], over_nothing.get(name))
+        or (miscalibrated and values[name] < values[nothing])
+    ]
+    best = min(helpful or names, key=values.__getitem__)
+    held_against = safe if safe in helpful and not rows.is_behind(safe, best) else best
+    chosen = next((name for name in helpful if rows.is_about(name, held_against)), nothing)
+    simpler = names[1 : names.index(chosen)]
+    alternative = min(simpler, key=values.__getitem__, default=None)
+    return Choice(
+        name=chosen,
+        best=best,
+        alternative=alternative,
+        over_nothing=over_nothing,
+        behind_best=rows.against(best, names, level),
+        over_alternative=None if alternative is None else rows.against(alternative, [chosen], level).get(chosen),
+    )
+
+
+class _Rows:
+    """The losses of all candidates, and their means on bootstrap samples that they share."""
+
+    def __init__(self, losses: Mapping[str, FloatArray], weights: FloatArray, bootstrap: Bootstrap, seed: int) -> None:
+        self.losses, self.weights, self.bootstrap, self.seed = losses, weights, bootstrap, seed
+        means = {name: weighted_means(rows) for name, rows in losses.items()}
+        self.values = {name: float(mean(weights[:, None])[0]) for name, mean in means.items()}
+        self.draws = {} if np.isfinite(list(self.values.values())).all() else self._drawn(means)
+
+    def _drawn(self, means: Mapping[str, Callable[[FloatArray], FloatArray]]) -> dict[str, FloatArray]:
+        """Return the means on bootstrap samples."""
+        blocks: dict[str, list[FloatArray]] = {name: [] for name in means}
+        for counts in self.bootstrap.counts(len(self.weights), np.random.default_rng(self.seed)):
+            drawn = counts * self.weights[:, None]
+            for name, mean in means.items():
+                blocks[name].append(mean(drawn))
+        return {name: np.concatenate(parts) for name, parts in blocks.items()}
+
+    def is_behind(self, name: str, base: str) -> bool:
+        """Tell whether the loss is larger than another one by more than two standard errors of the difference."""
+        value, error = self._difference(name, base)
+        return value > SPARE * error
+
+    def is_about(self, name: str, base: str) -> bool:
+        """Tell whether the loss is at most `TOLERANCE` larger, with two standard errors to spare."""
+        value, error = self._difference(name, base)
+        return name == base or value + SPARE * error <= TOLERANCE
+
+    def _difference(self, name: str, base: str) -> tuple[float, float]:
+        """Return the difference of two finite losses and its standard error."""
+        if name == base:
+            return 0.0, 0.0
+        shares = self.weights / self.weights.sum()
+        rows = self.losses[name] - self.losses[base]
+        value = float(shares @ rows)
+        n_effective = 1.0 / float(shares @ shares)
+        spread = float(shares @ (rows - value) ** 2) / max(n_effective - 1.0, 1.0)
+        return value, float(np.sqrt(spread))
+
+    def against(self, base: str, names: Sequence[str], level: float) -> dict[str, Difference]:
+        """Return the differences to one candidate, where they are numbers: studentised, or percentiles if infinite."""
+        others = [name for name in names if name != base and not self.values[name] == self.values[base] == np.inf]
+        finite = [name for name in others if np.isfinite(self.values[name] - self.values[base])]
+        known = self._studentised(base, finite, level)
+        found = {name: known[name] if name in known else self._resampled(name, base, level) for name in others}
+        adjusted = holm({name: d.pvalue for name, d in found.items()}) if found else {}
+        return {name: replace(d, adjusted=adjusted[name]) for name, d in found.items()}
+
+    def _resampled(self, name: str, base: str, level: float) -> Difference:
+        known = percentiles(self.draws[name], self.draws[base], level)
+        value = self.values[name] - self.values[base]
+        return Difference(value=value, **known._asdict(), adjusted=known.pvalue, is_significant=known.exclude_zero)
+
+    def _studentised(self, base: str, names: Sequence[str], level: float) -> dict[str, Difference]:
+        if not names:
+            return {}
+        rows = np.column_stack([self.losses[name] - self.losses[base] for name in names])
+        means = studentised_means(rows, self.weights, level, self.bootstrap, np.random.default_rng(self.seed))
+        return {
+            name: Difference(
+                value=self.values[name] - self.values[base],
+                low=mean.low,
+                high=mean.high,
+                pvalue=mean.pvalue,
+                adjusted=mean.pvalue,
+                is_significant=mean.low > 0 or mean.high < 0,
+                method="bootstrap-t",
+            )
+            for name, mean in zip(names, means, strict=True)
+        }
+
+
+def _beats(value: float, base: float, over: Difference | None) -> bool:
+    """Tell whether a candidate is significantly better than doing nothing; what is finite is better than infinity."""
+    if not np.isfinite(value):
+        return False
+    return not np.isfinite(base) or (over is not None and over.high is not None and over.high < 0)

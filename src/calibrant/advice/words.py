@@ -1,0 +1,146 @@
+"""A recommendation in words."""
+
+import numpy as np
+
+from calibrant.advice.choice import TOLERANCE
+from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
+from calibrant.predictions import Predictions
+from calibrant.results import Candidate, Difference, Recommendation, Verdict
+
+NAMES = {"nll": "log loss", "brier": "Brier score"}
+
+FEW_ROWS = 500
+"""Below this, a fix that helps is often not told from chance."""
+
+
+def headline(advice: Recommendation) -> str:
+    """Say in one sentence what to do."""
+    loss = NAMES[advice.score]
+    before, after = advice.candidates[0].loss, advice.candidate(advice.name).loss
+    if advice.name != NOTHING:
+        return f"Use {advice.name}: on rows it was not fitted to, the {loss} falls from {before:.4g} to {after:.4g}."
+    if np.isinf(before):
+        return f"Leave the predictions as they are: the {loss} is infinite whatever candidate is used."
+    return f"Leave the predictions as they are: no candidate lowers the {loss} by more than chance could."
+
+
+def reasons(advice: Recommendation, predictions: Predictions) -> tuple[str, ...]:
+    """Say why."""
+    chosen = advice.candidate(advice.name)
+    found = [
+        _tried(advice),
+        _gain(advice, chosen),
+        _choice(advice, chosen),
+        _alternative(advice),
+        _decisions(advice, chosen),
+        *_reservations(advice, chosen, predictions),
+    ]
+    return tuple(filter(None, found))
+
+
+def disagreement(advice: Recommendation, verdict: Verdict) -> str:
+    """Say why nothing is advised where the verdict finds miscalibration, or the other way round; else nothing."""
+    is_found = verdict.pvalue <= verdict.level
+    if is_found == (advice.name != NOTHING):
+        return ""
+    test = f"p = {verdict.pvalue:.2g}"
+    if not is_found:
+        return f"The verdict finds no miscalibration ({test}): {_unseen_gain(advice)}"
+    found = f"The verdict finds the predictions {verdict.code} ({test}; what gave it away: {verdict.gave_away})"
+    if verdict.size == "within tolerance":
+        return (
+            f"{found}, but within the tolerance of {verdict.tolerance:g}: the difference is real, and too small for a "
+            "fix to gain more than chance could."
+        )
+    return (
+        f"{found}: none of these candidates mends that on rows that it was not fitted to by more than chance could. "
+        "More rows, or other candidates, may."
+    )
+
+
+def _unseen_gain(advice: Recommendation) -> str:
+    chosen = advice.candidate(advice.name)
+    if chosen.accuracy > advice.candidates[0].accuracy:
+        return "a part of the gain is accuracy, which no test of calibration sees."
+    return "a paired difference of losses can see errors that are too small for a test of one model."
+
+
+def _tried(advice: Recommendation) -> str:
+    names = ", ".join(candidate.name for candidate in advice.candidates[1:]) or "none"
+    kept = ", predicted classes that have to stay" if advice.keep_argmax else ""
+    return (
+        f"Candidates for {advice.n_samples:,} rows of {advice.n_classes} classes{kept}: {names}. Each was judged by "
+        f"the {NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
+    )
+
+
+def _gain(advice: Recommendation, chosen: Candidate) -> str:
+    if advice.name != NOTHING:
+        change = _written(advice, chosen.over_nothing)
+        return f"Compared with doing nothing, the {NAMES[advice.score]} changes by {change}."
+    if advice.best == NOTHING:
+        return "" if np.isinf(chosen.loss) else "Doing nothing has the smallest loss of all."
+    best = advice.candidate(advice.best)
+    return (
+        f"The best candidate, {best.name}, changes it by {_written(advice, best.over_nothing)}, which could be chance."
+    )
+
+
+def _choice(advice: Recommendation, chosen: Candidate) -> str:
+    if advice.name == NOTHING:
+        return ""
+    if advice.name == advice.best:
+        return "It has the smallest loss of those that improve on doing nothing; no simpler one is sure to be as good."
+    behind = f"{advice.best}: the difference is {_written(advice, chosen.behind_best)}"
+    if advice.name == stack_of([advice.name]):
+        return (
+            "It mixes calibrators with weights that rows they were not fitted to decide, and is preferred as long as "
+            f"no other one is better by more than two standard errors. The smallest loss has {behind}."
+        )
+    return f"It is the simplest whose loss is sure to be within {TOLERANCE:g} of the best, {behind}."
+
+
+def _alternative(advice: Recommendation) -> str:
+    if advice.alternative is None or advice.over_alternative is None:
+        return ""
+    return f"Compared with the best simpler one, {advice.alternative}: {_written(advice, advice.over_alternative)}."
+
+
+def _decisions(advice: Recommendation, chosen: Candidate) -> str:
+    if advice.name == NOTHING:
+        return ""
+    if chosen.changed == 0:
+        return "It changes no predicted class."
+    return (
+        f"It changes the predicted class of {chosen.changed:.2%} of the rows; the accuracy goes from "
+        f"{advice.candidates[0].accuracy:.2%} to {chosen.accuracy:.2%}. With keep_argmax no class would change."
+    )
+
+
+def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predictions) -> list[str]:
+    found = []
+    if not chosen.converged:
+        found.append(f"The optimiser of {chosen.name} did not converge in every fold: do not rely on it.")
+    if has_impossible_labels(predictions):
+        found.append(
+            "Some observed labels had probability 0, an infinite log loss: a small share of the uniform distribution "
+            f'should be mixed in first ("{GUARD}").'
+        )
+    if allows_certainty(predictions):
+        found.append("Nothing in these rows speaks against certainty: they say little about how sure one may be.")
+    n_observed = len(np.unique(predictions.labels))
+    if n_observed < predictions.n_classes:
+        found.append(
+            f"Only {n_observed} of the {predictions.n_classes} classes were observed: a fix learns that the others do "
+            "not occur."
+        )
+    if advice.name == NOTHING and advice.n_samples < FEW_ROWS and advice.best != NOTHING:
+        found.append(f"With {advice.n_samples} rows only large gains can be told from chance; more rows may show one.")
+    return found
+
+
+def _written(advice: Recommendation, difference: Difference | None) -> str:
+    if difference is None:
+        return "nothing that can be said, as both are infinite"
+    limits = f"{difference.low:+.3g} to {difference.high:+.3g}"
+    return f"{difference.value:+.3g} ({100 * advice.level:g} % interval {limits})"

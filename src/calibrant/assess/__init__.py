@@ -1,6 +1,0 @@
-"""Everything that a command or a page shows about one set of predictions, in sections that are asked for by name."""
-
-from calibrant.assess.core import OF_GROUPS, assess
-from calibrant.assess.sections import SECTIONS
-
-__all__ = ["OF_GROUPS", "SECTIONS", "assess"]

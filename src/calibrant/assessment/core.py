@@ -1,0 +1,158 @@
+"""Measure, test and judge one set of predictions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._border.convert import convert
+from calibrant._typing import Progress, Rng
+from calibrant.assessment.sections import SECTIONS, assembled
+from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine
+from calibrant.assessment.work import Steps, Work
+from calibrant.exceptions import InputError
+from calibrant.metrics import METRICS, Metric
+from calibrant.metrics.names import chosen_metrics
+from calibrant.predictions import Predictions, check_predictions
+from calibrant.resampling.bootstrap import group_rows
+from calibrant.results import Assessment
+
+OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
+"""What is measured of every group, unless other metrics are asked for: there may be thousands of groups."""
+
+
+def assess(  # noqa: PLR0913 (each is one decision of the user)
+    predictions: Predictions,
+    *,
+    name: str = "predictions",
+    sections: Iterable[str] | None = None,
+    metrics: Mapping[str, Metric] | Sequence[str] | None = None,
+    n_resamples: int = 999,
+    by: Any = None,
+    tolerance: float = TOLERANCE,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> Assessment:
+    """Measure, test and judge one set of predictions.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    name : str, default="predictions"
+        What to call them in tables.
+    sections : iterable of names in SECTIONS, default=all of them
+        What to compute beside the verdict: "metrics", their "limits", "curves", "classes", the "parts" of scores, the
+        "ranking", further "tests", "groups". A page needs all of them. What a section holds does not depend on which
+        others are computed.
+    metrics : mapping of str to Metric, or sequence of names in METRICS, optional
+        All of METRICS unless given, but for those that take long with so many rows and classes.
+    n_resamples : int, default=999
+        Redraws of the labels in the test behind the verdict; and bootstrap samples behind the limits, of which there
+        are 399 at most.
+    by : array-like of shape (n,), optional
+        A group for each row; every group has a verdict as well, and a few metrics unless `metrics` are given.
+    tolerance : float, default=0.02
+        The largest calibration error that does not matter: the verdict says whether the error is shown to be within it,
+        or beyond.
+    progress : callable, optional
+        Called with (work done, work in all), in units of one redraw of the labels.
+    rng : Generator, int or None
+        With an int, the verdict is kept with the predictions: asking for further sections does not test again.
+
+    Returns
+    -------
+    Assessment
+
+    Examples
+    --------
+    >>> p = Predictions([0.9, 0.95] * 20, labels=[0, 1] * 20)
+    >>> assess(p, sections=(), n_resamples=99, rng=0).verdict.headline
+    'Biased: it predicts class 1 too often, with 92.5% on average where 50.0% are observed.'
+    """
+    check_predictions(predictions)
+    check_tolerance(tolerance)
+    wanted = _chosen(sections)
+    groups = {} if by is None else _split(predictions, by)
+    steps = Steps(n_resamples * (1 + len(groups)) + _share(n_resamples) * len(wanted), progress)
+    generator = np.random.default_rng(rng)
+    # Every section has a stream of its own, so that none depends on which others are computed.
+    streams = dict(zip(SECTIONS, generator.spawn(len(SECTIONS)), strict=True))
+    judge = partial(_examined, n_resamples=n_resamples, tolerance=tolerance)
+    work = Work(
+        predictions=predictions,
+        metrics=_affordable(predictions) if metrics is None else chosen_metrics(metrics),
+        n_resamples=n_resamples,
+        examined=judge(predictions, steps.within(), generator, seed=rng),
+        groups=groups,
+        of_groups={key: METRICS[key] for key in OF_GROUPS} if metrics is None else chosen_metrics(metrics),
+        examine=judge,
+        steps=steps,
+    )
+    steps.add(n_resamples - steps.done)  # All at once, if the verdict was known already.
+    fields: dict[str, Any] = {}
+    for key in wanted:
+        fields |= SECTIONS[key](work, streams[key])
+        steps.add(_share(n_resamples))
+    settings = {
+        "version": __version__,
+        "resamples": n_resamples,
+        "seed": rng if isinstance(rng, int) else None,
+        "weighted": predictions.is_weighted,
+        "tolerance": tolerance,
+        "sections": list(wanted),
+    }
+    return assembled(predictions, name, work.examined, settings=settings, **fields)
+
+
+def _examined(
+    predictions: Predictions,
+    progress: Progress,
+    generator: np.random.Generator,
+    *,
+    n_resamples: int,
+    tolerance: float,
+    seed: Rng = None,
+) -> Examined:
+    """Return the verdict and what it rests on, which is known already if it was asked for with the same number."""
+
+    def compute() -> Examined:
+        return examine(predictions, n_resamples, tolerance, progress, generator)
+
+    if not isinstance(seed, int):
+        return compute()
+    return predictions.once(("examined", n_resamples, tolerance, seed), compute)
+
+
+def _chosen(sections: Iterable[str] | None) -> list[str]:
+    """Return the sections that are asked for, in their order."""
+    if sections is None:
+        return [*SECTIONS]
+    if isinstance(sections, str):
+        raise TypeError(f'sections must be several names such as ("metrics", "limits"), but is {sections!r}.')
+    asked = [*sections]
+    unknown = [key for key in asked if key not in SECTIONS]
+    if unknown:
+        raise InputError(f"sections must be among {', '.join(SECTIONS)}, but {unknown[0]!r} is not.")
+    return [key for key in SECTIONS if key in asked]
+
+
+def _affordable(predictions: Predictions) -> Mapping[str, Metric]:
+    """Return all metrics that do not take long."""
+    return {key: metric for key, metric in METRICS.items() if metric.is_affordable(predictions)}
+
+
+def _share(n_resamples: int) -> int:
+    """Return how much of the work a section is taken for, in redraws."""
+    return max(1, n_resamples // 5)
+
+
+def _split(predictions: Predictions, by: Any) -> dict[str, Predictions]:
+    keys = convert(by, "by").values.ravel()
+    if len(keys) != predictions.n_samples:
+        raise InputError(
+            f"by must have one group per row, but there are {len(keys)} entries for {predictions.n_samples} rows."
+        )
+    parts = {name: predictions.take(rows) for name, rows in group_rows(keys, len(keys)).items()}
+    return {name: part for name, part in parts.items() if part.weights.any()}

@@ -1,0 +1,5 @@
+"""Everything a report needs to know about one set of predictive distributions."""
+
+from calibrant.assessment.forecasts.core import assess_forecasts
+
+__all__ = ["assess_forecasts"]

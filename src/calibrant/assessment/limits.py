@@ -1,0 +1,134 @@
+"""Confidence limits of one set of predictions and what chance makes of errors, within bounds on their time."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.exceptions import InputError
+from calibrant.intervals import METHODS, Found, as_interval, family, has_range, why_not
+from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
+from calibrant.metrics.lift import Lift
+from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.resampling.redraws import redraw_labels
+from calibrant.results import Estimate, Interval
+
+LEVEL = 0.95
+"""Of all intervals."""
+
+MOST_REDRAWS, FEWEST_REDRAWS = 99, 39
+"""Of the labels, for the range of errors if the model were calibrated, which is there to look at."""
+
+RANGE_CELLS = 4 * 10**5
+"""Redraws times rows: with more rows there are fewer redraws."""
+
+MOST_REDRAWN: Mapping[type[Metric], int] = {
+    DirichletECE: 2000,
+    GapQuantile: 2000,
+    ICI: 2000,
+    KdeECE: 100_000,
+    SmoothECE: 100_000,
+}
+"""With more rows, times classes if each has an error of its own, metrics that take long to redraw get no range."""
+
+MOST_CELLS = 2_000_000
+"""With more probabilities, no error that is an average over classes gets a range."""
+
+NOTHING = Bootstrap(1)
+"""Limits are formulas: nothing is resampled."""
+
+
+def limits_of(
+    predictions: Predictions,
+    metrics: Mapping[str, Metric],
+    estimates: Mapping[str, Estimate],
+    null: Mapping[str, FloatArray | None],
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> dict[str, Interval]:
+    """Return confidence limits of those metrics for which a valid method is known, and what chance makes, by name.
+
+    Errors that chance makes positive have no limits: what is known about them is their range over labels drawn from the
+    predictions.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    metrics : mapping of str to Metric
+    estimates : mapping of str to Estimate
+        Their values, if they have one.
+    null : mapping of str to array
+        Values of some metrics on labels drawn from the predictions, which say what chance makes of them.
+    n_resamples : int
+        Redraws of the labels for other metrics, at most; there are never more than 99, and from 4000 rows on fewer,
+        down to 39.
+    rng : Generator
+    """
+    wanted = {
+        key: metrics[key]
+        for key in estimates
+        if null.get(key) is None
+        and has_range(metrics[key], predictions, NOTHING)
+        and _is_quick(metrics[key], predictions)
+    }
+    affordable = int(np.clip(RANGE_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
+    null = {**null, **_ranges(predictions, wanted, min(affordable, n_resamples), rng)}
+    found: dict[str, Interval] = {}
+    for key, estimate in estimates.items():
+        metric, draws = metrics[key], null.get(key)
+        reason = why_not(metric, predictions, NOTHING)
+        method = None if reason else family(metric, NOTHING)
+        result = Found("none", None, reason)
+        if method is not None:
+            with suppress(InputError):  # Too few rows, or nothing in them that varies.
+                result = Found(method, METHODS[method](predictions, metric, LEVEL, NOTHING, rng))
+        if result.limits is not None or result.reason or draws is not None:
+            found[key] = as_interval(metric, estimate.value, LEVEL, result, draws)
+    return found
+
+
+def _ranges(
+    predictions: Predictions, metrics: Mapping[str, Metric], n_redraws: int, rng: np.random.Generator
+) -> dict[str, FloatArray]:
+    """Return values of errors over labels drawn from the predictions.
+
+    Errors of the confidence need no more than whether the predicted class is right; with many rows, binned ones no more
+    than the number of events in cells. All others see the same labels.
+    """
+    whole, confidence, *counts = rng.spawn(2 + len(metrics))
+    found: dict[str, FloatArray] = {}
+    by_labels: dict[Predictions, dict[str, Metric]] = {}
+    for (key, metric), stream in zip(metrics.items(), counts, strict=True):
+        view = metric.view(predictions)
+        counted = metric.prepare_counts(view) if view.n_classes == 2 else None
+        if counted is None:
+            by_labels.setdefault(view, {})[key] = metric
+        else:
+            blocks = counted.cells.draw(n_redraws, stream, None)
+            found[key] = np.concatenate([counted.evaluate(block) for block in blocks])
+    for view, some in by_labels.items():
+        found |= _redrawn(view, some, n_redraws, whole if view is predictions else confidence)
+    return found
+
+
+def _redrawn(
+    view: Predictions, metrics: Mapping[str, Metric], n_redraws: int, rng: np.random.Generator
+) -> dict[str, FloatArray]:
+    evaluators = {key: metric.prepare_labels(view) for key, metric in metrics.items()}
+    draws: dict[str, list[FloatArray]] = {key: [] for key in evaluators}
+    for labels in redraw_labels(view, n_redraws, rng):
+        for key, evaluate in evaluators.items():
+            draws[key].append(evaluate(labels))
+    return {key: np.concatenate(parts) for key, parts in draws.items()}
+
+
+def _is_quick(metric: Metric, predictions: Predictions) -> bool:
+    size = predictions.n_samples
+    while isinstance(metric, Lift):
+        if not isinstance(metric, (Root, TopLabel)):
+            size = predictions.n_samples * predictions.n_classes
+        metric = metric.metric
+    most = MOST_REDRAWN.get(type(metric), size)
+    return size <= (most if size == predictions.n_samples else min(most, MOST_CELLS))

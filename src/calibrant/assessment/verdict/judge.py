@@ -1,0 +1,163 @@
+"""From numbers to a verdict: whether anything was found, in which direction, and whether it is large."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._typing import Progress, Rng
+from calibrant.assessment.verdict.evidence import LEVEL, Evidence, evidence_of, in_words
+from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of, slope_of
+from calibrant.assessment.verdict.size import (
+    BEYOND,
+    UNKNOWN,
+    WITHIN,
+    ClassSize,
+    Size,
+    class_size,
+    compare_with,
+    measure_size,
+)
+from calibrant.assessment.verdict.words import Case, explain, headline
+from calibrant.exceptions import InputError
+from calibrant.hypotest import OmnibusTest
+from calibrant.predictions import Predictions
+from calibrant.results import TestResult, Verdict
+
+TOLERANCE = 0.02
+"""The largest calibration error that does not matter, unless another is given."""
+
+SIZE_RESAMPLES = 199
+"""Redraws that say what chance would make of the error."""
+
+MOST_CLASSES = 100
+"""With more classes none is measured by itself, except for one that gave it away."""
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse what is no error of probabilities."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 < tolerance < 1:
+        raise InputError(f"tolerance must be a number above 0 and below 1, such as 0.02, but is {tolerance!r}.")
+
+
+class Examined(NamedTuple):
+    """A verdict, and the test and the size that it rests on."""
+
+    verdict: Verdict
+    test: TestResult
+    size: Size
+
+
+def examine(
+    predictions: Predictions,
+    n_resamples: int = 999,
+    tolerance: float = TOLERANCE,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> Examined:
+    """Test predictions, measure their error, and judge them."""
+    generator = np.random.default_rng(rng)
+    test = OmnibusTest(n_resamples)(predictions, generator, progress=progress)
+    size = measure_size(predictions, min(n_resamples, SIZE_RESAMPLES), generator)
+    return Examined(judge(predictions, test, size, tolerance), test, size)
+
+
+def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: float = TOLERANCE) -> Verdict:
+    """Say whether the predictions are calibrated, in which direction they err, and by how much.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    test : TestResult
+        Decides whether something is wrong: an exact test, best an `OmnibusTest`, which knows what gave it away.
+    size : Size
+        How large the error is.
+    tolerance : float, default=0.02
+        The largest error that does not matter.
+
+    Returns
+    -------
+    Verdict
+
+    Notes
+    -----
+    Whether something is found depends on the p-value alone, how bad it is on the limits of the error alone: both within
+    the tolerance, both above, or neither. For more than two classes the error is that of the confidence; if a class or
+    the runners-up gave it away, the errors of these classes against the rest must be within the tolerance as well.
+    """
+    is_found = test.pvalue <= LEVEL
+    binary = predictions.n_classes == 2
+    view = predictions if binary else predictions.top_label()
+    facts = facts_of(view)
+    direction = _direction(facts, binary)
+    evidence = evidence_of(test, direction)
+    classes = _class_sizes(predictions, evidence) if is_found else []
+    scale = _scale(size, tolerance, is_found=is_found, classes=classes)
+    code = direction if is_found else ("calibrated" if scale == WITHIN else "consistent")
+    case = Case(
+        code=code,
+        predictions=predictions,
+        facts=facts,
+        test=test,
+        evidence=evidence,
+        size=size,
+        scale=scale,
+        tolerance=tolerance,
+        slope=slope_of(view) if binary else None,
+        worst=max(classes, key=lambda one: one.error, default=None),
+    )
+    return Verdict(
+        code=code,
+        headline=headline(case),
+        explanation=explain(case),
+        error=size.error,
+        expected=size.expected,
+        detectable=size.detectable,
+        gap=facts.predicted - facts.observed,
+        pvalue=test.pvalue,
+        level=LEVEL,
+        low=size.low,
+        high=size.high,
+        reason=size.reason,
+        size=scale,
+        tolerance=tolerance,
+        gave_away=in_words(evidence) if is_found else "",
+        part=evidence.part if is_found else "",
+        slope=case.slope,
+    )
+
+
+def _scale(size: Size, tolerance: float, *, is_found: bool, classes: Sequence[ClassSize]) -> str:
+    """Return where the limits lie; what was not found is never beyond, and within only if the classes are as well."""
+    scale = compare_with(tolerance, size.low, size.high)
+    if scale == WITHIN and any(compare_with(tolerance, one.low, one.high) != WITHIN for one in classes):
+        return UNKNOWN
+    return UNKNOWN if scale == BEYOND and not is_found else scale
+
+
+def _class_sizes(predictions: Predictions, evidence: Evidence) -> list[ClassSize]:
+    """Measure the classes that may be wrong by themselves: the one that gave it away, or all unless there are many."""
+    if predictions.n_classes == 2 or not evidence.is_about_classes:
+        return []
+    names = [str(name) for name in predictions.classes]
+    if evidence.class_name in names:
+        return [class_size(predictions, names.index(str(evidence.class_name)))]
+    if len(names) > MOST_CLASSES:
+        return [ClassSize("", 0.0, None, None)]
+    return [class_size(predictions, c) for c in range(len(names))]
+
+
+def _direction(facts: Facts, binary: bool) -> str:
+    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias."""
+    if binary:
+        if abs(facts.z) > SIGNIFICANT_Z and (
+            abs(facts.z) >= abs(facts.extreme) or math.isclose(abs(facts.z), abs(facts.extreme))
+        ):
+            return "biased"
+        deviation = 0.0 if facts.is_mixed else facts.extreme
+    else:
+        deviation = facts.z
+    if abs(deviation) < SIGNIFICANT_Z:
+        return "miscalibrated"
+    return "over-confident" if deviation > 0 else "under-confident"

@@ -1,0 +1,82 @@
+"""How large the calibration error is: one number, its limits, and what chance makes of it."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.hypotest import ConsistencyTest
+from calibrant.intervals import METHODS, why_not
+from calibrant.metrics import METRICS
+from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
+
+SIZE = "rms-debiased"
+"""The metric that says how large the error is: the only one of its kind with limits that are known to cover."""
+
+CONFIDENCE = 0.95
+"""Of the limits; so an upper limit is too low in 2.5 of 100 data sets."""
+
+WITHIN, BEYOND, UNKNOWN = "within tolerance", "beyond tolerance", "not known"
+
+
+class Size(NamedTuple):
+    """The error with its limits, or the reason why there are none; its mean, 95 % quantile and draws by chance."""
+
+    error: float
+    low: float | None
+    high: float | None
+    reason: str
+    expected: float
+    detectable: float
+    null: FloatArray
+
+
+class ClassSize(NamedTuple):
+    """The error of one class against the rest, with its limits if they are known to cover."""
+
+    name: str
+    error: float
+    low: float | None
+    high: float | None
+
+
+def class_size(predictions: Predictions, c: int) -> ClassSize:
+    """Measure one class against the rest."""
+    view = predictions.one_vs_rest(c)
+    low, high, _ = limits(view)
+    return ClassSize(str(predictions.classes[c]), METRICS[SIZE](view), low, high)
+
+
+def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> Size:
+    """Measure the error, of P(class 1) for two classes and of the confidence for more, and redraw labels for it."""
+    metric = METRICS[SIZE]
+    # It sees no more than whether the predicted class is right, which is quicker to draw than a label.
+    null: Literal["full", "top-label"] = "full" if predictions.n_classes == 2 else "top-label"
+    redrawn = ConsistencyTest(metric, n_resamples, null)(predictions, rng)
+    low, high, reason = limits(predictions)
+    expected, detectable = redrawn.details["expected"], redrawn.details["detectable"]
+    return Size(float(redrawn.statistic), low, high, reason, expected, detectable, np.asarray(redrawn.null))
+
+
+def limits(predictions: Predictions) -> tuple[float | None, float | None, str]:
+    """Return the limits of the error, or why there are none."""
+    metric, nothing = METRICS[SIZE], Bootstrap(1)  # Nothing is resampled.
+    reason = why_not(metric, predictions, nothing)
+    if reason:
+        return None, None, reason
+    found = METHODS["debiased"](predictions, metric, CONFIDENCE, nothing, np.random.default_rng(0))
+    return found.low, found.high, ""
+
+
+def compare_with(tolerance: float, low: float | None, high: float | None) -> str:
+    """Say whether limits lie within the tolerance, beyond it, or neither.
+
+    Examples
+    --------
+    >>> compare_with(0.02, 0.0, 0.015), compare_with(0.02, 0.03, 0.05), compare_with(0.02, 0.01, 0.03)
+    ('within tolerance', 'beyond tolerance', 'not known')
+    """
+    if low is None or high is None:
+        return UNKNOWN
+    return WITHIN if high <= tolerance else BEYOND if low > tolerance else UNKNOWN

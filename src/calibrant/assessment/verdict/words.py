@@ -1,0 +1,175 @@
+"""The sentences of a verdict."""
+
+from dataclasses import dataclass
+
+from calibrant.assessment.verdict.evidence import LEVEL, Evidence, in_words
+from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of
+from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
+from calibrant.predictions import Predictions
+from calibrant.results import TestResult
+
+RARE = 0.01
+"""Shares below this are written with more digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """All that the sentences speak of."""
+
+    code: str
+    predictions: Predictions
+    facts: Facts
+    test: TestResult
+    evidence: Evidence
+    size: Size
+    scale: str
+    tolerance: float
+    slope: float | None
+    worst: ClassSize | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the test speaks against calibration."""
+        return self.test.pvalue <= LEVEL
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the sentences speak of class 1 rather than of the confidence."""
+        return self.predictions.n_classes == 2
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether the tolerance is not small beside the share of the rarer of two classes."""
+        return self.is_binary and min(self.facts.observed, 1 - self.facts.observed) < 2 * self.tolerance
+
+
+def headline(case: Case) -> str:
+    """Say it in one sentence: what it is, and the two numbers that a person can check."""
+    facts = _about_the_event(case) if case.is_binary else _about_confidence(case)
+    return f"{_lead(case)}: {facts}"
+
+
+def _lead(case: Case) -> str:
+    if case.code == "calibrated":
+        return f"Calibrated to within {case.tolerance:g}"
+    if case.code == "consistent":
+        return f"Consistent with calibration, as far as {rows(case.predictions.n_samples)} can tell"
+    words = _kind(case)
+    if case.scale == WITHIN and not case.is_coarse:
+        return f"Slightly {words}"
+    return words[:1].upper() + words[1:]
+
+
+def _kind(case: Case) -> str:
+    if case.code != "miscalibrated":
+        return case.code
+    if not case.is_binary and case.evidence.is_about_classes:
+        return f"miscalibrated in {in_words(case.evidence)}"
+    return "miscalibrated, in both directions"
+
+
+def _about_the_event(case: Case) -> str:
+    predicted, observed = percentages(case.facts.predicted, case.facts.observed)
+    direction = ""
+    if case.code == "biased":
+        direction = " too often," if case.facts.predicted > case.facts.observed else " too rarely,"
+    event = f"it predicts class {case.predictions.classes[1]}{direction} with {predicted} on average where {observed}"
+    return f"{event} are observed{_about_the_slope(case)}."
+
+
+def _about_the_slope(case: Case) -> str:
+    if not case.is_found or case.slope is None:
+        return ""
+    words = ""
+    if abs(case.facts.extreme) > SIGNIFICANT_Z and not case.facts.is_mixed:
+        words = ": too extreme" if case.facts.extreme > 0 else ": too timid"
+    return f"; slope {case.slope:.2g}{words}"
+
+
+def _about_confidence(case: Case) -> str:
+    confidence, accuracy = percentages(case.facts.predicted, case.facts.observed)
+    claims = f"its confidence is {confidence} on average, and it is right {accuracy} of the time"
+    names = [str(name) for name in case.predictions.classes]
+    if case.code != "miscalibrated" or case.evidence.class_name not in names:
+        return f"{claims}."
+    one = facts_of(case.predictions.one_vs_rest(names.index(case.evidence.class_name)))
+    predicted, observed = percentages(one.predicted, one.observed)
+    return f"its probability is {predicted} on average where {observed} are observed; {claims}."
+
+
+def explain(case: Case) -> str:
+    """Give the numbers: the error, its limits and what chance makes of it, the test, and what both mean together."""
+    sentences = [_about_the_error(case), _about_the_test(case), _about_the_size(case)]
+    if case.is_coarse:
+        share = f"{min(case.facts.observed, 1 - case.facts.observed):.2g}"
+        sentences.append(
+            f"A tolerance of {case.tolerance:g} is coarse where the rarer class has a share of {share}: give a "
+            "smaller one."
+        )
+    return " ".join(sentences)
+
+
+def _about_the_error(case: Case) -> str:
+    size = case.size
+    what = f"calibration error{'' if case.is_binary else ' of the confidence'} (root mean square, debiased)"
+    if size.low is None and size.detectable == 0:
+        return f"{rows(case.predictions.n_samples).capitalize()} are too few to measure the {what}."
+    limits = "" if size.low is None else f" (95 % limits {size.low:.3g} to {size.high:.3g})"
+    return (
+        f"The {what} is {size.error:.3g}{limits}. For a perfectly calibrated model it would be {size.expected:.3g} on "
+        f"average by chance, and above {size.detectable:.3g} in 5 of 100 data sets of this size."
+    )
+
+
+def _about_the_test(case: Case) -> str:
+    sign = "≤" if case.test.pvalue <= case.test.details.get("smallest_pvalue", 0.0) else "="
+    found = f"The exact test gives p {sign} {case.test.pvalue:.2g}"
+    if not case.is_found or not case.evidence.part:
+        return f"{found}."
+    alone = ""
+    if case.evidence.is_about_classes and not case.evidence.confidence_is_suspect:
+        alone = "; the confidence alone shows nothing"
+    return f"{found}; what gave it away: {in_words(case.evidence)}{alone}."
+
+
+def _about_the_size(case: Case) -> str:
+    tolerance = f"the tolerance of {case.tolerance:g}"
+    if case.scale == WITHIN:
+        return f"The difference is real, but within {tolerance}." if case.is_found else f"It is within {tolerance}."
+    if case.scale == BEYOND:
+        return f"It is beyond {tolerance}.{_about_the_worst(case.worst)}"
+    if case.size.low is None:
+        return f"No limits are known to cover ({case.size.reason}), so that it cannot be compared with {tolerance}."
+    if case.worst is not None and compare_with(case.tolerance, case.size.low, case.size.high) == WITHIN:
+        return f"The confidence is within {tolerance}.{_about_the_worst(case.worst)}"
+    unknown = f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_samples)}."
+    return unknown + _about_the_worst(case.worst)
+
+
+def _about_the_worst(worst: ClassSize | None) -> str:
+    """Say how large the error of the worst class is, if classes were measured."""
+    if worst is None or not worst.name:
+        return ""
+    limits = "" if worst.low is None else f" (95 % limits {worst.low:.3g} to {worst.high:.3g})"
+    return f" Class {worst.name} against the rest has an error of {worst.error:.3g}{limits}."
+
+
+def rows(count: int) -> str:
+    """Write a number of rows."""
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+def percentages(first: float, second: float) -> tuple[str, str]:
+    """Write two shares with one digit behind the point, more if one is rare or both would look alike.
+
+    Examples
+    --------
+    >>> percentages(0.02, 0.026), percentages(0.0012, 0.00118), percentages(0.5, 0.5)
+    (('2.0%', '2.6%'), ('0.120%', '0.118%'), ('50.0%', '50.0%'))
+    """
+    digits = 1 if min(first, second) >= RARE else 2
+    for more in (digits, digits + 1):
+        written = f"{first:.{more}%}", f"{second:.{more}%}"
+        if written[0] != written[1]:
+            return written
+    return f"{first:.{digits}%}", f"{second:.{digits}%}"

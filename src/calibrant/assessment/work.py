@@ -1,0 +1,88 @@
+"""What the sections of an assessment have in common: the data, what is asked for, and a count of what is done."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from calibrant._typing import Progress
+from calibrant.assessment.verdict import Examined
+from calibrant.metrics import Metric
+from calibrant.predictions import Predictions
+from calibrant.results import Estimate
+
+
+@dataclass
+class Steps:
+    """Counts work that is done, in units of one redraw of the labels.
+
+    Parameters
+    ----------
+    total : int
+    report : callable, optional
+        Called with (done, total) after every step.
+    """
+
+    total: int
+    report: Progress | None = None
+    done: int = field(default=0, init=False)
+
+    def add(self, steps: int) -> None:
+        """Count steps that were made."""
+        self.done += steps
+        if self.report is not None:
+            self.report(self.done, self.total)
+
+    def within(self) -> Progress:
+        """Return a callback for a part of the work, which counts from 0."""
+        before = 0
+
+        def move(done: int, _total: int) -> None:
+            nonlocal before
+            self.add(done - before)
+            before = done
+
+        return move
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What every section is computed from.
+
+    Attributes
+    ----------
+    predictions : Predictions
+    metrics : mapping of str to Metric
+        Those asked for, by name.
+    n_resamples : int
+    examined : Examined
+        The verdict, with the test and the size behind it.
+    groups : mapping of str to Predictions
+        Parts of the rows, by name.
+    of_groups : mapping of str to Metric
+        What is measured of each of them.
+    examine : callable
+        Maps other predictions, a callback and a generator to the same as `examined`.
+    steps : Steps
+    """
+
+    predictions: Predictions
+    metrics: Mapping[str, Metric]
+    n_resamples: int
+    examined: Examined
+    groups: Mapping[str, Predictions]
+    of_groups: Mapping[str, Metric]
+    examine: Callable[..., Examined]
+    steps: Steps
+
+    def estimates(self) -> dict[str, Estimate]:
+        """Return the value of every metric that has enough rows, which is computed when it is first asked for."""
+        return measured(self.predictions, self.metrics)
+
+
+def measured(predictions: Predictions, metrics: Mapping[str, Metric]) -> dict[str, Estimate]:
+    """Return the value of every metric that has enough rows of positive weight, kept with the predictions."""
+    n_weighted = int((predictions.weights > 0).sum())
+
+    def estimate(metric: Metric) -> Estimate:
+        return predictions.once(("estimate", metric), lambda: metric.estimate(predictions))
+
+    return {key: estimate(metric) for key, metric in metrics.items() if metric.least_rows <= n_weighted}

@@ -1,0 +1,307 @@
+"""Several models on the same rows: values, intervals, and paired differences."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._border.checks import check_count, check_level
+from calibrant._typing import Evaluator, FloatArray, Progress, Rng
+from calibrant.comparison.inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning
+from calibrant.hypotest import holm
+from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
+from calibrant.intervals.differences import Pair, around
+from calibrant.metrics import Metric
+from calibrant.metrics.names import chosen_metrics
+from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap, group_rows
+from calibrant.results import Compared, Comparison, Difference, Interval
+
+DEFAULT_METRICS = (
+    "accuracy",
+    "nll",
+    "brier",
+    "rms-debiased",
+    "rms-debiased-one-vs-rest",
+    "ece",
+    "kde-ece",
+    "kde-ece-per-predicted-class",
+    "kde-ece-one-vs-rest",
+)
+"""What `compare` computes unless told otherwise, by their names in METRICS."""
+
+Cell = tuple[str, str]
+"""The names of a model and of a metric."""
+
+
+def compare(  # noqa: PLR0913 (each is one decision of the user)
+    models: Mapping[str, Predictions],
+    metrics: Mapping[str, Metric] | Sequence[str] = DEFAULT_METRICS,
+    *,
+    baseline: str | None = None,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    clusters: Any = None,
+    strata: Any = None,
+    by: Any = None,
+    tuning: Mapping[str, Predictions] | None = None,
+    intervals: bool = True,
+    ranges: bool = True,
+    differences: Literal["valid", "percentile"] = "valid",
+    bandwidth: Literal["baseline", "own"] = "baseline",
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> Comparison:
+    r"""Compare models that predict the same rows.
+
+    Parameters
+    ----------
+    models : mapping of str to Predictions
+        With the same labels and weights, row by row.
+    metrics : mapping of str to Metric, or sequence of names in METRICS
+    baseline : str, optional
+        The model that the others are compared with; the first, if not given.
+    n_resamples : int, default=1000
+        Bootstrap samples of the rows, shared by all models and metrics.
+    level : float, default=0.95
+        Of all intervals.
+    clusters : array-like of shape (n,), optional
+        Rows with the same value are drawn together.
+    strata : array-like of shape (n,), optional
+        The number of rows of each value is kept.
+    by : array-like of shape (n,), optional
+        A group for each row; the models are compared in each group as well.
+    tuning : mapping of str to Predictions, optional
+        Predictions of the same models on other rows, such as a calibration set: bandwidths are chosen on these, in
+        every group too. Without them bandwidths are chosen on the rows that are compared.
+    intervals : bool, default=True
+        Whether each value gets confidence limits of its own, by `calibrant.interval`, where a valid method is known.
+    ranges : bool, default=True
+        Whether calibration errors get the mean and the range that chance gives them, by redrawing labels: most of the
+        time of a comparison.
+    differences : {"valid", "percentile"}, default="valid"
+        How differences are judged: by a method that is known to cover, or by percentiles of the difference over the
+        bootstrap samples, for every metric, whatever their coverage.
+    bandwidth : {"baseline", "own"}, default="baseline"
+        Whose bandwidths a metric has: those that the baseline's predictions lead to, for all models alike, or every
+        model its own.
+    progress : callable, optional
+        Called with (steps done, steps in all).
+    rng : Generator, int or None
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    A bootstrap sample is a vector of counts that multiplies the weights of the rows. Bins, bandwidths and lengthscales
+    are chosen once, on all rows; bandwidths on those of `tuning`, except that of a class which none of these is
+    predicted as, for a metric of the rows predicted as each class. The limits and the p-value of a difference
+    :math:`d = m(\text{model}) - m(\text{baseline})` depend on the metric:
+
+    - Finite scores: Student's law of the mean difference of the rows, corrected for skewness.
+    - Debiased root-mean-square errors: the p-value is that of the difference of their squares; limits put those of both
+      models together.
+    - Other calibration errors that chance makes positive, such as ECE: none. The bias of chance is larger for the
+      better calibrated model, so that it does not cancel.
+    - Others: percentiles, and :math:`p = 2 (1 + \min(\#\{d_b \le 0\}, \#\{d_b \ge 0\})) / (B + 1)`, at most 1. So for
+      infinite log losses.
+
+    How often they contain the true difference is simulated in docs/coverage.md. If neither model is expected to be
+    wrong in 15 rows and is so in four (nor is in 50), or neither fills the bins, or fewer than 20 rows differ in their
+    score, or there are fewer than 30 clusters, or weights are so unequal that fewer than 20 rows decide, nothing is
+    known to cover: then there are no limits, `reason` says why, the p-value is 1, and the difference is not
+    significant. So for calibration errors of rows in clusters.
+
+    With ``differences="percentile"`` all limits are percentiles, and a difference is significant if they exclude 0.
+    For calibration errors chance shifts them, even to one side of the value; see docs/coverage.md for how seldom they
+    then contain the true difference.
+
+    Examples
+    --------
+    >>> vague = Predictions([0.6, 0.4, 0.4, 0.6] * 10, labels=[1, 1, 0, 0] * 10)
+    >>> sharp = Predictions([0.9, 0.8, 0.2, 0.1] * 10, labels=[1, 1, 0, 0] * 10)
+    >>> result = compare({"vague": vague, "sharp": sharp}, ["brier"], n_resamples=99, rng=0)
+    >>> result.entry("sharp", "brier").difference.is_significant
+    True
+    """
+    plan = _Plan(
+        metrics=chosen_metrics(metrics),
+        baseline=checked_baseline(models, baseline),
+        bootstrap=Bootstrap(n_resamples, clusters, strata),
+        level=level,
+        tuning=checked_tuning(models, tuning),
+        intervals=intervals,
+        ranges=ranges,
+        rule=check_choice(differences, "differences", RULES),
+        bandwidth=check_choice(bandwidth, "bandwidth", BANDWIDTHS),
+    )
+    parts = {} if by is None else group_rows(by, models[plan.baseline].n_samples)
+    generator = np.random.default_rng(rng)
+
+    def part(position: int) -> Progress | None:
+        return None if progress is None else lambda done, of: progress(position * of + done, of * (1 + len(parts)))
+
+    whole = plan.run(models, generator, part(0))
+    groups = {
+        name: plan.take(rows).run({model: p.take(rows) for model, p in models.items()}, generator, part(1 + i))
+        for i, (name, rows) in enumerate(parts.items())
+    }
+    settings = {"version": __version__, "seed": rng if isinstance(rng, int) else None}
+    return replace(whole, groups=groups, settings=settings)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is computed, whatever the rows."""
+
+    metrics: Mapping[str, Metric]
+    baseline: str
+    bootstrap: Bootstrap
+    level: float
+    tuning: Mapping[str, Predictions]
+    intervals: bool
+    ranges: bool
+    rule: str
+    bandwidth: str
+
+    def __post_init__(self) -> None:
+        check_count(self.bootstrap.n_resamples, "n_resamples")
+        check_level(self.level)
+
+    def take(self, rows: Any) -> "_Plan":
+        """Return the plan for these rows only."""
+        return replace(self, bootstrap=self.bootstrap.take(rows))
+
+    def run(self, models: Mapping[str, Predictions], rng: np.random.Generator, progress: Progress | None) -> Comparison:
+        """Compare the models."""
+        # The same bootstrap samples again, for what needs more than values: equal models get equal intervals.
+        seed = int(rng.integers(2**63))
+        fitted = self._fit(models)
+        evaluators = {(model, key): metric.prepare(models[model]) for (model, key), metric in fitted.items()}
+        weights = models[self.baseline].weights[:, None]
+        values = {cell: float(evaluate(weights)[0]) for cell, evaluate in evaluators.items()}
+        steps = _Steps(2 * len(values), progress)
+        differences = self._differences(models, values, evaluators, seed, steps)
+        entries = []
+        for (model, p), (key, metric) in product(models.items(), self.metrics.items()):
+            found = self._interval(p, fitted[model, key], values[model, key], np.random.default_rng(seed))
+            difference = differences.get((model, key))
+            entries.append(
+                Compared(
+                    model=model,
+                    metric=key,
+                    better=metric.better,
+                    value=values[model, key],
+                    interval=found,
+                    difference=difference,
+                )
+            )
+            steps.done(len(values) + len(entries))
+        return Comparison(
+            models=tuple(models),
+            metrics=tuple(self.metrics),
+            baseline=self.baseline,
+            n_samples=models[self.baseline].n_samples,
+            n_resamples=self.bootstrap.n_resamples,
+            level=self.level,
+            entries=tuple(entries),
+            rule=self.rule,
+            about={key: metric.about() for key, metric in self.metrics.items()},
+        )
+
+    def _fit(self, models: Mapping[str, Predictions]) -> dict[Cell, Metric]:
+        """Return every metric of every model with its bandwidths."""
+        shared = self.metrics
+        if self.bandwidth == "baseline":
+            base = self.tuning.get(self.baseline, models[self.baseline])
+            shared = {key: metric.fit_bandwidth(base) for key, metric in self.metrics.items()}
+        # What is left to choose then are classes that none of those rows is predicted as.
+        return {
+            (model, key): metric.fit_bandwidth(self.tuning.get(model, p)).fit_bandwidth(p)
+            for (model, p), (key, metric) in product(models.items(), shared.items())
+        }
+
+    def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
+        if not self.intervals:
+            return None
+        return known_interval(p, metric, value, self.level, self.bootstrap, rng, ranges=self.ranges)
+
+    def _differences(
+        self,
+        models: Mapping[str, Predictions],
+        values: Mapping[Cell, float],
+        evaluators: Mapping[Cell, Evaluator],
+        seed: int,
+        steps: "_Steps",
+    ) -> dict[Cell, Difference]:
+        """Return the paired difference of every other model to the baseline, where it is a number."""
+        changes = {
+            (model, key): value - values[self.baseline, key]
+            for (model, key), value in values.items()
+            if model != self.baseline and not value == values[self.baseline, key] == np.inf
+        }
+        known: dict[Cell, DifferenceLimits] = {}
+        if self.rule == "valid":
+            pairs = {
+                (model, key): Pair(self.metrics[key], models[self.baseline], models[model]) for model, key in changes
+            }
+            known = difference_limits(pairs, self.level, self.bootstrap, np.random.default_rng(seed))
+        left = [cell for cell in changes if cell not in known]
+        weights = models[self.baseline].weights
+        drawn = self._percentiles(left, evaluators, weights, np.random.default_rng(seed), steps)
+        for cell, limits in drawn.items():
+            known[cell] = limits if self.rule == "percentile" else around(limits, changes[cell])
+        return _results(changes, known)
+
+    def _percentiles(
+        self,
+        cells: Sequence[Cell],
+        evaluators: Mapping[Cell, Evaluator],
+        weights: FloatArray,
+        rng: np.random.Generator,
+        steps: "_Steps",
+    ) -> dict[Cell, DifferenceLimits]:
+        """Return percentiles of differences over bootstrap samples that all models and metrics share."""
+        needed = dict.fromkeys(pair for model, key in cells for pair in ((self.baseline, key), (model, key)))
+        blocks: dict[Cell, list[FloatArray]] = {cell: [] for cell in needed}
+        done = 0
+        for counts in self.bootstrap.counts(len(weights), rng) if cells else ():
+            drawn = np.multiply(counts, weights[:, None], out=counts)
+            for cell, parts in blocks.items():
+                parts.append(evaluators[cell](drawn))
+                done += counts.shape[1]
+                steps.done(len(evaluators) * done / (len(blocks) * self.bootstrap.n_resamples))
+        values = {cell: np.concatenate(parts) for cell, parts in blocks.items()}
+        return {cell: percentiles(values[cell], values[self.baseline, cell[1]], self.level) for cell in cells}
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Progress: one step for the differences of each value, and one for its interval."""
+
+    total: int
+    progress: Progress | None
+
+    def done(self, steps: float) -> None:
+        if self.progress is not None:
+            self.progress(int(steps), self.total)
+
+
+def _results(changes: Mapping[Cell, float], known: Mapping[Cell, DifferenceLimits]) -> dict[Cell, Difference]:
+    """Return differences with their limits, and p-values adjusted for the number of those that have some."""
+    pvalues = {cell: known[cell].pvalue for cell in changes if known[cell].method != "none"}
+    adjusted = holm(pvalues) if pvalues else {}
+    return {
+        cell: Difference(
+            value=change,
+            **known[cell]._asdict(),
+            adjusted=adjusted.get(cell, 1.0),
+            is_significant=known[cell].exclude_zero,
+        )
+        for cell, change in changes.items()
+    }

@@ -1,0 +1,9 @@
+"""What is raised, and what is warned of, because of input."""
+
+
+class InputError(ValueError):
+    """Bad input: the message says what is required, what was found, where, and what to do."""
+
+
+class DataWarning(UserWarning):
+    """The data is accepted, but something about it is worth a second look."""

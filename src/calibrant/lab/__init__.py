@@ -1,0 +1,1 @@
+"""Experiments: data sets, training, and the comparison of networks and calibrators."""

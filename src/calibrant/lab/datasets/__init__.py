@@ -1,0 +1,49 @@
+"""Data sets to train and calibrate networks on, split in three, and logits of networks that were; NumPy only."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from calibrant.exceptions import InputError
+from calibrant.lab.datasets.base import Dataset, Split
+from calibrant.lab.datasets.digits import load_digits
+from calibrant.lab.datasets.fashion_mnist import load_fashion_mnist
+from calibrant.lab.datasets.logits import load_logits
+
+__all__ = ["DATASETS", "Dataset", "Split", "load_dataset", "load_logits"]
+
+DATASETS: dict[str, Callable[[Path | None, int], Dataset]] = {
+    "digits": load_digits,
+    "fashion-mnist": load_fashion_mnist,
+}
+"""What loads a data set, given its folder, or None for the usual one, and the seed of its splits."""
+
+
+def load_dataset(name: str, *, folder: Path | None = None, seed: int = 0) -> Dataset:
+    """Return a data set by its name, split in three.
+
+    Parameters
+    ----------
+    name : {"digits", "fashion-mnist"}
+        "digits" are the 1797 digits of 8 x 8 pixels that come with scikit-learn, as a table of 64 columns: 599 rows to
+        train, 599 to calibrate, 599 to test. "fashion-mnist" are 70 000 images of 28 x 28 pixels from Debian's package
+        dataset-fashion-mnist: 30 000 to train, 30 000 to calibrate, and the 10 000 of its own test set.
+    folder : path, optional
+        Where the files of Fashion-MNIST are, if not where the package puts them.
+    seed : int, default=0
+        Which rows train and which calibrate. The test set of Fashion-MNIST does not depend on it.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, or a file is damaged.
+    OSError
+        If a file is missing.
+
+    Examples
+    --------
+    >>> load_dataset("digits").train.inputs.shape
+    (599, 64)
+    """
+    if name not in DATASETS:
+        raise InputError(f"name must be one of {', '.join(DATASETS)}, but is {name!r:.80}.")
+    return DATASETS[name](folder, seed)

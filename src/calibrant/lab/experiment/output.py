@@ -1,0 +1,183 @@
+"""The files of a finished experiment."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant.exceptions import InputError
+from calibrant.io import printable, write_atomically, write_text
+from calibrant.lab.experiment.markdown import as_markdown
+from calibrant.lab.experiment.plan import Plan, make_plan
+from calibrant.lab.experiment.read import read_stored
+from calibrant.lab.experiment.store import Store, unpack
+from calibrant.lab.experiment.summary import as_comparison, revive
+from calibrant.results import (
+    Compared,
+    CurveLine,
+    ExperimentResult,
+    LearningCurve,
+    LearningPoint,
+    Pipeline,
+    PipelineCurves,
+    SeedSummary,
+    as_record,
+)
+
+RESULTS = "results.json"
+
+
+def write_outputs(folder: Path, result: ExperimentResult, plan: Plan, store: Store) -> None:
+    """Write tables, curves and page; and the logits in the form that a source of logits has, unless they were one."""
+    from calibrant.report.experiment import render_experiment
+
+    if not plan.config.data.has_logits:
+        _export(plan, store, folder / "logits", None)
+    write_text(folder / "table.csv", _as_csv(_table(result)))
+    write_text(folder / "table.md", as_markdown(result))
+    write_text(folder / "curves.csv", _as_csv(_curve_rows(result.curves)))
+    if result.learning:
+        write_text(folder / "learning.csv", _as_csv(_learning_rows(result.learning)))
+    write_text(folder / "index.html", render_experiment(result))
+    write_text(folder / RESULTS, json.dumps(without_curves(result), indent=1, allow_nan=False) + "\n")
+
+
+def without_curves(result: ExperimentResult) -> dict[str, Any]:
+    """Return the result as a record; the curves have a file of their own."""
+    record: dict[str, Any] = as_record(result)
+    del record["curves"]
+    return record
+
+
+def load_result(folder: str | os.PathLike[str]) -> ExperimentResult:
+    """Return the result in the folder of a finished experiment, without the curves.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none, or the experiment is not finished.
+    """
+    path = Path(folder) / RESULTS
+    config = read_stored(Path(folder))
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"the experiment {config.title!r} in {printable(folder)} is not finished. Run it again to continue."
+        )
+    try:
+        record = json.loads(path.read_bytes())
+        return revive(
+            ExperimentResult,
+            record | {"curves": []},
+            pipelines=tuple(revive(Pipeline, entry) for entry in record["pipelines"]),
+            comparisons=tuple(map(as_comparison, record["comparisons"])),
+            summary=tuple(revive(SeedSummary, entry) for entry in record["summary"]),
+            learning=tuple(map(_learning_curve, record["learning"])),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{printable(path)} is damaged. Run the experiment again to repair it.") from error
+
+
+def _learning_curve(record: dict[str, Any]) -> LearningCurve:
+    return revive(LearningCurve, record, points=tuple(revive(LearningPoint, entry) for entry in record["points"]))
+
+
+def export_logits(
+    folder: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Write the logits of an experiment as one archive a network, which a config with source = "logits" reads.
+
+    Parameters
+    ----------
+    folder : str or path
+        Of an experiment whose logits are done.
+    target : str or path
+        The archives are NAME.npz in this folder, or seed-0/NAME.npz and so on if there are several seeds.
+    seed : int, optional
+        Write those of one seed only.
+    dtype : str, optional
+        Such as "float16"; as they are, if not given.
+    """
+    plan = make_plan(read_stored(Path(folder)))
+    if seed is not None:
+        if seed not in plan.config.seeds:
+            raise InputError(f"seed must be one of {', '.join(map(str, plan.config.seeds))}, but is {seed!r}.")
+        plan = Plan(plan.config, tuple(part for part in plan.seeds if part.seed == seed))
+    _export(plan, Store(Path(folder)), Path(target), dtype)
+
+
+def _export(plan: Plan, store: Store, target: Path, dtype: str | None) -> None:
+    for part in plan.seeds:
+        place = target if len(plan.seeds) == 1 else target / f"seed-{part.seed}"
+        place.mkdir(parents=True, exist_ok=True)
+        for name in part.test:
+            arrays: dict[str, Any] = {}
+            for split, steps in (("calibration", part.calibration), ("test", part.test)):
+                found = unpack(store.read(steps[name]))
+                logits = found["logits"]
+                arrays[f"{split}_logits"] = logits if dtype is None else logits.astype(dtype)
+                arrays[f"{split}_labels"] = found["labels"].astype(np.int16)
+                arrays["classes"] = found["classes"]
+            with write_atomically(place / f"{name}.npz") as file:
+                np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def _as_csv(rows: Iterator[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    first = next(rows)
+    writer = csv.DictWriter(text, list(first), lineterminator="\n")
+    writer.writeheader()
+    for row in chain([first], rows):
+        writer.writerow({key: _harmless(value) for key, value in row.items()})
+    return text.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    """Mark a text that a spreadsheet would run as a formula; numbers are left as they are."""
+    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
+
+
+def _table(result: ExperimentResult) -> Iterator[dict[str, Any]]:
+    """Yield a row for each seed, pipeline and metric."""
+    pipelines = {pipeline.name: pipeline for pipeline in result.pipelines}
+    for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
+        for entry in comparison.entries:
+            pipeline = pipelines[entry.model]
+            about = {"seed": seed, "pipeline": pipeline.name, "network": pipeline.network}
+            yield about | {"calibrator": pipeline.calibrator} | _numbers(entry)
+
+
+def _numbers(entry: Compared) -> dict[str, Any]:
+    """Return value, interval and difference of an entry; what there is not stays empty."""
+    interval, difference = entry.interval, entry.difference
+    limits = ("low", "high", "method", "expected")
+    changes = ("value", "low", "high", "method", "pvalue", "adjusted", "is_significant", "reason")
+    row: dict[str, Any] = {"metric": entry.metric, "better": entry.better, "value": entry.value}
+    row |= {f"interval_{key}": getattr(interval, key, None) for key in limits}
+    return row | {f"difference_{key}": getattr(difference, key, None) for key in changes}
+
+
+def _curve_rows(curves: Sequence[PipelineCurves]) -> Iterator[dict[str, Any]]:
+    for entry in curves:
+        lines: dict[str, CurveLine] = {"confidence": entry.confidence, "average": entry.average}
+        lines |= {f"class {name}": line for name, line in entry.classes.items()}
+        for name, line in lines.items():
+            for point in zip(line.predicted.tolist(), line.observed.tolist(), line.count.tolist(), strict=True):
+                about = {"seed": entry.seed, "pipeline": entry.pipeline, "curve": name}
+                predicted, observed, count = point
+                yield about | {"predicted": round(predicted, 6), "observed": round(observed, 6), "rows": int(count)}
+
+
+def _learning_rows(curves: Sequence[LearningCurve]) -> Iterator[dict[str, Any]]:
+    for curve in curves:
+        for point in curve.points:
+            yield dict(curve.settings) | as_record(point)

@@ -1,0 +1,246 @@
+"""TOML -> Config."""
+
+import json
+import os
+import tomllib
+from collections.abc import Collection, Mapping
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from calibrant.calibrators import calibrator_name
+from calibrant.comparison.inputs import BANDWIDTHS, RULES
+from calibrant.exceptions import InputError
+from calibrant.io import printable
+from calibrant.lab.experiment.config import (
+    ARCHIVES,
+    CHOICES,
+    DATASETS,
+    DEFAULT_METRICS,
+    LOSSES,
+    MODELS,
+    Config,
+    Data,
+    Evaluation,
+    Learning,
+    Network,
+)
+from calibrant.lab.experiment.table import Table
+from calibrant.metrics.names import metric_name
+from calibrant.results import Pipeline
+
+CONFIG = "experiment.json"
+"""The file in the folder of an experiment that holds its config."""
+
+COUNTS, AMOUNTS = ("epochs", "batch_size", "patience", "threads"), ("learning_rate", "weight_decay", "held_out")
+"""The keys of a schedule."""
+
+QUICK_METRICS = tuple(name for name in CHOICES if not name.startswith(("kde-ece", "dirichlet")))
+"""Metrics without a bandwidth, which would have to be chosen for every point of a learning curve."""
+
+
+def shipped_configs() -> tuple[str, ...]:
+    """Return the names of the configs that come with the package."""
+    folder = files("calibrant.lab.experiment") / "configs"
+    return tuple(sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".toml")))
+
+
+def read_config(config: str | os.PathLike[str]) -> Config:
+    """Return the experiment that a TOML file describes.
+
+    Parameters
+    ----------
+    config : str or path
+        A file, or the name of a shipped config such as "digits".
+
+    Raises
+    ------
+    InputError
+        If a key is missing, unknown or has a value that is not allowed; the message names it.
+    OSError
+        If the file cannot be read.
+    """
+    if str(config) in shipped_configs() and not Path(config).is_file():
+        with as_file(files("calibrant.lab.experiment") / "configs" / f"{config}.toml") as path:
+            return _read(path)
+    path = Path(config)
+    if not path.exists():
+        shipped = ", ".join(shipped_configs())
+        raise FileNotFoundError(f"{printable(config)} is neither a file nor a shipped config. There are {shipped}.")
+    return _read(path)
+
+
+def _read(path: Path) -> Config:
+    try:
+        content = tomllib.loads(path.read_bytes().decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{printable(path.name)} is not a TOML file: {error}.") from error
+    return as_config(content, printable(path.name), path.parent)
+
+
+def read_stored(folder: Path) -> Config:
+    """Return the experiment that was last run in a folder."""
+    path = folder / CONFIG
+    if not path.is_file():
+        raise FileNotFoundError(f"{printable(folder)} holds no experiment. Name the folder given to --out.")
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{printable(path)} is damaged. Run the experiment again to repair it.") from error
+    return as_config(content, CONFIG, folder)
+
+
+def as_config(content: Mapping[str, Any], where: str, folder: Path) -> Config:
+    """Return the experiment that a mapping describes; paths in it start at the folder."""
+    table = Table(content, where)
+    data = _data(table.table("data"), folder)
+    networks = _networks(table, data)
+    known = None if data.has_logits else tuple(network.name for network in networks)
+    pipelines = _pipelines(table, known)
+    config = Config(
+        title=table.text("title"),
+        seeds=table.wholes("seeds", [0]),
+        data=data,
+        networks=networks,
+        pipelines=pipelines,
+        evaluation=_evaluation(table.table("evaluation", {}), [pipeline.name for pipeline in pipelines]),
+        learning=_learning(table.table("learning"), known) if table.has("learning") else None,
+    )
+    table.read.add("learning")
+    table.finish()
+    return config
+
+
+def as_content(config: Config) -> dict[str, Any]:
+    """Return what `as_config` makes this config of."""
+    evaluation, learning = config.evaluation, config.learning
+    data = {"source": config.data.source, "seed": config.data.seed}
+    if config.data.folder is not None and config.data.source != "bundled":
+        data["folder"] = str(config.data.folder)
+    content: dict[str, Any] = {"title": config.title, "seeds": list(config.seeds), "data": data}
+    if config.networks:
+        content["networks"] = {network.name: _network_content(network) for network in config.networks}
+    content["pipelines"] = [vars(pipeline) for pipeline in config.pipelines]
+    content["evaluation"] = vars(evaluation) | {"metrics": list(evaluation.metrics)}
+    if learning is not None:
+        lists = {key: list(getattr(learning, key)) for key in ("calibrators", "sizes", "metrics")}
+        content["learning"] = vars(learning) | lists
+    return content
+
+
+def _network_content(network: Network) -> dict[str, Any]:
+    start = {} if network.start is None else {"start": network.start}
+    return {"model": network.model, "loss": network.loss, **start, **network.schedule}
+
+
+def _data(table: Table, folder: Path) -> Data:
+    source = table.text("source", (*DATASETS, *ARCHIVES))
+    given = table.text("folder", default=None) if source != "bundled" else None
+    if source == "logits" and given is None:
+        table.get("folder")
+    data = Data(
+        source=source,
+        folder=None if given is None else (folder / Path(given).expanduser()).absolute(),
+        seed=table.whole("seed", 0),
+    )
+    table.finish()
+    return data
+
+
+def _networks(table: Table, data: Data) -> tuple[Network, ...]:
+    if data.has_logits:
+        if table.has("networks"):
+            raise InputError(f"{table.where}: networks are not trained if the source is {data.source}. Remove them.")
+        return ()
+    group = table.table("networks")
+    networks = {name: _network(group.table(name), name) for name in group.content}
+    ordered: dict[str, Network] = {}
+    for name in networks:
+        _add(name, networks, ordered, group)
+    return tuple(ordered.values())
+
+
+def _add(name: str, networks: Mapping[str, Network], ordered: dict[str, Network], group: Table) -> None:
+    """Put a network behind the one that it starts from."""
+    path: list[str] = []
+    following: str | None = name
+    while following is not None and following not in ordered:
+        if following in path:
+            group.refuse(f"{name}.start", "a network that does not start from this one in turn", networks[name].start)
+        if following not in networks:
+            group.refuse(f"{path[-1]}.start", f"one of {', '.join(networks)}", following)
+        path.append(following)
+        following = networks[following].start
+    ordered.update({key: networks[key] for key in reversed(path)})
+
+
+def _network(table: Table, name: str) -> Network:
+    counts = {key: table.whole(key, least=1) for key in COUNTS if table.has(key)}
+    amounts = {key: table.amount(key) for key in AMOUNTS if table.has(key)}
+    network = Network(
+        name=name,
+        model=table.text("model", MODELS),
+        loss=table.text("loss", LOSSES),
+        start=table.text("start", default=None),
+        schedule=counts | amounts,
+    )
+    table.read.update((*COUNTS, *AMOUNTS))
+    table.finish()
+    return network
+
+
+def _pipelines(table: Table, networks: tuple[str, ...] | None) -> tuple[Pipeline, ...]:
+    pipelines: dict[str, Pipeline] = {}
+    for entry in table.tables("pipelines"):
+        name = entry.text("name")
+        if name in pipelines:
+            entry.refuse("name", "different from those before", name)
+        network, calibrator = entry.text("network", networks), _calibrator(entry, "calibrator")
+        pipelines[name] = Pipeline(name=name, network=network, calibrator=calibrator)
+        entry.finish()
+    return tuple(pipelines.values())
+
+
+def _calibrator(table: Table, key: str) -> str:
+    name: str = table.text(key)
+    try:
+        return calibrator_name(name)
+    except InputError as error:
+        raise InputError(f"{table.where}: {key}: {error}") from error
+
+
+def _metrics(table: Table, choices: Collection[str], default: tuple[str, ...]) -> tuple[str, ...]:
+    given = table.texts("metrics", None, default)
+    try:
+        names = [metric_name(name, choices) for name in given]
+    except InputError as error:
+        raise InputError(f"{table.where}: metrics: {error}") from error
+    return Table({"metrics": names}, table.where).texts("metrics", choices)
+
+
+def _evaluation(table: Table, pipelines: list[str]) -> Evaluation:
+    evaluation = Evaluation(
+        baseline=table.text("baseline", pipelines, default=pipelines[0]),
+        metrics=_metrics(table, CHOICES, DEFAULT_METRICS),
+        resamples=table.whole("resamples", 1000, least=50),
+        level=table.share("level", 0.95),
+        folds=table.whole("folds", 5, least=2),
+        differences=table.text("differences", RULES, Evaluation.differences),
+        bandwidth=table.text("bandwidth", BANDWIDTHS, Evaluation.bandwidth),
+    )
+    table.finish()
+    return evaluation
+
+
+def _learning(table: Table, networks: tuple[str, ...] | None) -> Learning:
+    given = table.texts("calibrators", None)
+    names = tuple(_calibrator(Table({"calibrators": name}, table.where), "calibrators") for name in given)
+    learning = Learning(
+        network=table.text("network", networks),
+        calibrators=names,
+        sizes=tuple(sorted(table.wholes("sizes", least=1))),
+        metrics=_metrics(table, QUICK_METRICS, Learning.metrics),
+        repeats=table.whole("repeats", Learning.repeats, least=1),
+    )
+    table.finish()
+    return learning

@@ -1,0 +1,133 @@
+"""Running an experiment, continuing one that stopped, and telling how far it is."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from calibrant._typing import Progress
+from calibrant.io import write_text
+from calibrant.lab.experiment.config import Config
+from calibrant.lab.experiment.output import RESULTS, write_outputs
+from calibrant.lab.experiment.plan import Plan, make_plan
+from calibrant.lab.experiment.read import CONFIG, as_content, read_config, read_stored
+from calibrant.lab.experiment.sources import Splits
+from calibrant.lab.experiment.steps import Step
+from calibrant.lab.experiment.store import Store, is_running, locked
+from calibrant.lab.experiment.summary import summarise
+from calibrant.results import ExperimentResult, ExperimentStatus, StepStatus
+
+TIMES = "times.json"
+_FINE = 1000
+"""Parts of a step that the progress bar can show."""
+
+
+def run(
+    config: Config | str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    note: Callable[[str], None] | None = None,
+) -> ExperimentResult:
+    """Run an experiment, or what is left of it.
+
+    Every unit of work is kept in a file of the folder; the same call continues a run that was stopped or killed, and
+    ends with the same results to the last bit.
+
+    Parameters
+    ----------
+    config : Config, str or path
+        A TOML file, or the name of a shipped config such as "digits".
+    out : str or path
+        A folder for the results, created if there is none.
+    progress : callable, optional
+        Called with (work done, work in all).
+    note : callable, optional
+        Called with what is about to be done, in words, such as "calibrating ce with ts".
+
+    Returns
+    -------
+    ExperimentResult
+        Also written to the folder: results.json, table.csv, table.md, curves.csv and index.html.
+
+    Raises
+    ------
+    InputError
+        If the config is not right, or another process is at work in the folder.
+    """
+    chosen = config if isinstance(config, Config) else read_config(config)
+    plan = make_plan(chosen)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        write_text(folder / CONFIG, json.dumps(as_content(chosen), indent=1) + "\n")
+        store = Store(folder)
+        _complete(plan, store, progress or _ignore, note or _ignore)
+        result = summarise(plan, store)
+        write_outputs(folder, result, plan, store)
+    return result
+
+
+def status(folder: str | os.PathLike[str]) -> ExperimentStatus:
+    """Return how far the experiment in a folder is; every file is verified."""
+    where = Path(folder)
+    plan, store, times = make_plan(read_stored(where)), Store(where), _times(where)
+    steps = tuple(
+        StepStatus(
+            name=step.name,
+            kind=step.kind,
+            state=store.state(step),
+            file=step.filename,
+            seconds=times.get(step.filename),
+        )
+        for step in plan.steps
+    )
+    done = all(step.state == "done" for step in steps) and (where / RESULTS).is_file()
+    return ExperimentStatus(title=plan.config.title, is_running=is_running(where), is_complete=done, steps=steps)
+
+
+def _complete(plan: Plan, store: Store, progress: Progress, note: Callable[[str], None]) -> None:
+    from calibrant.lab.experiment.work import Bench
+
+    bench = Bench(plan.config, store, Splits(plan.config.data))
+    times = _times(store.folder)
+    total = sum(step.cost for step in plan.steps)
+    done = 0
+    for step in plan.steps:
+        if store.state(step) != "done":
+            note(step.words)
+            (store.folder / RESULTS).unlink(missing_ok=True)  # It would be of another experiment than this.
+            times[step.filename] = _do(step, bench, _part(progress, done, step.cost, total))
+            write_text(store.folder / TIMES, json.dumps(times, indent=1) + "\n")
+        store.drop_checkpoint(step)
+        done += step.cost
+        progress(done * _FINE, total * _FINE)
+
+
+def _do(step: Step, bench: Any, progress: Progress) -> float:
+    """Do a step and keep its result; return how long it took."""
+    from calibrant.lab.experiment.work import WORK
+
+    started = time.monotonic()
+    bench.store.write(step, WORK[step.kind](step, bench, progress))
+    return round(time.monotonic() - started, 3)
+
+
+def _part(progress: Progress, before: int, cost: int, total: int) -> Progress:
+    """Return a callback for one step, which moves the bar of all of them."""
+    return lambda done, of: progress(before * _FINE + cost * _FINE * done // max(of, 1), total * _FINE)
+
+
+def _times(folder: Path) -> dict[str, float]:
+    """Return how long steps took; times are of no consequence, so a damaged file is as good as none."""
+    try:
+        times = json.loads((folder / TIMES).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return times if isinstance(times, dict) else {}
+
+
+def _ignore(*_: object) -> None:
+    """Report nothing."""

@@ -1,0 +1,120 @@
+"""Where inputs and logits come from; each split is handed out on its own, and to nobody who has not declared it."""
+
+import zipfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.io import printable
+from calibrant.lab.datasets.logits import logits_folder
+from calibrant.lab.experiment.config import Config, Data
+from calibrant.lab.experiment.steps import SPLITS, Step
+
+if TYPE_CHECKING:
+    from calibrant.lab.datasets import Dataset, Split
+
+PARTS = ("calibration_logits", "calibration_labels", "test_logits", "test_labels")
+
+
+class Logits(NamedTuple):
+    """Logits, (n, K), with labels, (n,), and the names of the K classes."""
+
+    logits: NDArray[Any]
+    labels: NDArray[Any]
+    classes: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The splits of a data set."""
+
+    data: Data
+
+    @cached_property
+    def _dataset(self) -> "Dataset":
+        from calibrant.lab import datasets
+
+        return datasets.load_dataset(self.data.source, folder=self.data.folder, seed=self.data.seed)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return tuple(map(str, self._dataset.classes))
+
+    def take(self, step: Step, split: str) -> "Split":
+        """Return the split that a step of this kind may see; another one is refused."""
+        check_access(step, split)
+        return getattr(self._dataset, split)
+
+
+def check_access(step: Step, split: str) -> None:
+    """Refuse a split that steps of this kind must not see."""
+    if SPLITS.get(step.kind) != split:
+        raise RuntimeError(f"the step {step.name!r} must not see the {split} split.")
+
+
+def archive_path(config: Config, network: str, seed: int) -> Path:
+    """Return the archive with the logits of a network: NAME.npz, or seed-0/NAME.npz for several seeds."""
+    folder = _folder(config.data)
+    nested, flat = folder / f"seed-{seed}" / f"{network}.npz", folder / f"{network}.npz"
+    path = flat if len(config.seeds) == 1 and not nested.is_file() else nested
+    if not path.is_file():
+        found = ", ".join(sorted(str(p.relative_to(folder).with_suffix("")) for p in folder.rglob("*.npz")))
+        raise FileNotFoundError(
+            f"there are no logits of the network {network!r} for seed {seed} at {printable(path)}. "
+            f"{f'There are {found}.' if found else 'The folder has none.'}"
+        )
+    return path
+
+
+def _folder(data: Data) -> Path:
+    return logits_folder() if data.folder is None else data.folder
+
+
+def fingerprint(path: Path, split: str) -> dict[str, int]:
+    """Return checksums of the arrays of a split, as the archive lists them: nothing but its directory is read."""
+    wanted = [f"{name}.npy" for name in (*PARTS, "classes") if name.startswith((split, "classes"))]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {info.filename: info.CRC for info in archive.infolist() if info.filename in wanted}
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{printable(path)} must be an NPZ archive, but is not, or is damaged.") from error
+
+
+def read_logits(path: Path, step: Step, split: str) -> Logits:
+    """Return the logits of one split from an archive, and nothing of the others."""
+    check_access(step, split)
+    with np.load(path, allow_pickle=False) as archive:
+        missing = [name for name in PARTS if name not in archive]
+        if missing:
+            raise InputError(f"{printable(path)} must hold {', '.join(PARTS)}, but lacks {', '.join(missing)}.")
+        logits, labels = archive[f"{split}_logits"], archive[f"{split}_labels"]
+        classes = archive["classes"] if "classes" in archive else np.arange(_width(logits, path))
+    if len(classes) != _width(logits, path):
+        raise InputError(
+            f"classes in {printable(path)} must name the {logits.shape[1]} columns of logits, but there are "
+            f"{len(classes)}."
+        )
+    return Logits(logits, _as_indices(labels, classes), classes.astype(str))
+
+
+def _width(logits: NDArray[Any], path: Path) -> int:
+    if logits.ndim != 2:
+        raise InputError(f"logits in {printable(path)} must have a column a class, but have the shape {logits.shape}.")
+    return int(logits.shape[1])
+
+
+def _as_indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as numbers of classes; they are that already unless they are texts."""
+    if labels.dtype.kind in "iu":
+        return labels.astype(np.int64)
+    positions = {name: i for i, name in enumerate(classes.astype(str).tolist())}
+    unknown = [name for name in np.unique(labels.astype(str)).tolist() if name not in positions]
+    if unknown:
+        raise InputError(f"labels must be whole numbers or names in classes, but {unknown[0]!r} is neither.")
+    return np.array([positions[name] for name in labels.astype(str).tolist()], dtype=np.int64)

@@ -1,0 +1,127 @@
+"""A table of a TOML file that is read key by key; every complaint names the file, the key, and what is allowed."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from calibrant.exceptions import InputError
+
+REQUIRED: Any = object()
+"""Stands for a default that does not exist."""
+
+
+@dataclass
+class Table:
+    """Content of a table.
+
+    Attributes
+    ----------
+    content : mapping
+    where : str
+        What messages begin with: the file, and the name of the table if it has one.
+    read : set of str
+        Keys that were asked for; `finish` refuses all others.
+    """
+
+    content: Mapping[str, Any]
+    where: str
+    read: set[str] = field(default_factory=set)
+
+    def refuse(self, key: str, required: str, found: object) -> NoReturn:
+        """Raise the complaint about a value."""
+        raise InputError(f"{self.where}: {key} must be {required}, but is {found!r:.80}.")
+
+    def get(self, key: str, default: Any = REQUIRED) -> Any:
+        """Return a value as it is."""
+        self.read.add(key)
+        if key not in self.content and default is REQUIRED:
+            given = f"there are {', '.join(self.content)}" if self.content else "the table is empty"
+            raise InputError(f"{self.where}: {key} is required, but {given}.")
+        return self.content.get(key, default)
+
+    def has(self, key: str) -> bool:
+        """Tell whether a key is there."""
+        return key in self.content
+
+    def text(self, key: str, choices: Collection[str] | None = None, default: Any = REQUIRED) -> Any:
+        """Return a text, one of the choices if there are any."""
+        value = self.get(key, default)
+        if value is default and default is not REQUIRED:
+            return value
+        if choices is not None and (not isinstance(value, str) or value not in choices):
+            self.refuse(key, f"one of {', '.join(choices)}", value)
+        if not isinstance(value, str) or not value.strip():
+            self.refuse(key, "a text that is not empty", value)
+        return value
+
+    def whole(self, key: str, default: Any = REQUIRED, *, least: int = 0) -> Any:
+        """Return a whole number."""
+        value = self.get(key, default)
+        if value is default and default is not REQUIRED:
+            return value
+        if not _is_whole(value, least):
+            self.refuse(key, f"a whole number from {least}", value)
+        return value
+
+    def share(self, key: str, default: float) -> float:
+        """Return a number between 0 and 1."""
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+            self.refuse(key, "a number between 0 and 1", value)
+        return float(value)
+
+    def amount(self, key: str) -> float:
+        """Return a number that is not negative."""
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+            self.refuse(key, "a number from 0", value)
+        return float(value)
+
+    def wholes(self, key: str, default: Any = REQUIRED, *, least: int = 0) -> tuple[int, ...]:
+        """Return a list of different whole numbers, not empty."""
+        value = self.get(key, default)
+        if not _is_list(value) or not all(_is_whole(entry, least) for entry in value):
+            self.refuse(key, f"a list of different whole numbers from {least}, not empty", value)
+        return tuple(value)
+
+    def texts(self, key: str, choices: Collection[str] | None, default: Any = REQUIRED) -> tuple[str, ...]:
+        """Return a list of different texts, not empty."""
+        value = self.get(key, default)
+        if not _is_list(list(value) if isinstance(value, tuple) else value):
+            self.refuse(key, "a list of different names, not empty", value)
+        for entry in value:
+            if not isinstance(entry, str) or (choices is not None and entry not in choices):
+                allowed = "texts" if choices is None else f"of {', '.join(choices)}"
+                self.refuse(f"each of {key}", f"one {allowed}" if choices is not None else "a text", entry)
+        return tuple(value)
+
+    def table(self, key: str, default: Any = REQUIRED) -> "Table":
+        """Return a table in this one."""
+        value = self.get(key, default)
+        if not isinstance(value, Mapping):
+            self.refuse(key, f"a table, [{key}]", value)
+        return Table(value, f"{self.where}: [{key}]")
+
+    def tables(self, key: str) -> list["Table"]:
+        """Return the tables of an array, at least one."""
+        value = self.get(key)
+        if not isinstance(value, list) or not value or not all(isinstance(entry, Mapping) for entry in value):
+            self.refuse(key, f"at least one table, [[{key}]]", value)
+        return [Table(entry, f"{self.where}: [[{key}]] number {i}") for i, entry in enumerate(value, 1)]
+
+    def finish(self) -> None:
+        """Refuse keys that nobody asked for."""
+        unknown = [key for key in self.content if key not in self.read]
+        if unknown:
+            close = get_close_matches(unknown[0], self.read, n=1)
+            advice = f"Did you mean {close[0]}?" if close else f"There are {', '.join(sorted(self.read))}."
+            raise InputError(f"{self.where}: {unknown[0]} is not a known key. {advice}")
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and len({repr(entry) for entry in value}) == len(value)

@@ -1,0 +1,38 @@
+"""Training and fine-tuning of networks with losses that calibrate; needs PyTorch, the extra [torch]."""
+
+try:
+    import torch as _torch  # noqa: F401 (tells at once what is missing)
+except ImportError as error:
+    raise ImportError('calibrant.lab.training needs PyTorch: pip install "calibrant[torch]".') from error
+
+from calibrant.lab.training.loop import train
+from calibrant.lab.training.losses import (
+    LOSSES,
+    CrossEntropy,
+    FocalLoss,
+    LabelSmoothing,
+    Loss,
+    SampleDependentFocalLoss,
+)
+from calibrant.lab.training.models import MODELS
+from calibrant.lab.training.predict import predict_logits, write_logits
+from calibrant.lab.training.schedule import Epoch, History, Schedule
+from calibrant.lab.training.weights import load_weights, save_weights
+
+__all__ = [
+    "LOSSES",
+    "MODELS",
+    "CrossEntropy",
+    "Epoch",
+    "FocalLoss",
+    "History",
+    "LabelSmoothing",
+    "Loss",
+    "SampleDependentFocalLoss",
+    "Schedule",
+    "load_weights",
+    "predict_logits",
+    "save_weights",
+    "train",
+    "write_logits",
+]

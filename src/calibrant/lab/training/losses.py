@@ -1,0 +1,150 @@
+"""Losses of logits: cross entropy, label smoothing, focal losses."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from calibrant.exceptions import InputError
+
+
+class Loss(ABC):
+    """A loss of logits, (n, K), and labels, (n,)."""
+
+    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean over rows, a scalar."""
+        if logits.ndim != 2 or logits.shape[1] < 2 or labels.shape != logits.shape[:1]:
+            raise InputError(
+                "logits must have the shape (n, K) with K of 2 or more, and labels (n,), "
+                f"but they have {tuple(logits.shape)} and {tuple(labels.shape)}."
+            )
+        return self.rows(logits, labels).mean()
+
+    @abstractmethod
+    def rows(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every row."""
+
+
+@dataclass(frozen=True)
+class CrossEntropy(Loss):
+    r"""Negative log-likelihood, :math:`-\ln p_y`."""
+
+    def rows(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every row."""
+        return nn.functional.cross_entropy(logits, labels, reduction="none")
+
+
+@dataclass(frozen=True)
+class LabelSmoothing(Loss):
+    r"""Cross entropy to labels that give a share to all classes.
+
+    Parameters
+    ----------
+    share : float, default=0.05
+        The :math:`\varepsilon` in :math:`-(1 - \varepsilon) \ln p_y - \varepsilon / K \sum_k \ln p_k`.
+    """
+
+    share: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share < 1:
+            raise InputError(f"share must be in [0, 1), but is {self.share!r}.")
+
+    def rows(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every row."""
+        return nn.functional.cross_entropy(logits, labels, reduction="none", label_smoothing=self.share)
+
+
+@dataclass(frozen=True)
+class FocalLoss(Loss):
+    r"""Cross entropy that counts less the surer the network is, :math:`-(1 - p_y)^\gamma \ln p_y`.
+
+    Parameters
+    ----------
+    gamma : float, default=3
+        At least 0; 0 is the cross entropy.
+
+    References
+    ----------
+    J. Mukhoti, V. Kulharia, A. Sanyal, S. Golodetz, P. H. S. Torr, P. K. Dokania, "Calibrating deep neural networks
+    using focal loss", NeurIPS 2020.
+
+    Examples
+    --------
+    With equal probabilities of two classes, the loss is ln(2) / 4:
+
+    >>> round(FocalLoss(2)(torch.zeros(1, 2), torch.tensor([0])).item(), 4)
+    0.1733
+    """
+
+    gamma: float = 3.0
+
+    def __post_init__(self) -> None:
+        _check_gamma("gamma", self.gamma)
+
+    def rows(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every row."""
+        return _focal(logits, labels, self.gamma)
+
+
+@dataclass(frozen=True)
+class SampleDependentFocalLoss(Loss):
+    """Focal loss with one exponent for rows whose label is improbable and another for all others, "FLSD-53".
+
+    Parameters
+    ----------
+    below, above : float, default=5 and 3
+        The exponents if the probability of the label is below the threshold, and if it is not.
+    threshold : float, default=0.2
+
+    References
+    ----------
+    See `FocalLoss`.
+    """
+
+    below: float = 5.0
+    above: float = 3.0
+    threshold: float = 0.2
+
+    def __post_init__(self) -> None:
+        _check_gamma("below", self.below)
+        _check_gamma("above", self.above)
+        if not 0 <= self.threshold <= 1:
+            raise InputError(f"threshold must be in [0, 1], but is {self.threshold!r}.")
+
+    def rows(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every row; the choice of the exponent has no gradient."""
+        probs = _at(logits.detach().softmax(dim=1), labels)
+        gammas = torch.where(probs < self.threshold, self.below, self.above).to(logits.dtype)
+        return _focal(logits, labels, gammas)
+
+
+def _focal(logits: Tensor, labels: Tensor, gamma: float | Tensor) -> Tensor:
+    # With the log-odds against the label, ln p = ln sigmoid(-odds) and ln(1 - p) = ln sigmoid(odds). Both are exact at
+    # both ends, also where p rounds to 1. From ln p alone, 1 - p would be 0 there, and a root of it have no gradient.
+    is_label = nn.functional.one_hot(labels, logits.shape[1]).bool()
+    odds = logits.masked_fill(is_label, -math.inf).logsumexp(dim=1) - _at(logits, labels)
+    return -nn.functional.logsigmoid(-odds) * torch.exp(gamma * nn.functional.logsigmoid(odds))
+
+
+def _at(matrix: Tensor, labels: Tensor) -> Tensor:
+    return matrix.gather(1, labels[:, None])[:, 0]
+
+
+def _check_gamma(name: str, value: float) -> None:
+    if not 0 <= value < math.inf:
+        raise InputError(f"{name} must be a finite number of at least 0, but is {value!r}.")
+
+
+LOSSES: dict[str, Loss] = {
+    "ce": CrossEntropy(),
+    "label-smoothing": LabelSmoothing(0.05),
+    "focal-1": FocalLoss(1),
+    "focal-2": FocalLoss(2),
+    "focal-3": FocalLoss(3),
+    "focal-5": FocalLoss(5),
+    "flsd-53": SampleDependentFocalLoss(),
+}
+"""The losses by name."""

@@ -1,0 +1,96 @@
+"""Networks to train: a convolutional one for images, a perceptron for tables."""
+
+import math
+from typing import Protocol
+
+import numpy as np
+from torch import nn
+
+from calibrant._typing import Rng
+from calibrant.exceptions import InputError
+from calibrant.lab.training.globals import seeded
+
+WIDTH = 16
+"""Channels of the first convolution; the second has twice as many, the third four times."""
+
+HIDDEN = 128
+"""Units of a hidden layer."""
+
+
+class Builder(Protocol):
+    """What builds a network for inputs of a shape, without the axis of the rows, and a number of classes."""
+
+    def __call__(self, shape: tuple[int, ...], n_classes: int, *, rng: Rng = 0) -> nn.Module:
+        """Return a network with random weights that depend on `rng` only."""
+
+
+def convolutional(shape: tuple[int, ...], n_classes: int, *, rng: Rng = 0) -> nn.Module:
+    """Return a network for images: three convolutions with batch normalisation, two of them pooled, a hidden layer.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Channels, height and width; at least 4 x 4 pixels.
+    n_classes : int
+    rng : Generator, int or None, default=0
+        Decides the initial weights.
+    """
+    if len(shape) != 3 or min(shape[1:]) < 4:
+        raise InputError(
+            f"the shape of an input must be channels, height and width, of 4 x 4 pixels or more, but is {shape}. "
+            'Take the model "mlp" for tables.'
+        )
+    channels, height, width = shape
+    _check_classes(n_classes)
+    with seeded(int(np.random.default_rng(rng).integers(2**63))):
+        return nn.Sequential(
+            *_convolution(channels, WIDTH, pooled=True),
+            *_convolution(WIDTH, 2 * WIDTH, pooled=True),
+            *_convolution(2 * WIDTH, 4 * WIDTH, pooled=False),
+            nn.Flatten(),
+            nn.Linear(4 * WIDTH * (height // 4) * (width // 4), HIDDEN),
+            nn.ReLU(),
+            nn.Linear(HIDDEN, n_classes),
+        )
+
+
+def perceptron(shape: tuple[int, ...], n_classes: int, *, rng: Rng = 0) -> nn.Module:
+    """Return a network for tables, or for anything else flattened: two hidden layers.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    n_classes : int
+    rng : Generator, int or None, default=0
+        Decides the initial weights.
+    """
+    if not shape or min(shape) < 1:
+        raise InputError(f"the shape of an input must be one or more positive numbers, but is {shape}.")
+    _check_classes(n_classes)
+    with seeded(int(np.random.default_rng(rng).integers(2**63))):
+        return nn.Sequential(
+            nn.Flatten(),
+            nn.Linear(math.prod(shape), HIDDEN),
+            nn.ReLU(),
+            nn.Linear(HIDDEN, HIDDEN),
+            nn.ReLU(),
+            nn.Linear(HIDDEN, n_classes),
+        )
+
+
+MODELS: dict[str, Builder] = {
+    "cnn": convolutional,
+    "mlp": perceptron,
+}
+"""The networks by name."""
+
+
+def _convolution(n_in: int, n_out: int, *, pooled: bool) -> list[nn.Module]:
+    # Pooling comes first because normalising and cutting off a quarter of the values saves a third of the time.
+    pool = [nn.MaxPool2d(2)] if pooled else []
+    return [nn.Conv2d(n_in, n_out, 3, padding=1, bias=False), *pool, nn.BatchNorm2d(n_out), nn.ReLU()]
+
+
+def _check_classes(n_classes: int) -> None:
+    if n_classes < 2:
+        raise InputError(f"n_classes must be at least 2, but is {n_classes}.")

@@ -1,0 +1,142 @@
+"""One epoch of training after another."""
+
+import hashlib
+import math
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from calibrant._typing import IntArray, Progress
+from calibrant.exceptions import InputError
+from calibrant.lab.training.checkpoint import Checkpoint
+from calibrant.lab.training.globals import seeded
+from calibrant.lab.training.losses import Loss
+from calibrant.lab.training.predict import in_mode, placed, predict_logits
+from calibrant.lab.training.schedule import Epoch, History, Schedule, best_epoch
+from calibrant.lab.training.weights import digest
+
+if TYPE_CHECKING:
+    from calibrant.lab.datasets import Split
+
+MOMENTUM = 0.9
+
+
+class Trainer:
+    """A network in training.
+
+    Everything random in an epoch is a function of the seed and the number of the epoch, so that a checkpoint needs no
+    state of a generator.
+    """
+
+    def __init__(self, model: nn.Module, data: "Split", loss: Loss, schedule: Schedule, seed: int) -> None:
+        self.model, self.data, self.loss, self.schedule, self.seed = model, data, loss, schedule, seed
+        self.watched, self.trained = _sliced(len(data.labels), schedule.held_out, seed)
+        _check_labels(model, data)
+        self.settings = _settings(model, data, loss, schedule, seed)
+        self.optimizer = torch.optim.SGD(
+            model.parameters(),
+            lr=schedule.learning_rate,
+            momentum=MOMENTUM,
+            weight_decay=schedule.weight_decay,
+            nesterov=True,
+        )
+        self.inputs, self.labels = torch.tensor(data.inputs), torch.tensor(data.labels)
+        self.epochs: tuple[Epoch, ...] = ()
+        self.best: dict[str, Tensor] | None = None
+
+    @property
+    def batches(self) -> int:
+        """Number of batches of an epoch."""
+        return math.ceil(len(self.trained) / self.schedule.batch_size)
+
+    def snapshot(self) -> Checkpoint:
+        """Return the state, which goes on changing with the training."""
+        return Checkpoint(self.settings, self.epochs, self.model.state_dict(), self.optimizer.state_dict(), self.best)
+
+    def restore(self, state: Checkpoint) -> None:
+        """Go back, or forth, to a state."""
+        self.model.load_state_dict(state.model)
+        self.optimizer.load_state_dict(state.optimizer)
+        self.epochs, self.best = state.epochs, state.best
+
+    def advance(self, progress: Progress | None) -> None:
+        """Train for one epoch more."""
+        number = len(self.epochs)
+        order_seed, module_seed = np.random.SeedSequence([self.seed, 1 + number]).spawn(2)
+        order = np.random.default_rng(order_seed).permutation(self.trained)
+        with seeded(int(np.random.default_rng(module_seed).integers(2**63))), in_mode(self.model, training=True):
+            total = self._pass_over(torch.from_numpy(order), progress)
+        self.epochs += (self._checked(Epoch(total / len(self.trained), *self._watch())),)
+        if self.schedule.patience is not None and best_epoch(self.epochs, self.schedule) == number + 1:
+            self.best = deepcopy(self.model.state_dict())
+
+    def finish(self) -> History:
+        """Put the weights to be kept in the network."""
+        if self.best is not None:
+            self.model.load_state_dict(self.best)
+        return History(self.epochs, best_epoch(self.epochs, self.schedule))
+
+    def _pass_over(self, order: Tensor, progress: Progress | None) -> float:
+        """Take the steps of an epoch; return the sum of the losses of its rows."""
+        total, done, steps = 0.0, len(self.epochs) * self.batches, self.schedule.epochs * self.batches
+        for rows in order.tensor_split(self.batches):
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.schedule.rate_at(done / steps)
+            total += self._step(rows) * len(rows)
+            done += 1
+            if progress is not None:
+                progress(done, steps)
+        return total
+
+    def _step(self, rows: Tensor) -> float:
+        self.optimizer.zero_grad()
+        value = self.loss(self.model(placed(self.inputs[rows], self.model)), placed(self.labels[rows], self.model))
+        value.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
+        self.optimizer.step()
+        return value.item()
+
+    def _checked(self, seen: Epoch) -> Epoch:
+        for value in (seen.loss, seen.held_out_loss):
+            if value is not None and not math.isfinite(value):
+                raise InputError(
+                    f"the loss must stay finite, but is {value} in epoch {len(self.epochs) + 1}. Lower the learning "
+                    f"rate of {self.schedule.learning_rate:g}, and scale the inputs to unit variance."
+                )
+        return seen
+
+    def _watch(self) -> tuple[float, float] | tuple[()]:
+        if not len(self.watched):
+            return ()
+        logits = predict_logits(self.model, self.data.inputs[self.watched])
+        labels = self.data.labels[self.watched]
+        value = self.loss(torch.from_numpy(logits).double(), torch.from_numpy(labels))
+        return value.item(), float(np.mean(logits.argmax(axis=1) == labels))
+
+
+def _sliced(n: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the held-out rows and all others."""
+    n_held = math.ceil(share * n)
+    if n_held >= n:
+        raise InputError(f"data must have rows to train on, but {n_held} of {n} are held out. Lower held_out.")
+    order = np.random.default_rng([seed, 0]).permutation(n)
+    return order[:n_held], order[n_held:]
+
+
+def _check_labels(model: nn.Module, data: "Split") -> None:
+    n_classes = predict_logits(model, data.inputs[:1]).shape[1]
+    if data.labels.max() >= n_classes:
+        raise InputError(
+            f"the labels must be below the {n_classes} outputs of the network, but one is {data.labels.max()}. "
+            "Build it for more classes."
+        )
+
+
+def _settings(model: nn.Module, data: "Split", loss: Loss, schedule: Schedule, seed: int) -> str:
+    """Return a digest of everything that decides the weights."""
+    total = hashlib.sha256(repr((loss, schedule, seed, MOMENTUM, digest(model), data.inputs.shape)).encode())
+    total.update(np.ascontiguousarray(data.inputs).data)
+    total.update(np.ascontiguousarray(data.labels).data)
+    return total.hexdigest()

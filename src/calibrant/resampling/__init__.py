@@ -1,0 +1,1 @@
+"""Bootstrap samples of rows, and labels redrawn from the predictions."""

@@ -1,0 +1,1 @@
+"""Kernel regression of outcomes on predictions, and the bandwidths that it takes."""

@@ -1,0 +1,304 @@
+"""How wide a kernel to take: rules of thumb, and the width with which neighbours predict the outcomes best."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.held_out import HeldOut
+from calibrant._core.line.sums import KernelSums
+from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.binning.order import line_of
+from calibrant.predictions import Predictions
+from calibrant.smoothing.kernel_regression import (
+    NO_NEIGHBOUR,
+    Boundary,
+    KernelName,
+    Sums,
+    kernel_sums,
+    own_column,
+)
+
+Rule: TypeAlias = Literal["cv", "loo", "silverman", "silverman-robust", "mix-n-match"]
+
+# Rules of thumb say nothing about predictions that are all alike, and then every bandwidth gives the same estimate.
+_NARROWEST = 1e-4
+_FOLDS = 5
+# More rows than this take long, most of all if every class is searched, and hardly move the choice.
+_MOST_SEARCHED = 20_000
+_TRIED = 16
+# Between these bandwidths, as standard deviations of the kernel, is searched: narrower ones move an estimate by less
+# than 0.002, and with wider ones it is nearly flat.
+_LOW, _HIGH = 0.002, 0.5
+_CLIP = 1e-6
+# Standard deviation of the kernels at bandwidth 1.
+_DEVIATIONS = {"gaussian": 1.0, "triweight": 1 / 3, "epanechnikov": 1 / math.sqrt(5)}
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Predicted probabilities of an event with outcomes 0 or 1 and positive weights, all of shape (n,).
+
+    The rows are in an order that depends on nothing but their values, so that whatever is chosen from them does not
+    depend on how they were given.
+    """
+
+    positions: FloatArray
+    outcomes: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, positions: FloatArray, outcomes: FloatArray, weights: FloatArray) -> "Sample":
+        """Leave out rows without weight, and sort."""
+        return cls._of(Line.of(positions), outcomes, weights)
+
+    @classmethod
+    def of_view(cls, view: Predictions) -> "Sample":
+        """Take binary predictions, which are sorted once for all that needs it."""
+        return cls._of(line_of(view), view.labels.astype(float), view.weights)
+
+    @classmethod
+    def _of(cls, line: Line, outcomes: FloatArray, weights: FloatArray) -> "Sample":
+        rows, positions = line.order, line.x
+        if not weights.all():
+            kept = weights[rows] > 0
+            rows, positions = rows[kept], positions[kept]
+        outcomes, weights = outcomes[rows], weights[rows]
+        tied = _tied(positions)
+        if len(tied):  # Rows at the same place are in the order of outcomes, then weights.
+            order = tied[np.lexsort([a[tied] for a in (weights, outcomes, positions)])]
+            outcomes[tied], weights[tied] = outcomes[order], weights[order]
+        return cls(positions, outcomes, weights)
+
+    def thinned(self, n: int) -> "Sample":
+        """Return n rows at equal distances in their order."""
+        rows = np.linspace(0, len(self.positions) - 1, n).round().astype(int)
+        return Sample(self.positions[rows], self.outcomes[rows], self.weights[rows])
+
+    @property
+    def size(self) -> float:
+        """Kish's effective number of rows."""
+        relative = self.weights / self.weights.max()
+        return float(relative.sum() ** 2 / (relative**2).sum())
+
+
+def _tied(ascending: FloatArray) -> IntArray:
+    """Return the rows that are at the same place as a neighbour."""
+    same = ascending[1:] == ascending[:-1]
+    return np.flatnonzero(np.append(same, False) | np.append(False, same))
+
+
+def bandwidth_of(view: Predictions, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
+    """Return the bandwidth that a rule gives for binary predictions, kept with them."""
+
+    def choose() -> float:
+        return choose_bandwidth(Sample.of_view(view), rule, kernel, boundary)
+
+    return view.once(("bandwidth", rule, kernel, boundary), choose)
+
+
+def choose_bandwidth(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
+    """Return the bandwidth that a rule gives; see `calibrant.metrics.KdeECE` for the rules."""
+    if rule in ("cv", "loo"):
+        return _search(sample, rule, kernel, boundary)
+    return bandwidth_of_deviation(max(_THUMBS[rule](sample), _NARROWEST), sample, kernel)
+
+
+def bandwidth_of_deviation(deviation: float, sample: Sample, kernel: KernelName) -> float:
+    """Return the bandwidth at which the kernel has this standard deviation, the Beta kernel on average."""
+    if kernel != "beta":
+        return deviation / _DEVIATIONS[kernel]
+    spread = np.average(sample.positions * (1 - sample.positions), weights=sample.weights)
+    return min(deviation**2 / max(float(spread), 1e-6), 1.0)
+
+
+def _silverman(sample: Sample) -> float:
+    return 1.06 * _deviation(sample) * sample.size**-0.2
+
+
+def _silverman_robust(sample: Sample) -> float:
+    # The interquartile range is 0 when half of the predictions are alike, and says nothing about the others.
+    deviation, quartiles = _deviation(sample), _interquartile_range(sample) / 1.34
+    return 0.9 * (min(deviation, quartiles) if quartiles > 0 else deviation) * sample.size**-0.2
+
+
+def _mix_n_match(sample: Sample) -> float:
+    if not sample.outcomes.any():
+        return 0.0
+    weights = sample.weights * sample.outcomes
+    mean = np.average(sample.positions, weights=weights)
+    deviation = math.sqrt(np.average((sample.positions - mean) ** 2, weights=weights))
+    return deviation * (2 * sample.size) ** -0.2
+
+
+_THUMBS: dict[str, Callable[[Sample], float]] = {
+    "silverman": _silverman,
+    "silverman-robust": _silverman_robust,
+    "mix-n-match": _mix_n_match,
+}
+
+
+def _deviation(sample: Sample) -> float:
+    mean = np.average(sample.positions, weights=sample.weights)
+    variance = float(np.average((sample.positions - mean) ** 2, weights=sample.weights))
+    n = sample.size
+    return math.sqrt(variance * n / (n - 1)) if n > 1 else 0.0
+
+
+def _interquartile_range(sample: Sample) -> float:
+    """Quartiles between rows are interpolated; equal weights give NumPy's default."""
+    if len(sample.positions) == 1:
+        return 0.0
+    rank = np.append(0.0, np.cumsum(sample.weights[1:] + sample.weights[:-1]))
+    low, high = np.interp([0.25, 0.75], rank / rank[-1], sample.positions)
+    return float(high - low)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutLoss:
+    """Negative log likelihood of outcomes as the other rows, or the other folds, predict them.
+
+    The prediction is clipped to [1e-6, 1 - 1e-6]. A row without neighbours is predicted by the base rate of the rows
+    that its sums run over, which is also the limit of a large bandwidth; without any such row, by 1/2.
+
+    Parameters
+    ----------
+    sample : Sample
+    folds : array of shape (n,), optional
+        Numbers 0, 1, ... of the folds: a row is predicted by the other folds. Without them by all other rows.
+    """
+
+    sample: Sample
+    folds: IntArray | None = None
+
+    def __call__(self, sums: Sums) -> float:
+        """Return the mean loss with the kernel and bandwidth of `sums`, which must run over the same rows."""
+        hits, mass = self._sums(sums)
+        return float(self._mean(hits, mass, sums.peak(self.sample.positions) * self._least))
+
+    def each(self, several: Sequence[PlainSums]) -> FloatArray:
+        """Return the same for several bandwidths of a few rows, all at once: it is the calls that take the time."""
+        W = self._columns
+        found = leave_one_out_of_each(several, self._charges)
+        columns = np.arange(len(W)), np.zeros(len(W), dtype=int) if self.folds is None else self.folds
+        peaks = np.array([sums.peak(self.sample.positions) for sums in several])
+        least = NO_NEIGHBOUR * peaks[:, :, None] * W.mean(axis=0)
+        mass = found[:, :, W.shape[1] :]
+        # Rows side by side, so that they are added up in the same order as those of one bandwidth.
+        return self._mean(*(np.ascontiguousarray(part[:, *columns]) for part in (found, mass, least)))
+
+    def _sums(self, sums: Sums) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of events and of weights over the rows that predict each row."""
+        if self._outside is not None and isinstance(sums, KernelSums) and sums.kernel == "gaussian":
+            return self._outside.sums(sums)
+        hits, mass = np.split(sums.leave_one_out(self._charges), 2, axis=1)
+        return self._own(hits), self._own(mass)
+
+    @cached_property
+    def _outside(self) -> HeldOut | None:
+        if self.folds is None:
+            return None
+        return HeldOut(Line.of(self.sample.positions), self.folds, self._happened, self.sample.weights)
+
+    def _mean(self, hits: FloatArray, mass: FloatArray, least: FloatArray) -> Any:
+        """Return the mean over rows, which come last, from the sums of events and of weights over the others."""
+        lonely = mass <= least
+        p = np.where(lonely, self._base_rates, hits / np.where(lonely, 1.0, mass))
+        p = np.clip(p, _CLIP, 1 - _CLIP)
+        losses = -np.log(np.where(self._happened, p, 1 - p))
+        weights = self.sample.weights
+        return np.multiply(losses, weights).sum(axis=-1) / weights.sum()
+
+    def _own(self, columns: FloatArray) -> FloatArray:
+        """Return every row's value in the column of its fold."""
+        return own_column(columns, self.folds)
+
+    @cached_property
+    def _happened(self) -> BoolArray:
+        return self.sample.outcomes > 0.5
+
+    @cached_property
+    def _charges(self) -> FloatArray:
+        """The columns of weights where the event happened, then all of them."""
+        W = self._columns
+        return np.hstack([W * self._happened[:, None], W])
+
+    @cached_property
+    def _least(self) -> FloatArray:
+        """Mass up to which a row has no neighbours, in units of the kernel at distance 0."""
+        means = NO_NEIGHBOUR * self._columns.mean(axis=0)
+        return means[np.zeros(len(self._happened), dtype=int) if self.folds is None else self.folds]
+
+    @cached_property
+    def _columns(self) -> FloatArray:
+        """One column a fold, with the weights of the rows outside it."""
+        weights = self.sample.weights[:, None]
+        return weights if self.folds is None else weights * (self.folds[:, None] != np.arange(self.folds.max() + 1))
+
+    @cached_property
+    def _base_rates(self) -> FloatArray:
+        W, hits = self._columns, self._columns * self.sample.outcomes[:, None]
+        others = self._own(W.sum(axis=0) - W)
+        hits = self._own(hits.sum(axis=0) - hits)
+        return np.divide(hits, others, out=np.full(len(hits), 0.5), where=others > 0)
+
+
+def limits_of_search(sample: Sample, kernel: KernelName) -> tuple[float, float]:
+    """Return the bandwidths between which is searched."""
+    low, high = (bandwidth_of_deviation(deviation, sample, kernel) for deviation in (_LOW, _HIGH))
+    return low, high
+
+
+def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
+    n = len(sample.positions)
+    if n > _MOST_SEARCHED:
+        # The best standard deviation of a kernel falls as the fifth root of the number of rows.
+        shrink = (_MOST_SEARCHED / n) ** (0.4 if kernel == "beta" else 0.2)
+        return shrink * _search(sample.thinned(_MOST_SEARCHED), rule, kernel, boundary)
+    low, high = limits_of_search(sample, kernel)
+    if not sample.outcomes.any() or sample.outcomes.all():
+        return high  # All bandwidths predict the same outcomes equally well; most of many classes never occur.
+    # Every fold takes each fifth of the sorted rows, so that no part of the line is left without neighbours.
+    loss = HeldOutLoss(sample, np.arange(n) % _FOLDS if rule == "cv" else None)
+    line = Line.of(sample.positions)
+
+    def sums(bandwidth: float) -> Sums:
+        return kernel_sums(line, bandwidth, kernel, boundary)
+
+    def losses(bandwidths: FloatArray) -> FloatArray:
+        several = [sums(float(bandwidth)) for bandwidth in bandwidths]
+        if can_be_joined(several):
+            return loss.each(several)
+        return np.array([loss(one) for one in several])
+
+    return minimise_all(losses, low, high, _TRIED)
+
+
+def minimise(loss: Callable[[float], float], low: float, high: float, n_grid: int) -> float:
+    """Return about the bandwidth with the smallest loss; see `minimise_all`."""
+    return minimise_all(lambda bandwidths: np.array([loss(float(h)) for h in bandwidths]), low, high, n_grid)
+
+
+def minimise_all(losses: Callable[[FloatArray], FloatArray], low: float, high: float, n_grid: int) -> float:
+    """Return about the bandwidth with the smallest loss, between `low` and `high`, of a smooth loss.
+
+    After a logarithmic grid, the vertex of the parabola through its best three points is tried: unlike the end of a
+    bisection, it moves little if the data does. Of bandwidths that are equally good the largest is taken, which gives
+    the smoothest estimate.
+    """
+    grid = np.geomspace(low, high, n_grid)
+    found = losses(grid)
+    best = int(np.flatnonzero(found <= found.min() + 1e-12 * abs(found.min()))[-1])
+    if not 0 < best < n_grid - 1:
+        return float(grid[best])
+    before, here, after = found[best - 1 : best + 2] - found[best]
+    curvature = before - 2 * here + after
+    if curvature <= 1e-12 * abs(found[best]):
+        return float(grid[best])
+    vertex = float(grid[best] * (grid[best] / grid[best - 1]) ** ((before - after) / (2 * curvature)))
+    return vertex if losses(np.array([vertex]))[0] <= found[best] else float(grid[best])

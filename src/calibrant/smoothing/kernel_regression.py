@@ -1,0 +1,141 @@
+r"""Kernel regression of outcomes on predicted probabilities.
+
+The estimated frequency at c is :math:`\hat\pi(c) = \sum_j w_j y_j K_h(c, c_j) / \sum_j w_j K_h(c, c_j)`, after
+Nadaraya and Watson. Sums take O(n log n), whatever the bandwidth; see `calibrant._core.line`.
+"""
+
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+import numpy as np
+
+from calibrant._border.names import Spellings
+from calibrant._core.library import library
+from calibrant._core.line.beta import BetaSums
+from calibrant._core.line.boxes import Line
+from calibrant._core.line.sums import KernelSums
+from calibrant._core.line.twin import FEW_ROWS, PlainSums
+from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import InputError
+
+KernelName: TypeAlias = Literal["gaussian", "triweight", "epanechnikov", "beta"]
+Boundary: TypeAlias = Literal["reflect", "none"]
+
+# What texts on density estimation say for the mirror images of rows.
+_SPELLINGS = Spellings(aliases={"mirror": "reflect"})
+
+NO_NEIGHBOUR = 1e-9
+"""Neighbours that weigh no more than this, in rows of mean weight at distance 0, are none: only rounding is left."""
+
+
+class Sums(Protocol):
+    """Kernel sums over given rows."""
+
+    def leave_one_out(self, charges: FloatArray) -> FloatArray:
+        """Return the sums over all other rows, (n, m), of charges (n, m)."""
+
+    def at(self, points: FloatArray, charges: FloatArray) -> FloatArray:
+        """Return the sums over all rows, (g, m), at points (g,)."""
+
+    def peak(self, points: FloatArray) -> FloatArray:
+        """Return the kernel at distance 0 from the points."""
+
+
+def kernel_sums(line: Line, bandwidth: float, kernel: KernelName, boundary: Boundary) -> Sums:
+    """Return the sums over the rows of a line: compiled; in NumPy for few rows, and where nothing could be compiled."""
+    reflect = boundary == "reflect"
+    if library() is None or len(line) <= FEW_ROWS:
+        return PlainSums(line, bandwidth, kernel, reflect)
+    return BetaSums(line, bandwidth) if kernel == "beta" else KernelSums(line, bandwidth, kernel, reflect)
+
+
+def own_column(columns: FloatArray, own: IntArray | None) -> FloatArray:
+    """Return every row's value in its own column of (n, m); in the first, if it has none."""
+    return columns[:, 0] if own is None else np.take_along_axis(columns, own[:, None], axis=1)[:, 0]
+
+
+def least_mass(peak: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the kernel mass, (targets, B), up to which a target has no neighbours, for weights (n, B)."""
+    return NO_NEIGHBOUR * peak[:, None] * weights.mean(axis=0)
+
+
+def check_bandwidth(bandwidth: object) -> float:
+    """Return a bandwidth as a float; refuse one that is not positive and finite."""
+    if isinstance(bandwidth, bool) or not isinstance(bandwidth, (int, float, np.integer, np.floating)):
+        raise TypeError(f"bandwidth must be a number, but is {bandwidth!r}.")
+    if not 0 < bandwidth < np.inf:
+        raise InputError(f"bandwidth must be positive and finite, but is {bandwidth!r}.")
+    return float(bandwidth)
+
+
+def check_choice(value: Any, name: str, choices: Any) -> Any:
+    """Return a setting as the names of a `Literal` have it, given in any case; refuse one that is not among them.
+
+    Examples
+    --------
+    >>> check_choice("Gaussian", "kernel", KernelName), check_choice("mirror", "boundary", Boundary)
+    ('gaussian', 'reflect')
+    """
+    names = get_args(choices)
+    found = _SPELLINGS.find(value, names) if isinstance(value, str) else value
+    if found not in names:
+        listed = ", ".join(f'"{choice}"' for choice in names)
+        raise InputError(f"{name} must be one of {listed}, but is {value!r}.")
+    return found
+
+
+def nadaraya_watson(
+    positions: FloatArray,
+    outcomes: FloatArray,
+    weights: FloatArray,
+    points: FloatArray,
+    *,
+    kernel: KernelName = "gaussian",
+    bandwidth: float,
+    boundary: Boundary = "reflect",
+) -> tuple[FloatArray, FloatArray]:
+    r"""Estimate the frequency of an event at given points.
+
+    Parameters
+    ----------
+    positions : array of shape (n,)
+        Predicted probabilities.
+    outcomes : array of shape (n,) or (n, B)
+        Whether the event happened, 0 or 1; one column for each set of labels.
+    weights : array of shape (n,) or (n, B)
+        Weights of the rows; one column for each replicate.
+    points : array of shape (g,)
+        Where to estimate, in [0, 1].
+    kernel : {"gaussian", "triweight", "epanechnikov", "beta"}, default="gaussian"
+        See `calibrant.metrics.KdeECE`.
+    bandwidth : float
+    boundary : {"reflect", "none"}, default="reflect"
+        Whether the mirror images of the rows at 0 and 1 count as well; the Beta kernel needs none.
+
+    Returns
+    -------
+    frequency : array of shape (g,) or (g, B)
+        NaN where there are no neighbours, which is where their mass is below 1e-9 rows of mean weight.
+    mass : array of the same shape
+        Weight of the neighbours, in which a row at distance 0 counts in full: the support of the estimate.
+
+    Examples
+    --------
+    >>> p, y = np.array([0.2, 0.4, 0.8]), np.array([0.0, 1.0, 1.0])
+    >>> frequency, mass = nadaraya_watson(p, y, np.ones(3), np.array([0.3]), kernel="triweight", bandwidth=0.2)
+    >>> frequency.round(6).tolist(), mass.round(6).tolist()  # Two rows at half a bandwidth, each (1 - 1/4)^3
+    ([0.5], [0.84375])
+    """
+    check_bandwidth(bandwidth)
+    kernel = check_choice(kernel, "kernel", KernelName)
+    boundary = check_choice(boundary, "boundary", Boundary)
+    flat = outcomes.ndim == weights.ndim == 1
+    Y, W = (a.reshape(len(a), -1).astype(float) for a in (outcomes, weights))
+    sums = kernel_sums(Line.of(positions), bandwidth, kernel, boundary)
+    found = sums.at(points, np.hstack([W * Y, W]))
+    hits, mass = found[:, : -W.shape[1]], found[:, -W.shape[1] :]
+    peak = sums.peak(points)
+    lonely = mass <= least_mass(peak, W)
+    ratio = np.clip(hits / np.where(lonely, 1.0, mass), 0.0, 1.0)
+    frequency = np.where(lonely, np.nan, ratio)
+    mass = np.broadcast_to(mass / peak[:, None], frequency.shape)
+    return (frequency[:, 0], mass[:, 0]) if flat else (frequency, mass)

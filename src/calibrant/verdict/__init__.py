@@ -1,7 +1,0 @@
-"""The verdict: what a test found and how large it is, in words that a person reads first."""
-
-from calibrant.verdict.evidence import LEVEL
-from calibrant.verdict.judge import TOLERANCE, Examined, check_tolerance, examine, judge
-from calibrant.verdict.size import SIZE, Size, measure_size
-
-__all__ = ["LEVEL", "SIZE", "TOLERANCE", "Examined", "Size", "check_tolerance", "examine", "judge", "measure_size"]

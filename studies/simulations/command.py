@@ -1,0 +1,89 @@
+"""The command line of a study."""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from studies.simulations import workers
+from studies.simulations.units import Unit, load
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is simulated, and where the results go.
+
+    Attributes
+    ----------
+    name : str
+        Of the package, of the folder of the tables in docs, and of that of the units in build.
+    description : str
+        One sentence for the help.
+    plan : callable
+        Maps a number of data sets, or None for those of the published table, to the units, cheapest first.
+    write : callable
+        Given a folder, all units and the values of those that are complete, writes the tables.
+    can_keep : bool
+        Whether `write` takes ``keep=True``, for rows of tables whose units are not in the cache.
+    """
+
+    name: str
+    description: str
+    plan: Callable[[int | None], Sequence[Any]]
+    write: Callable[..., None]
+    can_keep: bool = False
+
+
+def run(study: Study, arguments: Sequence[str]) -> int:
+    """Complete what is missing, write the tables; return the exit code."""
+    options = _parser(study).parse_args(arguments)
+    units: Sequence[Unit] = study.plan(options.sets)
+    if not options.tables:
+        todo = [unit for unit in units if options.only.search(unit.name) and load(unit, options.cache) is None]
+        try:
+            workers.run(todo, options.cache, options.jobs)
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted; call again to continue.\n")
+            return 130
+    found = {unit: values for unit in units if (values := load(unit, options.cache)) is not None}
+    study.write(options.out, units, found, **({"keep": True} if getattr(options, "keep", False) else {}))
+    sys.stderr.write(f"{len(found)} of {len(units)} units are complete; tables in {options.out}.\n")
+    return 0
+
+
+def _parser(study: Study) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m calibrant.{study.name}",
+        description=f"{study.description} The next run continues one that stopped.",
+    )
+    tables, units = Path("docs") / study.name, Path("build") / study.name
+    parser.add_argument("--out", type=Path, default=tables, help="folder of the tables (%(default)s)")
+    parser.add_argument("--cache", type=Path, default=units, help="folder of the units (%(default)s)")
+    parser.add_argument("--sets", type=_positive, help="data sets a cell, instead of those of the published table")
+    parser.add_argument(
+        "--only", type=_pattern, default=re.compile(""), help="units whose name matches, e.g. 'K=2 .*cox'"
+    )
+    parser.add_argument("--jobs", type=_positive, default=2, help="worker processes (%(default)s)")
+    parser.add_argument("--tables", action="store_true", help="run nothing, write the tables from what is complete")
+    if study.can_keep:
+        parser.add_argument(
+            "--keep", action="store_true", help="leave rows that are in the tables already and not in the cache"
+        )
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, but is {value}.")
+    return value
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"must be a regular expression, but is {text!r}: {error}.") from error

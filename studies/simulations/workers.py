@@ -1,0 +1,47 @@
+"""Worker processes. This module imports no NumPy: its libraries read their number of threads when they are loaded."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from studies.simulations.units import Unit
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""What the usual linear algebra libraries obey."""
+
+
+def start_worker() -> None:
+    """Give the worker one thread, and let an interrupt from the terminal end it at once."""
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def complete(unit: "Unit", cache: Path) -> str:
+    """Compute a unit in a worker."""
+    from studies.simulations import units
+
+    return units.complete(unit, cache)
+
+
+def run(todo: Sequence["Unit"], cache: Path, jobs: int) -> None:
+    """Complete the units on so many processes, in order; only those under way are lost on an interrupt."""
+    cache.mkdir(parents=True, exist_ok=True)
+    waiting = list(reversed(todo))
+    active: set[Future[str]] = set()
+    done = 0
+    # Spawned, not forked: nothing of this process, such as its loaded libraries, is inherited.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=start_worker) as pool:
+        while waiting or active:
+            while waiting and len(active) < jobs:
+                active.add(pool.submit(complete, waiting.pop(), cache))
+            finished, active = wait(active, return_when=FIRST_COMPLETED)
+            for future in finished:
+                done += 1
+                sys.stderr.write(f"[{done}/{len(todo)}] {future.result()}\n")
+            sys.stderr.flush()
