@@ -79,7 +79,7 @@ def rare_events(path, spoilt):
     return [str(path), "--probs", "proba_1", "--label", "label", "--weight", "w", "--resamples", "99", "--json"]
 
 
-@pytest.mark.filterwarnings("ignore::calibrant._border.checks.DataWarning")
+@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
 def test_rows_of_weight_0_are_absent_and_refusals_are_shown(tmp_path, capsys):
     records = []
     for name, spoilt in (("clean.csv", 0), ("spoilt.csv", 30)):

@@ -207,7 +207,7 @@ def rare(n=100, seed=0, weights=None):
     return Predictions(probs, rng.random(n) < probs, weights)
 
 
-@pytest.mark.filterwarnings("ignore::calibrant._border.checks.DataWarning")
+@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
 @pytest.mark.parametrize("name", ["skce", "skce-block", "cme"])
 def test_laws_for_many_events_refuse_few(name):
     with pytest.raises(InputError, match=r"OmnibusTest \(--test omnibus\)"):
@@ -240,7 +240,7 @@ def test_redrawn_pvalues_of_few_rows_are_exact(name):
     assert result.pvalue == pytest.approx(exact, abs=3.9 * np.sqrt(exact * (1 - exact) / 999) + 0.001)
 
 
-@pytest.mark.filterwarnings("ignore::calibrant._border.checks.DataWarning")
+@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
 def test_assessments_show_exact_tests_of_rare_events():
     """Before, the kernel test rejected 0.08 of such sets at level 0.01; 3.9 standard errors above 0.05 are allowed."""
     pvalues = [further_tests(rare(60, seed), 39, np.random.default_rng(seed)) for seed in range(150)]
