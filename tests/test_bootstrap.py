@@ -5,7 +5,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant._core import draws, twin_draws
-from calibrant.resampling.redraws import bootstrap as bootstrap_module
+from calibrant.resampling import bootstrap as bootstrap_module
 from calibrant.resampling.bootstrap import Bootstrap, group_rows
 from cores import core
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.resampling.redraws import redraws as resampling
+from calibrant.resampling import redraws as resampling
 from calibrant.resampling.redraws import draw_counts
 
 

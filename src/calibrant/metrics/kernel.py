@@ -61,8 +61,8 @@ class SKCE(KernelMetric):
     ----------
     kernel : tensor product of kernels, or callable, optional
         On pairs of a prediction and a target. Default: see `calibrant.kernels.discrepancy.default_kernel`. A callable
-        is given two pairs ``(prediction, target)``, a prediction being a vector of probabilities or a distribution of one
-        row; it is slow. On forecasts it is averaged over 64 draws of each row, or as many as
+        is given two pairs ``(prediction, target)``, a prediction being a vector of probabilities or a distribution of
+        one row; it is slow. On forecasts it is averaged over 64 draws of each row, or as many as
         `calibrant.kernels.SampledKernel` says; the details of the estimate hold the standard error of that.
     unbiased : bool, default=True
         The unbiased estimate may be negative, and is on average 0 for calibrated predictions; the biased one is never
