@@ -32,9 +32,9 @@ quick: .venv/test-installed
 	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow"
 
-TARGETS := linux-aarch64 musl-x86_64 musl-aarch64 macos-arm64 macos-x86_64 windows-x86_64 linux-x86_64
+TARGETS := linux-aarch64 macos-arm64 macos-x86_64 windows-x86_64 linux-x86_64
 
-# The wheel of this system comes last: its library stays in the folder. That of Windows takes minutes.
+# The wheel of this system comes last: its library stays in the folder.
 dist: .venv/bin/python
 	rm -rf dist
 	$(PIP) "build>=1.2"
