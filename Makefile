@@ -32,14 +32,14 @@ quick: .venv/test-installed
 	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow"
 
-TARGETS := linux-aarch64 musl-x86_64 musl-aarch64 macos-arm64 macos-x86_64 windows-x86_64 linux-x86_64
+TARGETS := linux-aarch64 macos-arm64 macos-x86_64 windows-x86_64 linux-x86_64
 
-# The wheel of this system comes last: its library stays in the folder. That of Windows takes minutes.
+# The wheel of this system comes last: its library stays in the folder.
 dist: .venv/bin/python
 	rm -rf dist
-	$(PIP) "build>=1.2"
-	$(BIN)/python -m build --sdist --outdir dist .
-	for target in $(TARGETS); do CALIBRANT_TARGET=$$target $(BIN)/python -m build --wheel --outdir dist . || exit 1; done
+	$(PIP) "build>=1.2" "hatchling>=1.26" "ziglang>=0.14"
+	$(BIN)/python -m build --no-isolation --sdist --outdir dist .
+	for target in $(TARGETS); do CALIBRANT_TARGET=$$target $(BIN)/python -m build --no-isolation --wheel --outdir dist . || exit 1; done
 	$(PYTHON) -m venv --clear dist/venv
 	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*manylinux*x86_64.whl)[cli]"
 	cd dist && venv/bin/calibrant --version && venv/bin/calibrant selfcheck --quiet && venv/bin/calibrant demo --quiet --out page >/dev/null

@@ -19,6 +19,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDER = Path("src", "calibrant", "_core", "c")
 FLAGS = ("-std=c11", "-O3", "-fPIC", "-ffp-contract=fast", "-fno-math-errno", "-fvisibility=hidden", "-Wall", "-Wextra")
+ONCE = ("level", "windows")
+"""Files that are the same for all levels."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,11 @@ class Target:
 
 _X86, _ANY = ("v1", "v3", "v4"), ("v1",)
 
+# What ziglang links needs no other library, but for that of macOS which everything needs: on Linux it serves with glibc
+# and with musl.
 TARGETS = {
-    "linux-x86_64": Target("x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64", "so", _X86),
-    "linux-aarch64": Target("aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64", "so", _ANY),
-    "musl-x86_64": Target("x86_64-linux-musl", "musllinux_1_2_x86_64", "so", _X86),
-    "musl-aarch64": Target("aarch64-linux-musl", "musllinux_1_2_aarch64", "so", _ANY),
+    "linux-x86_64": Target("x86_64-linux-gnu", "manylinux_2_17_x86_64.musllinux_1_1_x86_64", "so", _X86),
+    "linux-aarch64": Target("aarch64-linux-gnu", "manylinux_2_17_aarch64.musllinux_1_1_aarch64", "so", _ANY),
     "macos-arm64": Target("aarch64-macos.11.0", "macosx_11_0_arm64", "dylib", _ANY),
     "macos-x86_64": Target("x86_64-macos.11.0", "macosx_11_0_x86_64", "dylib", _X86),
     "windows-x86_64": Target("x86_64-windows-gnu", "win_amd64", "dll", _X86),
@@ -81,7 +83,7 @@ class CoreBuildHook(BuildHookInterface):
             return
         build_data["artifacts"].append(str(library.relative_to(root)))
         build_data["pure_python"] = False
-        # What clang links needs this system's own libraries; ziglang links against old ones.
+        # What clang links needs this system's own libraries.
         own = f"{sys.platform}_{platform.machine()}".lower()
         build_data["tag"] = f"py3-none-{own if _clang() else target.tag}"
 
@@ -90,8 +92,6 @@ def _target() -> Target | None:
     """Return the system to build for, or None if it is not one of ours."""
     machine = platform.machine().lower().replace("amd64", "x86_64")
     system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
-    if system == "linux" and platform.libc_ver()[0] != "glibc":
-        system = "musl"
     return TARGETS.get(os.environ.get("CALIBRANT_TARGET") or f"{system}-{machine}")
 
 
@@ -104,7 +104,7 @@ def _clang() -> str | None:
 def _build(target: Target, library: Path) -> None:
     """Compile every file once per level, and link all of them."""
     with tempfile.TemporaryDirectory() as folder:
-        # Ziglang keeps parts of its own library in a cache.
+        # Ziglang keeps a cache.
         environment = os.environ | dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), folder)
 
         def run(*arguments: str) -> None:
@@ -116,12 +116,14 @@ def _build(target: Target, library: Path) -> None:
             return result
 
         jobs = [(source, level) for source in sorted(library.parent.glob("*.c")) for level in target.levels]
-        jobs = [(source, level) for source, level in jobs if source.stem != "level" or level == "v1"]
-        objects = [compiled(*jobs[0])]  # The first one fills the cache that the others read.
+        jobs = [(source, level) for source, level in jobs if source.stem not in ONCE or level == "v1"]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects += pool.map(lambda job: compiled(*job), jobs[1:])
-        options = ["-s", "-lm"] if target.suffix == "so" else []
-        run(*_processor(target, "v1"), "-shared", "-o", str(library), *objects, *options)
+            objects = list(pool.map(lambda job: compiled(*job), jobs))
+        options = [*(["-s"] if target.suffix == "so" else []), *([] if _clang() else ["-nostdlib"])]
+        # Linked here, as for Windows a second file is written beside the library.
+        linked = f"{folder}/{library.name}"
+        run(*_processor(target, "v1"), "-shared", *options, "-o", linked, *objects)
+        shutil.copy(linked, library)
 
 
 def _compiler(target: Target) -> list[str]:

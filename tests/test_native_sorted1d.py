@@ -34,7 +34,7 @@ def test_every_reduction_agrees_with_the_definition(n, lengthscale):
 def test_many_rows_agree_with_the_tiles():
     from calibrant._core import pairs
 
-    p, r, weights, _ = simulate(30_000, seed=0)
+    p, r, weights, _ = simulate(10_000, seed=0)
     kernel = Kernel("exponential", "euclidean", 0.05)
     line = SortedLine.of(p, 0.05)
     tiles, scale = (pairs.pair_sum(p[:, None], a[:, None], kernel=kernel) for a in (r, np.abs(r)))

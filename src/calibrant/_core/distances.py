@@ -4,13 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.library import library
-from calibrant._core.packing import zeros
+from calibrant._core.packing import Layout
 from calibrant._core.threads import in_order
 
 Floats = NDArray[np.float64]
-
-_PER_PANEL = 4
-"""Registers side by side, as the compiled code has them."""
 
 _ROWS_PER_JOB = 64
 
@@ -28,18 +25,13 @@ def distances(x: Floats, y: Floats, *, squared: bool, n_threads: int | None = No
         from scipy.spatial.distance import cdist
 
         return cdist(x, y, "sqeuclidean" if squared else "cityblock")
-    (n, depth), m, width = x.shape, len(y), _PER_PANEL * core.lanes
-    n_panels = -(-m // width)
-    packed = zeros(n_panels * width * depth).reshape(n_panels, depth, width)
-    room = np.zeros((n_panels * width, depth))
-    room[:m] = y
-    packed[:] = room.reshape(n_panels, width, depth).transpose(0, 2, 1)
-    rows, found = np.ascontiguousarray(x, dtype=np.float64), np.empty((n, n_panels * width))
+    layout = Layout.of(core)
+    points, found = layout.points(x, y), np.empty((layout.padded(len(x)), layout.padded(len(y))))
 
     def task(first: int) -> None:
-        part = slice(first, min(first + _ROWS_PER_JOB, n))
-        core.distances(squared, rows[part], packed, part.stop - first, n_panels, depth, found[part])
+        part = found[first : first + _ROWS_PER_JOB]
+        core.distances(squared, points, first, *part.shape, part)
 
-    for _ in in_order(task, range(0, n, _ROWS_PER_JOB), n_threads):
+    for _ in in_order(task, range(0, len(found), _ROWS_PER_JOB), n_threads):
         pass
-    return found[:, :m]
+    return found[: len(x), : len(y)]

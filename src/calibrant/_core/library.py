@@ -168,7 +168,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "bin_index": (Matrix, _REALS, WHOLE, WHOLE, _WHOLES),
     "bin_sums": (Matrix, _REALS, _WHOLES, _REALS, WHOLE, WHOLE, _REALS),
     "bin_columns": (Matrix, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
-    "distances": (WHOLE, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
+    "distances": (WHOLE, Points, WHOLE, WHOLE, WHOLE, _REALS),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
     "redraw": (RowsRecord, _BITS, WHOLE, RowWork, RedrawnSums, _LABELS),
     "feature_errors": (_LABELS, WHOLE, _REALS, WHOLE, _REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),

@@ -88,27 +88,25 @@ INLINE Sums at_place(const double *local, double s) {
     return (Sums){total(hits), total(mass)};
 }
 
-/* Add rows first..last - 1, at mirror + sign * position, of other folds than one. */
-INLINE void add_others(Lanes *hits, Lanes *mass, const Sources *sources, const Folds *folds, double x, double fold,
-                       int64_t first, int64_t last, double sign, double mirror) {
-    for (int64_t j = first; j < last; j += LANES) {
-        Lanes u = (load(sources->x + j) * sign + (mirror - x)) * sources->per_bandwidth;
-        Lanes values = counted(kernel_at(GAUSSIAN, u), j, last, -1), apart = absolute(load(folds->fold + j) - fold);
-        values = if_less(apart, repeat(0.5), repeat(0.0), values);
-        *hits += values * load(folds->hits + j);
-        *mass += values * load(folds->weights + j);
-    }
+typedef struct {
+    const Folds *folds;
+    double own;
+} Outside;
+
+/* Add the rows of other folds. */
+INLINE Found add_others(Found so_far, Lanes values, int64_t first, const void *context) {
+    const Outside *outside = context;
+    Lanes apart = absolute(load(outside->folds->fold + first) - outside->own);
+    values = if_less(apart, repeat(0.5), repeat(0.0), values);
+    so_far.all += values * load(outside->folds->weights + first);
+    so_far.events += values * load(outside->folds->hits + first);
+    return so_far;
 }
 
 static Sums outside_directly(const Sources *sources, const Folds *folds, const Plan *plan, int64_t t, int64_t i) {
-    int64_t n = sources->n, low = plan->rows[2 * t], high = plan->rows[2 * t + 1];
-    double x = plan->x[i], fold = folds->fold[i];
-    Lanes hits = repeat(0.0), mass = hits;
-    if (low < 0) add_others(&hits, &mass, sources, folds, x, fold, largest(0, -high), -low, -1.0, 0.0);
-    if (low < n && high > 0)
-        add_others(&hits, &mass, sources, folds, x, fold, largest(low, 0), smallest(high, n), 1.0, 0.0);
-    if (high > n) add_others(&hits, &mass, sources, folds, x, fold, 2 * n - high, smallest(n, 2 * n - low), -1.0, 2.0);
-    return (Sums){total(hits), total(mass)};
+    Outside outside = {folds, folds->fold[i]};
+    Found found = sum_directly(sources, GAUSSIAN, plan, t, i, add_others, &outside);
+    return (Sums){total(found.events), total(found.all)};
 }
 
 /* Write the sums of every row, (2, n): events, then weights. */

@@ -143,4 +143,10 @@ INLINE Lanes log1p_lanes(Lanes u) {
     return log_lanes(y) + (u - (y - 1.0)) / y;
 }
 
+/* x**exponent for x >= 0, at most e^700. The logarithm takes normal numbers only; the power of a smaller one is 0. */
+INLINE Lanes power_lanes(Lanes x, double exponent) {
+    Lanes power = exp_lanes(smaller(log_lanes(x) * exponent, repeat(700.0)));
+    return if_less(x, repeat(1e-300), repeat(0.0), power);
+}
+
 #endif

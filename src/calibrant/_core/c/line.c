@@ -33,63 +33,13 @@ EXPORT void NAME(collect)(const double *x, const Boxes *boxes, const double *cha
     else collect(x, boxes, charges, width, 4, moments);
 }
 
-/* Add rows first..last - 1, at mirror + sign * position, term by term. */
-INLINE Lanes add_rows(Lanes so_far, const Sources *sources, const Strip *strip, double x, int64_t skip, int64_t first,
-                      int64_t last, double sign, double mirror) {
-    for (int64_t j = first; j < last; j += LANES) {
-        Lanes u = (load(sources->x + j) * sign + (mirror - x)) * sources->per_bandwidth;
-        so_far = add_charges(so_far, counted(kernel_at(sources->code, u), j, last, skip), strip, j);
-    }
+INLINE Found add_charged(Found so_far, Lanes values, int64_t first, const void *strip) {
+    so_far.all = add_charges(so_far.all, values, strip, first);
     return so_far;
 }
 
-/* The sum over the rows and images with extended numbers low..high - 1, but the row `skip` and its images. */
-static Lanes sum_directly(const Sources *sources, const Strip *strip, double x, int64_t skip, int64_t low, int64_t high) {
-    int64_t n = sources->n;
-    Lanes so_far = repeat(0.0);
-    if (low < 0) so_far = add_rows(so_far, sources, strip, x, skip, largest(0, -high), -low, -1.0, 0.0);
-    if (low < n && high > 0)
-        so_far = add_rows(so_far, sources, strip, x, skip, largest(low, 0), smallest(high, n), 1.0, 0.0);
-    if (high > n)
-        so_far = add_rows(so_far, sources, strip, x, skip, 2 * n - high, smallest(n, 2 * n - low), -1.0, 2.0);
-    return so_far;
-}
-
-/* Add to the local coefficients what one box contributes; two rows and two columns at a step keep the adders busy. */
-INLINE void add_box(double *local, const double *matrix, const double *moments, int terms) {
-    for (int k = 0; k < terms; k += 2) {
-        Lanes a = load(local + k * LANES), b = load(local + (k + 1) * LANES), c = repeat(0.0), d = c;
-        for (int m = 0; m < terms; m += 2) {
-            Lanes x = load(moments + m * LANES), y = load(moments + (m + 1) * LANES);
-            const double *at = matrix + m * terms + k;
-            a += x * at[0], b += x * at[1];
-            c += y * at[terms], d += y * at[terms + 1];
-        }
-        store(local + k * LANES, a + c);
-        store(local + (k + 1) * LANES, b + d);
-    }
-}
-
-/* Write the local polynomial of a target box: the sum over the whole boxes, perhaps but its own. */
-INLINE void expand(const Sources *sources, const double *moments, const Plan *plan, int64_t t, int terms, double *local) {
-    int64_t skip = plan->way[t] == BY_OTHER_BOXES ? t : -1;
-    for (int k = 0; k < terms; k++) store(local + k * LANES, repeat(0.0));
-    for (int64_t extended = plan->whole[2 * t]; extended < plan->whole[2 * t + 1]; extended++) {
-        int64_t source = extended_row(sources->boxes.occupied, extended);
-        if (source == skip) continue;
-        const double *matrix = sources->translations + translation(sources, plan->boxes.ids[t], extended) * terms * terms;
-        add_box(local, matrix, moments + source * terms * LANES, terms);
-    }
-}
-
-/* The sum over the target's own box, and over its images if they are within reach. */
-static Lanes sum_own(const Sources *sources, const Strip *strip, const Plan *plan, int64_t t, int64_t i) {
-    int64_t first = plan->boxes.starts[t], last = plan->boxes.starts[t + 1], end = 2 * sources->n;
-    double x = plan->x[i];
-    Lanes so_far = sum_directly(sources, strip, x, i, first, last);
-    if (plan->rows[2 * t] < -first) so_far += sum_directly(sources, strip, x, i, -last, -first);
-    if (plan->rows[2 * t + 1] > end - last) so_far += sum_directly(sources, strip, x, i, end - last, end - first);
-    return so_far;
+static Lanes sum_charges(const Sources *sources, const Strip *strip, const Plan *plan, int64_t t, int64_t i) {
+    return sum_directly(sources, sources->code, plan, t, i, add_charged, strip).all;
 }
 
 /* Add the polynomial of a target box to its rows first..last - 1, and leave out what must be. */
@@ -97,10 +47,10 @@ INLINE void sum_box(const Sources *sources, const Strip *strip, const Plan *plan
                     int terms) {
     double centre = plan->boxes.centres[t], scale = plan->boxes.scales[t];
     ALIGNED double local[MOST_TERMS * LANES];
-    expand(sources, strip->moments, plan, t, terms, local);
+    expand(sources, strip->moments, plan, t, terms, 1, local);
     for (int64_t i = first; i < last; i++) {
         Lanes value = polynomial(local, terms, (plan->x[i] - centre) * scale);
-        if (plan->way[t] == BY_OTHER_BOXES) value += sum_own(sources, strip, plan, t, i);
+        if (plan->way[t] == BY_OTHER_BOXES) value += sum_charges(sources, strip, plan, t, i);
         else if (plan->leave_out) value -= load(strip->charges + i * strip->width) * plan->own[i];
         add_to_row(strip, i, value);
     }
@@ -161,9 +111,7 @@ INLINE void evaluate(const Sources *sources, const Strip *strip, const Plan *pla
     for (; t < plan->boxes.occupied && starts[t] < end; t++) {
         int64_t first = largest(starts[t], start), last = smallest(starts[t + 1], end);
         if (plan->way[t] == DIRECTLY) {
-            for (int64_t i = first; i < last; i++)
-                add_to_row(strip, i, sum_directly(sources, strip, plan->x[i], plan->leave_out ? i : -1,
-                                                  plan->rows[2 * t], plan->rows[2 * t + 1]));
+            for (int64_t i = first; i < last; i++) add_to_row(strip, i, sum_charges(sources, strip, plan, t, i));
             continue;
         }
         sum_box(sources, strip, plan, t, first, last, terms);

@@ -102,6 +102,80 @@ INLINE Lanes add_charges(Lanes so_far, Lanes values, const Strip *strip, int64_t
     return so_far + other;
 }
 
+/* One sum or two: over all rows, and over those with an event. */
+typedef struct {
+    Lanes all, events;
+} Found;
+
+/* Adds what up to LANES rows from `first` contribute, given their kernel values. */
+typedef Found Adding(Found so_far, Lanes values, int64_t first, const void *context);
+
+/* The sums at row i of target box t, term by term: over all rows and images in reach, or over those of its own box. */
+INLINE Found sum_directly(const Sources *sources, int64_t code, const Plan *plan, int64_t t, int64_t i, Adding *add,
+                          const void *context) {
+    const int64_t *own = plan->way[t] == BY_OTHER_BOXES ? plan->boxes.starts + t : (int64_t[]){0, sources->n};
+    int64_t low = plan->rows[2 * t], high = plan->rows[2 * t + 1], end = 2 * sources->n, skip = plan->leave_out ? i : -1;
+    /* Images at 0, rows, images at 1: at mirror + sign * position. */
+    const int64_t firsts[3] = {-high, low, end - high}, lasts[3] = {-low, high, end - low};
+    const double signs[3] = {-1.0, 1.0, -1.0}, mirrors[3] = {0.0, 0.0, 2.0};
+    Found so_far = {repeat(0.0), repeat(0.0)};
+    UNROLLED
+    for (int part = 0; part < 3; part++) {
+        int64_t last = smallest(lasts[part], own[1]);
+        for (int64_t j = largest(firsts[part], own[0]); j < last; j += LANES) {
+            Lanes u = (load(sources->x + j) * signs[part] + (mirrors[part] - plan->x[i])) * sources->per_bandwidth;
+            so_far = add(so_far, counted(kernel_at(code, u), j, last, skip), j, context);
+        }
+    }
+    return so_far;
+}
+
+/* Add to the local coefficients what one box contributes; two rows and two columns at a step keep the adders busy. */
+INLINE void add_box(double *local, const double *matrix, const double *moments, int terms) {
+    for (int k = 0; k < terms; k += 2) {
+        Lanes a = load(local + k * LANES), b = load(local + (k + 1) * LANES), c = repeat(0.0), d = c;
+        for (int m = 0; m < terms; m += 2) {
+            Lanes x = load(moments + m * LANES), y = load(moments + (m + 1) * LANES);
+            const double *at = matrix + m * terms + k;
+            a += x * at[0], b += x * at[1];
+            c += y * at[terms], d += y * at[terms + 1];
+        }
+        store(local + k * LANES, a + c);
+        store(local + (k + 1) * LANES, b + d);
+    }
+}
+
+/* The same for two vectors of columns side by side. */
+INLINE void add_box_of_pairs(double *local, const double *matrix, const double *moments, int terms) {
+    for (int k = 0; k < terms; k += 2) {
+        Lanes sums[2][2];
+        for (int c = 0; c < 4; c++) sums[c / 2][c % 2] = load(local + (2 * k + c) * LANES);
+        for (int m = 0; m < terms; m++) {
+            Lanes x = load(moments + 2 * m * LANES), y = load(moments + (2 * m + 1) * LANES);
+            for (int c = 0; c < 2; c++) {
+                sums[c][0] += x * matrix[m * terms + k + c];
+                sums[c][1] += y * matrix[m * terms + k + c];
+            }
+        }
+        for (int c = 0; c < 4; c++) store(local + (2 * k + c) * LANES, sums[c / 2][c % 2]);
+    }
+}
+
+/* Write the local polynomials of a target box, for one vector of columns or two: the sums over the whole boxes, perhaps
+   but its own. */
+INLINE void expand(const Sources *sources, const double *moments, const Plan *plan, int64_t t, int terms, int vectors,
+                   double *local) {
+    int64_t skip = plan->way[t] == BY_OTHER_BOXES ? t : -1, size = terms * vectors * LANES;
+    for (int64_t k = 0; k < size; k += LANES) store(local + k, repeat(0.0));
+    for (int64_t extended = plan->whole[2 * t]; extended < plan->whole[2 * t + 1]; extended++) {
+        int64_t source = extended_row(sources->boxes.occupied, extended);
+        if (source == skip) continue;
+        const double *matrix = sources->translations + translation(sources, plan->boxes.ids[t], extended) * terms * terms;
+        if (vectors == 1) add_box(local, matrix, moments + source * size, terms);
+        else add_box_of_pairs(local, matrix, moments + source * size, terms);
+    }
+}
+
 /* The value at place s of a polynomial, by Clenshaw's recurrence. */
 INLINE Lanes polynomial(const double *coefficients, int terms, double s) {
     Lanes after = repeat(0.0), now = after;

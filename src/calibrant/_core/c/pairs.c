@@ -94,9 +94,7 @@ INLINE Lanes profile_at(int64_t profile, Lanes x, double shape) {
     if (profile == MATERN32) return (1.0 - x) * exp_lanes(x);
     if (profile == MATERN52) return ((x * (1.0 / 3.0) - 1.0) * x + 1.0) * exp_lanes(x);
     if (profile == RATIONAL) return exp_lanes(log1p_lanes(x) * -shape);
-    /* The logarithm takes normal numbers only; the power of a smaller one is taken as 0. At e^700 the kernel is 0. */
-    Lanes power = exp_lanes(smaller(log_lanes(x) * shape, repeat(700.0)));
-    return exp_lanes(-if_less(x, repeat(1e-300), repeat(0.0), power));
+    return exp_lanes(-power_lanes(x, shape));
 }
 
 INLINE Lanes powered(int64_t power, Lanes x) {
@@ -252,6 +250,14 @@ EXPORT void NAME(forms)(const Problem *problem, const Job *job, int64_t n_rows, 
                             double *out) {
     Forms forms = {n_rows, width, strips, out};
     for_tiles(problem, job, add_forms, &forms);
+}
+
+/* Write the sum over classes of |x - y|, or of its square, for some rows, whole panels of them, and all columns. */
+EXPORT void NAME(distances)(int64_t squared, const Points *points, int64_t row, int64_t n_rows, int64_t n_columns,
+                            double *out) {
+    Tile tile = {row, n_rows, 0, n_columns};
+    if (squared) accumulate(SQUARED, points, &tile, out);
+    else accumulate(DIFFERENCE, points, &tile, out);
 }
 
 /* The sizes that Python packs arrays for. */

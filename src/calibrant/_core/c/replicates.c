@@ -5,8 +5,6 @@
    are tabulated and serve all replicates of the group, and four rows share every moment that is loaded. */
 #include "line.h"
 
-#include <math.h>
-
 /* Events and mass of a group of replicates, side by side. */
 #define PAIR (2 * LANES)
 /* Rows whose polynomials are tabulated at a time. */
@@ -27,10 +25,6 @@ typedef struct {
 typedef struct {
     double *weights, *moments;
 } Work;
-
-typedef struct {
-    Lanes hits, mass;
-} Found;
 
 /* Write T_0, T_1, ... at some places, and at 0 beyond the last: rows are read four at a time, however few lanes there are. */
 static void tabulate(double *table, const double *places, int64_t first, int64_t last) {
@@ -85,89 +79,41 @@ static void collect_events(const Sources *sources, const Events *events, const W
     }
 }
 
-INLINE void add_events(double *local, const double *matrix, const double *moments) {
-    for (int k = 0; k < TERMS; k += 2) {
-        Lanes sums[2][2];
-        for (int c = 0; c < 4; c++) sums[c / 2][c % 2] = load(local + k * PAIR + c * LANES);
-        for (int m = 0; m < TERMS; m++) {
-            Lanes hits = load(moments + m * PAIR), mass = load(moments + m * PAIR + LANES);
-            for (int c = 0; c < 2; c++) {
-                sums[c][0] += hits * matrix[m * TERMS + k + c];
-                sums[c][1] += mass * matrix[m * TERMS + k + c];
-            }
-        }
-        for (int c = 0; c < 4; c++) store(local + k * PAIR + c * LANES, sums[c / 2][c % 2]);
+typedef struct {
+    const double *weights, *happened;
+} Weighted;
+
+INLINE Found add_weighted(Found so_far, Lanes values, int64_t first, const void *context) {
+    const Weighted *rows = context;
+    Lanes happened = values * load(rows->happened + first);
+    for (int lane = 0; lane < LANES; lane++) {
+        Lanes weights = load(rows->weights + (first + lane) * LANES);
+        so_far.events += weights * happened[lane];
+        so_far.all += weights * values[lane];
     }
+    return so_far;
 }
 
-/* Write the local polynomials of a target box: the sums over the whole boxes, perhaps but its own. */
-static void expand_events(const Sources *sources, const Plan *plan, const double *moments, int64_t t, double *local) {
-    int64_t skip = plan->way[t] == BY_OTHER_BOXES ? t : -1;
-    for (int k = 0; k < 2 * TERMS; k++) store(local + k * LANES, repeat(0.0));
-    for (int64_t extended = plan->whole[2 * t]; extended < plan->whole[2 * t + 1]; extended++) {
-        int64_t source = extended_row(sources->boxes.occupied, extended);
-        if (source == skip) continue;
-        int64_t matrix = translation(sources, plan->boxes.ids[t], extended);
-        add_events(local, sources->translations + matrix * TERMS * TERMS, moments + source * TERMS * PAIR);
-    }
-}
-
-INLINE Found add_pairs(Found found, const Sources *sources, const Events *events, const Work *work, double x, int64_t skip,
-                       int64_t first, int64_t last, double sign, double mirror) {
-    for (int64_t j = first; j < last; j += LANES) {
-        Lanes u = (load(sources->x + j) * sign + (mirror - x)) * sources->per_bandwidth;
-        Lanes values = counted(kernel_at(GAUSSIAN, u), j, last, skip), hits = values * load(events->happened + j);
-        for (int lane = 0; lane < LANES; lane++) {
-            Lanes weights = load(work->weights + (j + lane) * LANES);
-            found.hits += weights * hits[lane];
-            found.mass += weights * values[lane];
-        }
-    }
-    return found;
-}
-
-/* Events and mass over the rows and images with extended numbers low..high - 1, but the row `skip` and its images. */
-static Found events_directly(const Sources *sources, const Events *events, const Work *work, double x, int64_t skip,
-                             int64_t low, int64_t high) {
-    int64_t n = sources->n;
-    Found found = {repeat(0.0), repeat(0.0)};
-    if (low < 0) found = add_pairs(found, sources, events, work, x, skip, largest(0, -high), -low, -1.0, 0.0);
-    if (low < n && high > 0)
-        found = add_pairs(found, sources, events, work, x, skip, largest(low, 0), smallest(high, n), 1.0, 0.0);
-    if (high > n)
-        found = add_pairs(found, sources, events, work, x, skip, 2 * n - high, smallest(n, 2 * n - low), -1.0, 2.0);
-    return found;
-}
-
-INLINE Found both(Found x, Found y) { return (Found){x.hits + y.hits, x.mass + y.mass}; }
-
-static Found own_events(const Sources *sources, const Events *events, const Plan *plan, const Work *work, int64_t t,
-                        int64_t i) {
-    int64_t first = plan->boxes.starts[t], last = plan->boxes.starts[t + 1], end = 2 * sources->n;
-    double x = plan->x[i];
-    Found found = events_directly(sources, events, work, x, i, first, last);
-    if (plan->rows[2 * t] < -first) found = both(found, events_directly(sources, events, work, x, i, -last, -first));
-    if (plan->rows[2 * t + 1] > end - last)
-        found = both(found, events_directly(sources, events, work, x, i, end - last, end - first));
-    return found;
+static Found sum_weights(const Sources *sources, const Events *events, const Plan *plan, const Work *work, int64_t t,
+                         int64_t i) {
+    Weighted rows = {work->weights, events->happened};
+    return sum_directly(sources, GAUSSIAN, plan, t, i, add_weighted, &rows);
 }
 
 /* Write events and mass of the rows of the table. */
 static void polynomials(const double *local, const double *table, int64_t n_rows, double *sums) {
     for (int64_t r = 0; r < n_rows; r += 4) {
-        Found found[4];
-        for (int q = 0; q < 4; q++) found[q] = (Found){repeat(0.0), repeat(0.0)};
-        for (int k = 0; k < TERMS; k++) {
-            Lanes hits = load(local + k * PAIR), mass = load(local + k * PAIR + LANES);
+        Lanes hits[4], mass[4];
+        for (int q = 0; q < 4; q++) hits[q] = mass[q] = repeat(0.0);
+        for (int k = 0; k < TERMS; k++)
             for (int q = 0; q < 4; q++) {
                 double t = table[k * CHUNK + r + q];
-                found[q].hits += hits * t;
-                found[q].mass += mass * t;
+                hits[q] += load(local + k * PAIR) * t;
+                mass[q] += load(local + k * PAIR + LANES) * t;
             }
-        }
         for (int q = 0; q < 4; q++) {
-            store(sums + (r + q) * PAIR, found[q].hits);
-            store(sums + (r + q) * PAIR + LANES, found[q].mass);
+            store(sums + (r + q) * PAIR, hits[q]);
+            store(sums + (r + q) * PAIR + LANES, mass[q]);
         }
     }
 }
@@ -183,47 +129,63 @@ static void sum_chunk(const Sources *sources, const Events *events, const Plan *
     }
     for (int64_t i = first; i < last; i++) {
         double *at = sums + (i - first) * PAIR;
-        Found found = {load(at), load(at + LANES)};
+        Lanes hits = way == DIRECTLY ? repeat(0.0) : load(at), mass = way == DIRECTLY ? hits : load(at + LANES);
         if (way == BY_BOXES) {
             Lanes own = load(work->weights + i * LANES) * plan->own[i];
-            found = (Found){found.hits - own * events->happened[i], found.mass - own};
-        } else if (way == BY_OTHER_BOXES) {
-            found = both(own_events(sources, events, plan, work, t, i), found);
+            hits -= own * events->happened[i], mass -= own;
         } else {
-            found = events_directly(sources, events, work, plan->x[i], i, plan->rows[2 * t], plan->rows[2 * t + 1]);
+            Found found = sum_weights(sources, events, plan, work, t, i);
+            hits += found.events, mass += found.all;
         }
-        store(at, found.hits);
-        store(at + LANES, found.mass);
+        store(at, hits);
+        store(at + LANES, mass);
     }
 }
 
-INLINE Lanes power(Lanes gap, double norm) {
-    if (norm == 1.0) return gap;
-    if (norm == 2.0) return gap * gap;
-    for (int lane = 0; lane < LANES; lane++) gap[lane] = pow(gap[lane], norm);
-    return gap;
+/* Weight times gap and weight, over rows with neighbours and over rows without. */
+typedef struct {
+    Lanes gaps, weights, lonely_gaps, lonely_weights;
+} Totals;
+
+/* Add one row at x; it has no neighbours if their mass is at most the bound. */
+INLINE void add_gap(Totals *totals, double x, Lanes hits, Lanes mass, Lanes weight, Lanes bound, double norm) {
+    Lanes zero = repeat(0.0), one = repeat(1.0);
+    Lanes frequency = larger(smaller(hits / if_less(bound, mass, mass, one), one), zero);
+    Lanes gap = absolute(if_less(bound, mass, frequency, zero) - x);
+    if (norm != 1.0) gap = norm == 2.0 ? gap * gap : power_lanes(gap, norm);
+    Lanes with_neighbours = if_less(bound, mass, weight, zero), without = weight - with_neighbours;
+    totals->gaps += with_neighbours * gap, totals->weights += with_neighbours;
+    totals->lonely_gaps += without * gap, totals->lonely_weights += without;
+}
+
+INLINE void add_totals(Totals *to, const Totals *from) {
+    to->gaps += from->gaps, to->weights += from->weights;
+    to->lonely_gaps += from->lonely_gaps, to->lonely_weights += from->lonely_weights;
+}
+
+/* Write the totals of the first columns, (columns, 4). */
+INLINE void write_totals(const Totals *totals, int64_t columns, double *out) {
+    for (int64_t column = 0; column < columns; column++, out += 4) {
+        out[0] = totals->gaps[column], out[1] = totals->weights[column];
+        out[2] = totals->lonely_gaps[column], out[3] = totals->lonely_weights[column];
+    }
 }
 
 typedef struct {
     const double *x, *weights, *least;
     double norm;
-    Lanes means, totals[4];
+    Lanes means;
+    Totals totals;
 } Gaps;
 
-/* Add weight times gap and weight, over rows with neighbours and over rows without. */
 INLINE void add_gaps(Gaps *gaps, const double *sums, int64_t first, int64_t last) {
-    Lanes zero = repeat(0.0), one = repeat(1.0), a = zero, b = zero, c = zero, d = zero;
+    Totals partial = {.gaps = repeat(0.0)};
     for (int64_t i = first; i < last; i++) {
         const double *at = sums + (i - first) * PAIR;
-        Lanes hits = load(at), mass = load(at + LANES), weight = load(gaps->weights + i * LANES);
-        Lanes bound = gaps->means * gaps->least[i];
-        Lanes frequency = larger(smaller(hits / if_less(bound, mass, mass, one), one), zero);
-        Lanes gap = power(absolute(if_less(bound, mass, frequency, zero) - gaps->x[i]), gaps->norm);
-        Lanes with_neighbours = if_less(bound, mass, weight, zero);
-        a += with_neighbours * gap, b += with_neighbours;
-        c += (weight - with_neighbours) * gap, d += weight - with_neighbours;
+        Lanes weight = load(gaps->weights + i * LANES), bound = gaps->means * gaps->least[i];
+        add_gap(&partial, gaps->x[i], load(at), load(at + LANES), weight, bound, gaps->norm);
     }
-    gaps->totals[0] += a, gaps->totals[1] += b, gaps->totals[2] += c, gaps->totals[3] += d;
+    add_totals(&gaps->totals, &partial);
 }
 
 /* Write the four totals of each of `columns` replicates; a row has no neighbours if their mass is at most `least` times
@@ -231,49 +193,46 @@ INLINE void add_gaps(Gaps *gaps, const double *sums, int64_t first, int64_t last
 EXPORT void NAME(replicate_gaps)(const Sources *sources, const Events *events, const Plan *plan, const Work *work,
                                      const double *places, const double *least, double norm, int64_t columns,
                                      double *out) {
-    Lanes zero = repeat(0.0), sum = zero;
-    for (int64_t i = 0; i < sources->n; i++) sum += load(work->weights + i * LANES);
-    Lanes means = sum * (1.0 / (double)largest(sources->n, 1));
-    Gaps gaps = {plan->x, work->weights, least, norm, means, {zero, zero, zero, zero}};
+    Gaps gaps = {.x = plan->x, .weights = work->weights, .least = least, .norm = norm};
+    for (int64_t i = 0; i < sources->n; i++) gaps.means += load(work->weights + i * LANES);
+    gaps.means *= 1.0 / (double)largest(sources->n, 1);
     ALIGNED double local[TERMS * PAIR], sums[CHUNK * PAIR] = {0.0};
     const int64_t *starts = plan->boxes.starts;
     collect_events(sources, events, work);
     for (int64_t t = 0; t < plan->boxes.occupied; t++) {
-        if (plan->way[t] != DIRECTLY) expand_events(sources, plan, work->moments, t, local);
+        if (plan->way[t] != DIRECTLY) expand(sources, work->moments, plan, t, TERMS, 2, local);
         for (int64_t first = starts[t]; first < starts[t + 1]; first += CHUNK) {
             int64_t last = smallest(first + CHUNK, starts[t + 1]);
             sum_chunk(sources, events, plan, work, places, local, t, first, last, sums);
             add_gaps(&gaps, sums, first, last);
         }
     }
-    for (int64_t column = 0; column < columns; column++)
-        for (int part = 0; part < 4; part++) out[4 * column + part] = gaps.totals[part][column];
+    write_totals(&gaps.totals, columns, out);
 }
 
-INLINE double at(const Matrix *matrix, int64_t row, int64_t column) {
-    return ((const double *)matrix->at)[row * matrix->row + column * matrix->column];
+/* Up to LANES columns of one row of a matrix. */
+INLINE Lanes row_of(const Matrix *matrix, int64_t row, int64_t columns) {
+    const double *at = (const double *)matrix->at + row * matrix->row;
+    if (matrix->column == 0) return repeat(at[0]);
+    if (matrix->column == 1 && columns == LANES) return load(at);
+    Lanes found = repeat(0.0);
+    for (int64_t column = 0; column < columns; column++) found[column] = at[column * matrix->column];
+    return found;
 }
 
-/* Write the four totals of each column, given hits, mass and weights by row and column. */
+/* Write the four totals of each of up to LANES columns, given hits, mass and weights by row and column. */
 EXPORT void NAME(gaps)(const double *x, const Matrix *hits, const Matrix *mass, const Matrix *weights, const double *least,
                        double norm, int64_t n, int64_t columns, double *out) {
-    for (int64_t column = 0; column < columns; column++, out += 4) {
-        double mean = 0.0;
-        for (int64_t i = 0; i < n; i++) mean += at(weights, i, column);
-        mean /= (double)largest(n, 1);
-        for (int part = 0; part < 4; part++) out[part] = 0.0;
-        for (int64_t first = 0; first < n; first += ROWS_PER_SUM) {
-            double partial[4] = {0.0};
-            for (int64_t i = first; i < smallest(first + ROWS_PER_SUM, n); i++) {
-                double weight = at(weights, i, column), around = at(mass, i, column);
-                int is_lonely = around <= least[i] * mean;
-                double ratio = is_lonely ? 0.0 : at(hits, i, column) / around;
-                double gap = fabs((ratio < 0.0 ? 0.0 : ratio > 1.0 ? 1.0 : ratio) - x[i]);
-                if (norm != 1.0) gap = norm == 2.0 ? gap * gap : pow(gap, norm);
-                partial[2 * is_lonely] += weight * gap;
-                partial[2 * is_lonely + 1] += weight;
-            }
-            for (int part = 0; part < 4; part++) out[part] += partial[part];
-        }
+    Lanes means = repeat(0.0);
+    for (int64_t i = 0; i < n; i++) means += row_of(weights, i, columns);
+    means /= (double)largest(n, 1);
+    Totals totals = {.gaps = repeat(0.0)};
+    for (int64_t first = 0; first < n; first += ROWS_PER_SUM) {
+        Totals partial = {.gaps = repeat(0.0)};
+        for (int64_t i = first; i < smallest(first + ROWS_PER_SUM, n); i++)
+            add_gap(&partial, x[i], row_of(hits, i, columns), row_of(mass, i, columns), row_of(weights, i, columns),
+                    means * least[i], norm);
+        add_totals(&totals, &partial);
     }
+    write_totals(&totals, columns, out);
 }

@@ -48,7 +48,7 @@ class Replicates:
             some = totals[first : first + width]
             core.replicate_gaps(sources, self._events, plan, work, self._places, least, norm, width, some)
 
-        in_groups(task, columns, self._work, n_threads)
+        in_groups(task, range(0, columns, core.lanes), self._work, n_threads)
         return totals
 
     def _work(self) -> Work:

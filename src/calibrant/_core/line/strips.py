@@ -63,43 +63,40 @@ def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_t
     """
     register = required().lanes
     step = register // lanes
-    spare: list[Room] = []
+    # Of full width also for the last columns: another group may take it over.
+    full = min(step, columns) * lanes
 
-    def one(first: int, n_threads: int | None = 1) -> None:
-        width = min(step, columns - first)
-        # Of full width also for the last columns: another group may take it over.
-        full = min(step, columns) * lanes
-        room = _taken(spare, lambda: Room(np.empty((sizes[0] + register) * full + register), np.empty(sizes[1] * full)))
-        room.sums[:] = 0.0
-        task(first, width, room, n_threads)
-        spare.append(room)
+    def room() -> Room:
+        return Room(np.empty((sizes[0] + register) * full + register), np.empty(sizes[1] * full))
+
+    def one(first: int, memory: Room, n_threads: int | None = 1) -> None:
+        memory.sums[:] = 0.0
+        task(first, min(step, columns - first), memory, n_threads)
 
     if columns <= step:
-        one(0, n_threads)
+        one(0, room(), n_threads)
     else:
-        _run(one, range(0, columns, step), n_threads)
+        in_groups(one, range(0, columns, step), room, n_threads)
 
 
 def in_groups(
-    task: Callable[[int, Memory], None], columns: int, room: Callable[[], Memory], n_threads: int | None
+    task: Callable[[Job, Memory], None], jobs: Sequence[Job], room: Callable[[], Memory], n_threads: int | None
 ) -> None:
-    """Call task on the first of every register of columns, with memory that no other thread uses at the time."""
+    """Call task on every job, with memory that no other thread uses at the time.
+
+    It is what another job has left, if there is any: fresh memory costs as much time as the sums.
+    """
     spare: list[Memory] = []
 
-    def one(first: int) -> None:
-        memory = _taken(spare, room)
-        task(first, memory)
+    def one(job: Job) -> None:
+        try:
+            memory = spare.pop()
+        except IndexError:
+            memory = room()
+        task(job, memory)
         spare.append(memory)
 
-    _run(one, range(0, columns, required().lanes), n_threads)
-
-
-def _taken(spare: list[Memory], room: Callable[[], Memory]) -> Memory:
-    """Take the memory that another group has left, because fresh memory costs as much time as the sums."""
-    try:
-        return spare.pop()
-    except IndexError:
-        return room()
+    _run(one, jobs, n_threads)
 
 
 def for_ranges(
