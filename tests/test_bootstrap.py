@@ -64,9 +64,9 @@ def test_a_cluster_in_two_strata_is_refused():
 
 
 def test_another_number_of_entries_is_refused():
-    with pytest.raises(InputError, match="clusters must have one value a row, but there are 2 for 3 rows"):
+    with pytest.raises(InputError, match="clusters must have one value per row, but there are 2 for 3 rows"):
         drawn(Bootstrap(3, clusters=[1, 2]), 3)
-    with pytest.raises(InputError, match="by must have one value a row"):
+    with pytest.raises(InputError, match="by must have one value per row"):
         group_rows([1, 2], 3)
 
 

@@ -209,7 +209,7 @@ def test_arrays_of_the_wrong_kind_are_refused(tmp_path, monkeypatch):
         with pytest.raises(InputError) as caught:
             read_predictions(path, **options)
         assert expected in str(caught.value)
-    with pytest.raises(InputError, match=r"one entry a row, but has shape \(60, 3\)"):
+    with pytest.raises(InputError, match=r"one entry per row, but has shape \(60, 3\)"):
         read_column("a.npz", "probs")
     assert "version" in failure(tmp_path / "v.npy", b"\x93NUMPY\x09\x00" + bytes(100))
     archive("torch.npz", [("archive/data.pkl", b"")])

@@ -78,8 +78,8 @@ ARRAY_TROUBLE = {
         "draws must be finite, but row 0, column 'draws', entry (0, 1) is nan",
     ),
     "text": ({"y": ["a"], "draws": [[1, 2]]}, "targets must hold numbers, but holds 'a'"),
-    "several matrices": ({"y": [1], "draw_0": [1], "draw_1": [[2]]}, "'draw_1' must have one entry a row"),
-    "several lengths": ({"y": [1], "draw_0": [1], "draw_1": [1, 2]}, "'draw_1' must have one entry a row"),
+    "several matrices": ({"y": [1], "draw_0": [1], "draw_1": [[2]]}, "'draw_1' must have one entry per row"),
+    "several lengths": ({"y": [1], "draw_0": [1], "draw_1": [1, 2]}, "'draw_1' must have one entry per row"),
 }
 
 

@@ -15,9 +15,9 @@ from calibrant.curves import bands
 from calibrant.intervals import METHODS, interval, known_interval, method_for, why_not
 from calibrant.intervals.base import Limits, PairLaw
 from calibrant.intervals.debiased import _of_roots, _upper, debiased_difference
-from calibrant.intervals.enough import UNEQUAL
 from calibrant.intervals.kernel import _expected_squares
 from calibrant.intervals.parts import are_filled, cross_sums, diagonal_sum, parts_of, square_sums
+from calibrant.intervals.requirements import UNEQUAL
 from calibrant.intervals.scores import N_REDRAWS, _steadied
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (
@@ -598,7 +598,7 @@ def test_limits_need_wrong_rows_that_are_expected_and_there_or_fifty_that_are_th
     heavy = Predictions._trusted(heavy.probs, heavy.labels, np.full(1000, 7.0), (0, 1, 2))  # Weights are no rows.
     assert method_for(metric, heavy) is None
     message = (
-        rf'at least {expected} wrong rows.* and {there} be there, or 50.*but there are fewer; method="[a-z-]+" gives'
+        rf'at least {expected} wrong rows.* and {there} observed, or 50.*but there are fewer; method="[a-z-]+" gives'
     )
     with pytest.raises(InputError, match=message):
         interval(nearly_sure(few, 49), metric)
@@ -609,7 +609,7 @@ def test_limits_of_skce_need_fifty_wrong_rows():
     assert method_for(SKCE(KERNEL), nearly_sure(49.99, 49)) is None
     assert method_for(SKCE(KERNEL), nearly_sure(49.99, 50)) == "law"
     with pytest.raises(
-        InputError, match="at least 50 wrong rows must be expected from the predictions and 25 be there"
+        InputError, match="at least 50 wrong rows must be expected from the predictions and 25 observed"
     ):
         interval(nearly_sure(60, 24), SKCE(KERNEL))
 
@@ -629,7 +629,7 @@ def test_labels_that_all_agree_do_not_make_limits_narrow():
     """They seem not to scatter at all; of 100 rows, about one should be wrong here, and twenty are predicted to be."""
     p = Predictions([0.8] * 100, labels=[1] * 100)
     for metric in (RMS, CoxSlope(), METRICS["oe-ratio"], NLL(), Accuracy()):
-        with pytest.raises(InputError, match="be there"):
+        with pytest.raises(InputError, match="observed, or 50"):
             interval(p, metric, rng=0)
     assert interval(p, RMS, "debiased", rng=0).low < 0.19
 

@@ -128,7 +128,7 @@ def test_a_kernel_that_is_none_is_pointed_out():
         (
             lambda: SKCE(ExponentialKernel() @ GramKernel(np.eye(2)))(calibrated(k=3)),
             InputError,
-            "gram must have one row a class, but is for 2 classes, not 3",
+            "gram must have one row per class, but is for 2 classes, not 3",
         ),
         (
             lambda: SKCE(ExponentialKernel() @ GaussianKernel(lengthscale="median"))(calibrated()),

@@ -176,7 +176,7 @@ def test_one_class_has_no_area(function, label):
     "scores, labels, weights, kind, message",
     [
         ([1, np.nan, 3], [0, 1, 1], None, InputError, r"row 1 is nan \(1 of 3"),
-        ([[1, 2], [3, 4]], [0, 1], None, InputError, r"one number a row, but have shape \(2, 2\)"),
+        ([[1, 2], [3, 4]], [0, 1], None, InputError, r"one number per row, but have shape \(2, 2\)"),
         ([1, 2, 3], [0, 1], None, InputError, "2 labels and 3 rows"),
         ([1, 2], [0, 2], None, InputError, "0 or 1, or booleans, but row 1 is 2"),
         ([1, 2], [-1, 1], None, InputError, "row 0 is -1"),

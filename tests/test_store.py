@@ -334,7 +334,7 @@ class TestMeaning:
             ("iop-diag", in_settings(family="op"), "knots from the top"),
             ("iop-oi", in_fitted(knots_=as_array([0.0, 1.5]), slopes_=as_array([1.0, 1.0])), "knots from the top"),
             ("iop-oi", in_fitted(knots_=as_array([0.0, 9.0]), slopes_=as_array([1.0, 1.0])), "cannot be used"),
-            ("vs", in_fitted(coef_=as_array([1.0, 2.0])), "with one row a class"),
+            ("vs", in_fitted(coef_=as_array([1.0, 2.0])), "with one row per class"),
             ("vs", in_fitted(coef_=as_array([1.0, np.inf, 1.0])), "must be finite"),
             ("vs", huge_array, "does not have 0 bytes"),
             ("irm", lambda d: _isotonic(d).update(scores_=as_array([2.0, 1.0])), "must be of the same length"),

@@ -101,7 +101,7 @@ def test_grows_with_overconfidence():
     [
         (lambda p: UCME(GAUSS, PLACES), InputError, "must be given together"),
         (UCME(GAUSS, PLACES, [0, 1, 2]), InputError, "labels must be"),
-        (UCME(GAUSS, PLACES, [0]), InputError, "one entry a row"),
+        (UCME(GAUSS, PLACES, [0]), InputError, "one entry per row"),
         (UCME(GAUSS, [[0.2, 0.3, 0.5]], [0]), InputError, "classes"),
         (lambda p: UCME(lambda a, b: 1.0), TypeError, "kernel must be a tensor product"),
         (

@@ -185,7 +185,7 @@ def class_counts(labels: Any, classes: int | Sequence[Any], weights: Any = None)
     n_classes, names = _as_classes(classes)
     raw = convert(labels, "labels")
     if raw.values.ndim == 0:
-        raise InputError("labels must have one entry a row, but are a single value. Pass a list.")
+        raise InputError("labels must have one entry per row, but are a single value. Pass a list.")
     indices, _ = as_labels(raw, raw, (len(raw.values), n_classes), names)
     mass = as_weights(None if weights is None else convert(weights, "weights"), len(indices))
     return np.bincount(indices, weights=mass, minlength=n_classes).astype(np.float64)
@@ -216,7 +216,7 @@ def _as_counts(data: Any) -> FloatArray:
     if values.dtype.kind not in "fiub":
         raise TypeError(f"counts must be numbers, but have dtype {values.dtype}. Count labels with class_counts.")
     if values.ndim == 0 or values.shape[-1] == 0:
-        raise InputError(f"counts must have one entry a class, (..., K), but have shape {values.shape}.")
+        raise InputError(f"counts must have one entry per class, (..., K), but have shape {values.shape}.")
     counts = values.astype(np.float64)
     bad = ~(np.isfinite(counts) & (counts >= 0))
     if bad.any():

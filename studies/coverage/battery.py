@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.comparison import compare
 from calibrant.intervals import METHODS, method_for
-from calibrant.intervals.enough import FEWEST_PAIRED
+from calibrant.intervals.requirements import FEWEST_PAIRED
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import (
     ECE,

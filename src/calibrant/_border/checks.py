@@ -75,7 +75,7 @@ def as_weights(raw: Raw | None, n_samples: int) -> FloatArray:
     values = as_floats(raw)
     if values.shape[1] != 1:
         raise InputError(
-            f"weights must be one number a row, but have shape {raw.values.shape}. Pass an array of shape (n,)."
+            f"weights must be one number per row, but have shape {raw.values.shape}. Pass an array of shape (n,)."
         )
     check_length(raw, n_samples)
     bad = ~(np.isfinite(values) & (values >= 0))
@@ -136,7 +136,7 @@ def check_length(raw: Raw, n_samples: int) -> None:
     """Refuse an argument that has not one entry for each row."""
     if len(raw.values) != n_samples:
         raise InputError(
-            f"{raw.name} must have one entry a row, but there are {len(raw.values)} {raw.name} and {n_samples} rows. "
+            f"{raw.name} must have one entry per row, but there are {len(raw.values)} {raw.name} and {n_samples} rows. "
             "Make sure that both come from the same samples."
         )
 

@@ -74,7 +74,7 @@ def _squeeze(raw: Raw, n_classes: int) -> NDArray[Any]:
         return values
     if values.ndim != 1:
         raise InputError(
-            f"labels must have one entry a row, or {n_classes} columns if they are one-hot, but have shape "
+            f"labels must have one entry per row, or {n_classes} columns if they are one-hot, but have shape "
             f"{values.shape}. Pass an array of shape (n,)."
         )
     return values

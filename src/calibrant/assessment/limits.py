@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.intervals import METHODS, Found, as_interval, family, has_range, why_not
+from calibrant.intervals import METHODS, MethodOutcome, as_interval, family, has_range, why_not
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
@@ -80,10 +80,10 @@ def limits_of(
         metric, draws = metrics[key], null.get(key)
         reason = why_not(metric, predictions, NOTHING)
         method = None if reason else family(metric, NOTHING)
-        result = Found("none", None, reason)
+        result = MethodOutcome("none", None, reason)
         if method is not None:
             with suppress(InputError):  # Too few rows, or nothing in them that varies.
-                result = Found(method, METHODS[method](predictions, metric, LEVEL, NOTHING, rng))
+                result = MethodOutcome(method, METHODS[method](predictions, metric, LEVEL, NOTHING, rng))
         if result.limits is not None or result.reason or draws is not None:
             found[key] = as_interval(metric, estimate.value, LEVEL, result, draws)
     return found

@@ -108,7 +108,7 @@ def _knots(family: Any, segments: Any, knots: Any, scores: Any) -> bool:
 _REPORT = (
     Rule(("converged_",), lambda v: isinstance(v, bool), "must be true or false"),
     Rule(("gradient_norm_",), _not_negative, "must not be negative"),
-    Rule(("feature_names_in_", "classes_"), _columns, "must be distinct names, one a column"),
+    Rule(("feature_names_in_", "classes_"), _columns, "must be distinct names, one per column"),
     Rule(("n_iter_",), lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "must be a count"),
 )
 """What holds for every optimiser that reports how it went, and for names of columns."""
@@ -118,7 +118,7 @@ _MIXTURE = (
     Rule(("weights_",), _shares, "must be shares that sum to 1"),
     Rule(("calibrators_", "weights_"), _lists_match, "must be of the same length"),
 )
-_AFFINE = (Rule(("coef_", "intercept_"), _affine, "must be finite, with one row a class"),)
+_AFFINE = (Rule(("coef_", "intercept_"), _affine, "must be finite, with one row per class"),)
 _TEMPERATURE = Rule(("temperature_",), _positive, "must be a positive number")
 _STEPS = "must be probabilities"
 _ASCENDING = "must not fall"

@@ -34,7 +34,7 @@ def apply(
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow IPC or NPZ with a column a class.
+        CSV, Parquet, Arrow IPC or NPZ with a column per class.
     calibrator
         File that calibrant fit has written.
     out

@@ -51,7 +51,7 @@ def fit(
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels.
+        CSV, Parquet, Arrow IPC or NPZ with a column per class and a column of labels.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
         quotation marks.

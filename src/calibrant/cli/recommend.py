@@ -36,7 +36,7 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels.
+        CSV, Parquet, Arrow IPC or NPZ with a column per class and a column of labels.
     keep_argmax
         Consider only calibrators that never change the predicted class.
     candidates

@@ -32,7 +32,7 @@ def run_tests(
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow IPC or NPZ with a column a class and a column of labels, or with forecasts.
+        CSV, Parquet, Arrow IPC or NPZ with a column per class and a column of labels, or with forecasts.
     test
         One or more tests, or "all": those that refuse these rows then say why, and the others answer.
     kernel

@@ -53,7 +53,7 @@ def as_columns(**data: Any) -> tuple[list[FloatArray], Raw | None]:
     if len(set(lengths.values())) > 1:
         raise InputError(
             f"{' and '.join(lengths)} must have equal lengths, but have {' and '.join(map(str, lengths.values()))}. "
-            "Pass one entry a row, or a scalar for all rows."
+            "Pass one entry per row, or a scalar for all rows."
         )
     n = max(lengths.values(), default=1)
     return [np.array(np.broadcast_to(column, n)) for column in columns], source_of(raws)
@@ -70,8 +70,8 @@ def _as_column(raw: Raw) -> FloatArray:
         return numbers
     if numbers.shape[1] != 1:
         raise InputError(
-            f"{raw.name} must be one number a row, but has shape {numbers.shape}. Pass an array of shape (n,), or use "
-            "MvNormal for vectors."
+            f"{raw.name} must be one number per row, but has shape {numbers.shape}. Pass an array of shape (n,), or "
+            "use MvNormal for vectors."
         )
     return numbers[:, 0]
 

@@ -211,7 +211,8 @@ def _draw(dist: Any, size: tuple[int, int], rng: np.random.Generator) -> FloatAr
         drawn = np.asarray(dist.rvs(size=size, random_state=rng), dtype=np.float64)
     except ValueError as error:
         raise InputError(
-            f"dist must have parameters of length {size[1]}, one entry a row, but dist.rvs(size={size}) fails: {error}"
+            f"dist must have parameters of length {size[1]}, one entry per row, but "
+            f"dist.rvs(size={size}) fails: {error}"
         ) from error
     dim, rest = divmod(drawn.size, size[0] * size[1])
     # Multivariate distributions of scipy.stats drop axes of length 1.

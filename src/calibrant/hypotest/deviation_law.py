@@ -77,7 +77,7 @@ class ClassDeviations(DeviationLaw):
 
     Before its expectation is subtracted, the deviation of row i with label y is :math:`V_i C_y`, where V holds the
     kernel of the predictions at the M distinct places (for each tensor product) and :math:`C_y`, (M, J), the kernel of
-    the targets, with one entry a column. So no array of shape (n, K, J) is needed. The covariance takes
+    the targets, with one entry per column. So no array of shape (n, K, J) is needed. The covariance takes
     O(n K M^2 + n J^2), and O(K J^2) more unless the kernel of the targets is white; a product with it O(n K M).
     """
 

@@ -55,7 +55,7 @@ def _checked(pvalues: Any) -> FloatArray:
     values = as_floats(convert(pvalues, "pvalues"))
     if values.shape[1] != 1:
         raise InputError(
-            f"pvalues must be one number a test, but have shape {values.shape}. Pass an array of shape (m,)."
+            f"pvalues must be one number per test, but have shape {values.shape}. Pass an array of shape (m,)."
         )
     bad = ~((values >= 0) & (values <= 1))  # NaN fails both.
     if bad.any():

@@ -4,7 +4,7 @@ from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.differences import DifferenceLimits, difference_limits, percentiles
 from calibrant.intervals.methods import (
     METHODS,
-    Found,
+    MethodOutcome,
     as_interval,
     family,
     has_range,
@@ -17,9 +17,9 @@ from calibrant.intervals.methods import (
 __all__ = [
     "METHODS",
     "DifferenceLimits",
-    "Found",
     "Limits",
     "Method",
+    "MethodOutcome",
     "as_interval",
     "difference_limits",
     "family",

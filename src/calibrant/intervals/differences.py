@@ -7,7 +7,9 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.enough import (
+from calibrant.intervals.methods import is_positive_by_chance
+from calibrant.intervals.parts import squared_gap
+from calibrant.intervals.requirements import (
     CLUSTERS,
     DIFFERENT,
     FEWEST_DIFFERENT,
@@ -19,8 +21,6 @@ from calibrant.intervals.enough import (
     too_few_wrong,
     too_thin,
 )
-from calibrant.intervals.methods import is_positive_by_chance
-from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.sandwich import INFLUENTIAL, SEPARATED, influence_difference, is_separated
 from calibrant.intervals.scores import hall_laws, tail_pvalue, tails
 from calibrant.intervals.student import StudentLaw

@@ -10,8 +10,8 @@ from calibrant._typing import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.intervals import debiased, kernel, resampled, sandwich, scores
 from calibrant.intervals.base import Limits, Method
-from calibrant.intervals.enough import what_is_missing
 from calibrant.intervals.parts import squared_gap
+from calibrant.intervals.requirements import what_is_missing
 from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
 from calibrant.metrics.base import check_metric
 from calibrant.predictions import Predictions
@@ -111,9 +111,9 @@ def interval(
     metric.check(predictions)
     bootstrap, generator = bootstrap or Bootstrap(999), np.random.default_rng(rng)
     name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)
-    found = Found("none", None, BY_CHANCE)
+    found = MethodOutcome("none", None, BY_CHANCE)
     if name is not None:
-        found = Found(name, METHODS[name](predictions, metric, level, bootstrap, generator))
+        found = MethodOutcome(name, METHODS[name](predictions, metric, level, bootstrap, generator))
     null = None
     if has_range(metric, predictions, bootstrap):
         null = _under_calibration(predictions, metric, bootstrap, generator)
@@ -158,7 +158,7 @@ def _refusal(metric: Metric, method: str, reason: str) -> str:
     return f'limits of {metric!r} are not known to cover: {reason}; method="{method}" gives limits all the same.'
 
 
-class Found(NamedTuple):
+class MethodOutcome(NamedTuple):
     """A method and its limits, or why there are none."""
 
     method: str
@@ -183,9 +183,9 @@ def known_interval(
     method, reason = family(metric, bootstrap), why_not(metric, data, bootstrap)
     if method is None and not reason:
         return None
-    found = Found("none", None, reason)
+    found = MethodOutcome("none", None, reason)
     if method is not None and not reason:
-        found = Found(method, METHODS[method](data, metric, level, bootstrap, rng))
+        found = MethodOutcome(method, METHODS[method](data, metric, level, bootstrap, rng))
     wanted = ranges and has_range(metric, data, bootstrap)
     null = _under_calibration(data, metric, bootstrap, rng) if wanted else None
     return as_interval(metric, value, level, found, null)
@@ -197,7 +197,7 @@ def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.
     return np.concatenate([evaluate(labels) for labels in redraw_labels(data, n_resamples, rng)])
 
 
-def as_interval(metric: Metric, value: float, level: float, found: Found, null: FloatArray | None) -> Interval:
+def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome, null: FloatArray | None) -> Interval:
     """Return a result, given what was found, and values of the metric under calibration if there are any."""
     limits = None if found.limits is None else found.limits.around(value)
     return Interval(

@@ -149,7 +149,7 @@ def _as_target(value: Any) -> Any:
 def class_gram(kernel: Kernel, n_classes: int) -> FloatArray:
     """Return the values of a target kernel at all pairs of K classes; numbers stand for themselves, 0 to K - 1."""
     if isinstance(kernel, GramKernel) and len(kernel.gram) != n_classes:
-        raise InputError(f"gram must have one row a class, but is for {len(kernel.gram)} classes, not {n_classes}.")
+        raise InputError(f"gram must have one row per class, but is for {len(kernel.gram)} classes, not {n_classes}.")
     if isinstance(kernel, RadialKernel) and kernel.lengthscale == "median":
         raise InputError('a kernel on classes needs a number for its lengthscale, but it is "median".')
     classes = np.arange(n_classes, dtype=float)[:, None]

@@ -87,7 +87,7 @@ def _as_segments(segments: Any, present: Any) -> tuple[tuple[Any, ...], IntArray
     raw = convert(segments, "segments")
     if raw.values.ndim != 1:
         raise InputError(
-            f"segments must be one name or number a row, but have shape {raw.values.shape}. Pass shape (n,)."
+            f"segments must be one name or number per row, but have shape {raw.values.shape}. Pass shape (n,)."
         )
     check_length(raw, len(present))
     entries = raw.values.tolist() if raw.values.dtype.kind in "fO" else []  # Other kinds have no missing values.

@@ -19,7 +19,7 @@ NARROW = 4.0
 
 
 def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
-    """Draw one reliability curve a class, with their average on top.
+    """Draw one reliability curve per class, with their average on top.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def metric_sections(series: Sequence[AnySeries]) -> list[Section]:
 
 
 def metric_rows(series: Sequence[AnySeries]) -> list[MetricRow]:
-    """Return one row a metric, in the order in which they first occur."""
+    """Return one row per metric, in the order in which they first occur."""
     keys = dict.fromkeys(key for s in series for key in s.assessment.metrics)
     return [_metric_row(key, series) for key in keys]
 

@@ -1,4 +1,4 @@
-"""Small reliability diagrams, one a class, and the average over classes."""
+"""Small reliability diagrams, one per class, and the average over classes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -48,7 +48,7 @@ class Row:
 
 
 def class_rows(classes: Sequence[ClassSummary]) -> list[Row]:
-    """Return a row a class, the largest error first: rows, prediction, frequency, difference, error."""
+    """Return a row per class, the largest error first: rows, prediction, frequency, difference, error."""
     ordered = sorted(classes, key=lambda c: -c.error)
     columns = [
         _column([c.n_observed for c in ordered], [count(c.n_observed) for c in ordered]),

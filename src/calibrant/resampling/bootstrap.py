@@ -118,4 +118,4 @@ def _keys(values: Any) -> Any:
 
 def _check_length(values: Any, name: str, n: int) -> None:
     if len(values) != n:
-        raise InputError(f"{name} must have one value a row, but there are {len(values)} for {n} rows.")
+        raise InputError(f"{name} must have one value per row, but there are {len(values)} for {n} rows.")

@@ -39,7 +39,7 @@ def _as_column(raw: Raw) -> FloatArray:
     values = as_floats(raw)
     if values.shape[1] != 1:
         raise InputError(
-            f"scores must be one number a row, but have shape {raw.values.shape}. Pass the column of one class."
+            f"scores must be one number per row, but have shape {raw.values.shape}. Pass the column of one class."
         )
     missing = np.isnan(values[:, 0])
     if missing.any():
@@ -54,7 +54,7 @@ def _as_binary(raw: Raw, n_samples: int) -> BoolArray:
     check_length(raw, n_samples)
     values = raw.values.ravel() if raw.values.size == n_samples else raw.values
     if values.ndim != 1:
-        raise InputError(f"labels must have one entry a row, but have shape {raw.values.shape}. Pass the classes.")
+        raise InputError(f"labels must have one entry per row, but have shape {raw.values.shape}. Pass the classes.")
     bad = ~((values == 0) | (values == 1))
     if np.any(bad):
         row = int(np.argmax(bad))

@@ -236,7 +236,7 @@ class HeldOutLoss:
 
     @cached_property
     def _columns(self) -> FloatArray:
-        """One column a fold, with the weights of the rows outside it."""
+        """One column per fold, with the weights of the rows outside it."""
         weights = self.sample.weights[:, None]
         return weights if self.folds is None else weights * (self.folds[:, None] != np.arange(self.folds.max() + 1))
 

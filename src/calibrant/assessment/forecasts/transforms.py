@@ -13,7 +13,7 @@ from calibrant.forecasts.transform import level_shares, pit_limits
 
 @dataclass(frozen=True, eq=False)
 class Transforms:
-    """Numbers, one a row, that are independent and uniform on [0, 1] if the forecasts are calibrated.
+    """Numbers, one per row, that are independent and uniform on [0, 1] if the forecasts are calibrated.
 
     Attributes
     ----------

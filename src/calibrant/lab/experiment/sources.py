@@ -105,7 +105,7 @@ def read_logits(path: Path, step: Step, split: str) -> Logits:
 
 def _width(logits: NDArray[Any], path: Path) -> int:
     if logits.ndim != 2:
-        raise InputError(f"logits in {printable(path)} must have a column a class, but have the shape {logits.shape}.")
+        raise InputError(f"logits in {printable(path)} must have a column per class, but have shape {logits.shape}.")
     return int(logits.shape[1])
 
 

@@ -46,7 +46,7 @@ def write_logits(model: nn.Module, data: Dataset, path: str | os.PathLike[str]) 
     data : Dataset
     path : str or path
         The arrays are `train_logits` and `train_labels`, the same for `calibration` and `test`, and `classes`. A folder
-        of such files, one a network, is what an experiment with `source = "logits"` reads.
+        of such files, one per network, is what an experiment with `source = "logits"` reads.
     """
     arrays: dict[str, Any] = {"classes": np.array(data.classes)}
     for part in ("train", "calibration", "test"):

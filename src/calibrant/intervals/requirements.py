@@ -1,4 +1,4 @@
-"""Whether there are enough rows of the kind that limits depend on."""
+"""What limits require of the data to be known to cover."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -15,13 +15,13 @@ from calibrant.resampling.bootstrap import Bootstrap
 
 
 class Fewest(NamedTuple):
-    """So many wrong rows must be expected from the predictions, and so many be there.
+    """The number of wrong rows that must be expected from the predictions, and the number that must be observed.
 
-    Of those expected such a part must be there too, unless so many are that it does not matter.
+    Of the expected rows at least the share `part` must be observed, unless `unless` rows are.
     """
 
     expected: int
-    there: int
+    observed: int
     part: float = 0.0
     unless: int = 50
 
@@ -39,22 +39,22 @@ FEWEST_OF_EITHER = Fewest(15, 4)
 """Wrong rows that one of two models needs for limits of their difference."""
 
 MANY = 50
-"""With so many wrong rows there, what was expected does not matter."""
+"""With this many wrong rows observed, the expected number does not matter."""
 
 FEWEST_DIFFERENT = 20
-"""So many rows must differ in their score for limits of a difference of means."""
+"""Least number of rows that differ in their score, for limits of a difference of means."""
 
 FEWEST_CLUSTERS = 30
-"""So many clusters are needed where rows are drawn by cluster."""
+"""Least number of clusters where rows are drawn by cluster."""
 
 FEWEST_PAIRED = 1000
-"""So many rows are needed for limits of kernel calibration errors."""
+"""Least number of rows for limits of kernel calibration errors."""
 
 MOST_PAIRED = 2 * 10**9
 """Squared rows times classes: with more of them, limits of kernel calibration errors would take seconds."""
 
 FEWEST_WEIGHTED = 20
-"""The squares of the weights must be spread over so many rows, or a few of them decide about the variance."""
+"""Least effective number of rows by squared weights: with fewer, a few rows decide about the variance."""
 
 MOST_PAIRED_CLASSES = 2 * 10**7
 """Rows times the square of the number of classes, with which the time of limits of an average over classes grows."""
@@ -82,7 +82,7 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if not isinstance(metric, SKCE) or not is_known(metric, data):
         return "they are for the unbiased estimate from rows of equal weight, in one block and without random features"
     if not metric.sorts_pairs(data) and data.n_samples**2 * data.n_classes > MOST_PAIRED:
-        return "its law, a sum over all pairs of rows, takes too long for so many"
+        return "its law, a sum over all pairs of rows, takes too long for this many rows"
     if data.n_samples < FEWEST_PAIRED:
         return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
     if has_short_lengthscale(metric, data):
@@ -133,45 +133,47 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     """Say if fewer rows than needed are wrong, in that the most probable class is not the label; otherwise nothing.
 
     What is expected decides rather than what happened: limits that are given only if by chance there were many of a
-    rare kind would miss too often. That a part of the expected ones are there shows that this is no mere claim.
+    rare kind would miss too often. That a part of the expected ones is observed shows that this is no mere claim.
     """
     rows = data.once("wrong rows", lambda: _Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
     if not rows.are(fewest):
         return _sentence(fewest, "wrong rows")
-    if rows.there >= min(fewest.unless, fewest.part * rows.expected):
+    if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
         return ""
     part = "half" if fewest.part == 0.5 else f"{fewest.part:g}"
-    return f"less than {part} of the wrong rows that the predictions expect are there, and fewer than {fewest.unless}"
+    return (
+        f"less than {part} of the wrong rows that the predictions expect are observed, and fewer than {fewest.unless}"
+    )
 
 
 def too_thin(metric: Metric, data: Predictions) -> str:
     """Say if debiased limits would not cover because bins are not filled, or take too long; otherwise nothing."""
     is_average = isinstance(metric.metric if isinstance(metric, Root) else metric, Classwise)
     if is_average and data.n_samples * data.n_classes**2 > MOST_PAIRED_CLASSES:
-        return "an average over so many classes of so many rows takes too long"
+        return "an average over this many classes and rows takes too long"
     filled = data.once(("filled bins", metric), lambda: are_filled(parts_of(metric, data)))
     return "" if filled else "its bins hold too few rows, so that more rows or fewer bins are needed"
 
 
 def _sentence(fewest: Fewest, kind: str) -> str:
     return (
-        f"at least {fewest.expected} {kind} must be expected from the predictions and {fewest.there} be there, or "
-        f"{MANY} be there, but there are fewer"
+        f"at least {fewest.expected} {kind} must be expected from the predictions and {fewest.observed} observed, or "
+        f"{MANY} observed, but there are fewer"
     )
 
 
 class _Rows(NamedTuple):
-    """How many rows of a kind are expected and there; with weights, in units of Kish's effective number."""
+    """How many rows of a kind are expected and observed; with weights, in units of Kish's effective number."""
 
     expected: float
-    there: float
+    observed: float
 
     @classmethod
-    def of(cls, data: Predictions, expected: FloatArray, there: Any) -> Self:
+    def of(cls, data: Predictions, expected: FloatArray, observed: Any) -> Self:
         shares = data.weights / data.weights.sum()
         rows = 1 / float(shares @ shares)
-        return cls(round(rows * float(shares @ expected), 6), round(rows * float(shares @ there), 6))
+        return cls(round(rows * float(shares @ expected), 6), round(rows * float(shares @ observed), 6))
 
     def are(self, fewest: Fewest) -> bool:
         """Whether there are enough."""
-        return self.there >= MANY or (self.expected >= fewest.expected and self.there >= fewest.there)
+        return self.observed >= MANY or (self.expected >= fewest.expected and self.observed >= fewest.observed)
