@@ -141,7 +141,7 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
         return ""
     part = "half" if fewest.part == 0.5 else f"{fewest.part:g}"
-    return (
+    return f"less than {part} of the wrong rows that the predictions expect are seen, and fewer than {fewest.unless}"
         f"less than {part} of the wrong rows that the predictions expect are observed, and fewer than {fewest.unless}"
     )
 
