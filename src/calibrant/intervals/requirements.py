@@ -142,8 +142,6 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
         return ""
     part = "half" if fewest.part == 0.5 else f"{fewest.part:g}"
     return f"less than {part} of the wrong rows that the predictions expect are seen, and fewer than {fewest.unless}"
-        f"less than {part} of the wrong rows that the predictions expect are observed, and fewer than {fewest.unless}"
-    )
 
 
 def too_thin(metric: Metric, data: Predictions) -> str:
