@@ -69,7 +69,7 @@ def test_calibrated_forecasts_are_rejected_as_often_as_the_level_says(kind):
 def test_uniform_numbers_in_place_of_targets_give_the_law_of_the_redraw_test(weighted):
     rng, mean, sd, y = truth(30)
     f = Forecasts(Laplace(mean, sd), y, rng.integers(0, 4, 30) if weighted else None)
-    by_targets = ConsistencyTest(QuantileCalibration(), 400)(f, 1)
+    by_targets = ConsistencyTest(QuantileCalibration(), 400)(f, rng=1)
     found, _ = run(f.take(np.flatnonzero(f.weights > 0)), 4000)
     assert found.statistic == pytest.approx(by_targets.statistic, abs=1e-12)
     assert stats.ks_2samp(found.null, by_targets.null).pvalue > 0.01

@@ -23,6 +23,7 @@ from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Candidate, Recommendation
+from calibrant.two_arrays import takes_two_arrays
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """What candidates may be compared by: proper scores, which the true probabilities minimise."""
@@ -38,6 +39,7 @@ LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be told from chance."""
 
 
+@takes_two_arrays
 def recommend(  # noqa: PLR0913 (each is one decision of the user)
     predictions: Predictions,
     keep_argmax: bool = False,

@@ -18,13 +18,16 @@ from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.resampling.bootstrap import group_rows
 from calibrant.results import Assessment
+from calibrant.two_arrays import as_data
 
 OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
 """What is measured of every group, unless other metrics are asked for: there may be thousands of groups."""
 
 
 def assess(  # noqa: PLR0913 (each is one decision of the user)
-    predictions: Predictions,
+    predictions: Any,
+    y_prob: Any = None,
+    sample_weight: Any = None,
     *,
     name: str = "predictions",
     sections: Iterable[str] | None = None,
@@ -39,7 +42,12 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
 
     Parameters
     ----------
-    predictions : Predictions
+    predictions : Predictions, or array-like of shape (n,)
+        With `y_prob`, the labels.
+    y_prob : array-like of shape (n, K) or (n,), optional
+        Probabilities, if labels are given: `assess(y_true, y_prob)`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows, if labels are given.
     name : str, default="predictions"
         What to call them in tables.
     sections : iterable of names in SECTIONS, default=all of them
@@ -71,6 +79,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     >>> assess(p, sections=(), n_resamples=99, rng=0).verdict.headline
     'Biased: it predicts class 1 too often, with 92.5% on average where 50.0% are observed.'
     """
+    predictions = as_data(predictions, y_prob, sample_weight)
     check_predictions(predictions)
     check_tolerance(tolerance)
     wanted = _chosen(sections)

@@ -17,6 +17,7 @@ from calibrant.curves.histogram import outcome_histograms
 from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, ReliabilityCurve
+from calibrant.two_arrays import takes_two_arrays
 
 FEW_CELLS = 500_000
 """So many numbers are summed without a sparse matrix, whose import alone would take longer."""
@@ -58,6 +59,7 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
     return totals
 
 
+@takes_two_arrays
 def reliability_curve(
     predictions: Predictions, bins: Binning | None = None, *, level: float = 0.95
 ) -> ReliabilityCurve:

@@ -13,8 +13,10 @@ from calibrant.curves.view import cells_around
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.results import ClasswiseCurves, Estimate, ReliabilityCurve
+from calibrant.two_arrays import takes_two_arrays
 
 
+@takes_two_arrays
 def classwise_curves(
     predictions: Predictions,
     curve: Callable[[Predictions], ReliabilityCurve] = kernel_curve,

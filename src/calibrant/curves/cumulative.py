@@ -11,6 +11,7 @@ from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.results.curves import CumulativeCurve, NetError
 from calibrant.results.estimate import Estimate
+from calibrant.two_arrays import takes_two_arrays
 
 STRETCHES = 100
 """A long path is given by four points of each of so many stretches."""
@@ -55,6 +56,7 @@ class RunningSum:
         return min(low, high), max(low, high)
 
 
+@takes_two_arrays
 def cumulative_curve(predictions: Predictions) -> CumulativeCurve:
     r"""Cumulative differences: where predictions err, without bins and without smoothing.
 

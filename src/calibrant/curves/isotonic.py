@@ -14,11 +14,13 @@ from calibrant.curves.view import binary_view
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, ReliabilityCurve
+from calibrant.two_arrays import takes_two_arrays
 
 MAX_POINTS = 2000
 """About so many points carry the curve and its band if there are more distinct predictions than this."""
 
 
+@takes_two_arrays
 def isotonic_curve(
     predictions: Predictions,
     *,

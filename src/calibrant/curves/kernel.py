@@ -17,11 +17,13 @@ from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, ReliabilityCurve
 from calibrant.smoothing.bandwidth import Rule, bandwidth_of
 from calibrant.smoothing.kernel_regression import Boundary, KernelName, check_bandwidth, check_choice, nadaraya_watson
+from calibrant.two_arrays import takes_two_arrays
 
 LEAST_SUPPORT = 0.5
 """Grid points whose neighbours count for fewer rows than this are left out."""
 
 
+@takes_two_arrays
 def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
     predictions: Predictions,
     grid: Any = 101,

@@ -11,6 +11,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
+from calibrant.two_arrays import as_data
 
 NEGLIGIBLE = 1e-100
 """Rows of less than this share of the largest weight count as absent: the squares of their weights would underflow."""
@@ -31,9 +32,17 @@ class CalibrationTest(ABC):
     def run(self, data: Any, rng: Rng, progress: Progress | None) -> TestResult:
         """Run the test on rows that all have weight."""
 
-    def __call__(self, data: Any, rng: Rng = None, *, progress: Progress | None = None) -> TestResult:
-        """Run the test."""
-        return replace(self.run(_present(data), rng, progress), about=self.about())
+    def __call__(
+        self,
+        data: Any,
+        y_prob: Any = None,
+        sample_weight: Any = None,
+        *,
+        rng: Rng = None,
+        progress: Progress | None = None,
+    ) -> TestResult:
+        """Run the test on predictions or forecasts, or on labels and probabilities."""
+        return replace(self.run(_present(as_data(data, y_prob, sample_weight)), rng, progress), about=self.about())
 
 
 def _present(data: Any) -> Any:

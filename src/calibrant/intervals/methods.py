@@ -18,6 +18,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Interval
+from calibrant.two_arrays import takes_two_arrays
 
 METHODS: Mapping[str, Method] = {
     "hall": scores.hall,
@@ -42,6 +43,7 @@ MOST_REDRAWS = 399
 """Redraws of the labels for the range of a calibration error under calibration, which is there to look at."""
 
 
+@takes_two_arrays
 def interval(
     predictions: Any,
     metric: Metric,

@@ -12,6 +12,7 @@ from calibrant.metrics.counted import Counted
 from calibrant.metrics.groups import CALIBRATION
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
+from calibrant.two_arrays import as_data
 
 
 class Together(NamedTuple):
@@ -122,12 +123,20 @@ class Metric(ABC):
             return predictions.top_label()
         return predictions
 
-    def __call__(self, data: Predictions | Forecasts) -> float:
+    def __call__(self, data: Any, y_prob: Any = None, sample_weight: Any = None) -> float:
+        """Return the value of predictions or forecasts at their own weights, or that of labels and probabilities."""
+        return self.value(as_data(data, y_prob, sample_weight))
+
+    def estimate(self, data: Any, y_prob: Any = None, sample_weight: Any = None) -> Estimate:
+        """Return the value with its details."""
+        return self.describe(as_data(data, y_prob, sample_weight))
+
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         return float(self.prepare(data)(data.weights[:, None])[0])
 
-    def estimate(self, data: Predictions | Forecasts) -> Estimate:
+    def describe(self, data: Any) -> Estimate:
         """Return the value with its details."""
         value = self(data)
         return Estimate(name=repr(self), value=value, details=self.details(data), about=self.about())
@@ -144,7 +153,8 @@ class Metric(ABC):
         """Refuse data that the metric cannot be computed from."""
         if not isinstance(data, self._kinds()):
             kinds = " or ".join(kind.__name__ for kind in self._kinds())
-            raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {type(data).__name__}.")
+            arrays = ", or (y_true, y_prob)" if self.predictions else ""
+            raise TypeError(f"{type(self).__name__} is computed from {kinds}{arrays}, but got {type(data).__name__}.")
 
 
 def check_metric(value: object, name: str = "metric") -> None:

@@ -36,7 +36,7 @@ class BinnedMetric(Metric):
         The sums are those of the weights, of the weighted predictions and of the weighted labels.
         """
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights, from sums that all metrics of these bins share."""
         self.check(data)
         view = self.view(data)
@@ -215,7 +215,7 @@ class DebiasedECE(BinnedMetric):
         squared = self._prepare_squared(predictions)
         return lambda weights: self._root(squared(weights))
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         return float(self._root(self._squared(data)))

@@ -171,9 +171,9 @@ class Miscalibration(PooledMetric):
         """Return the refinement loss, which `prepare` takes off the score."""
         return refinement(pools, self.score)
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
-        return max(0.0, SCORES[self.score](self.view(data)) - super().__call__(data))
+        return max(0.0, SCORES[self.score](self.view(data)) - super().value(data))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; predictions are sorted once."""

@@ -139,7 +139,7 @@ class DirichletECE(Metric):
             isolated = sum(int((found.hits.sum(axis=2) <= 0).sum()) for found in blocks)
         return {"bandwidth": fitted.bandwidth, "rows": len(rows), "isolated": isolated}
 
-    def estimate(self, data: Any) -> Estimate:
+    def describe(self, data: Any) -> Estimate:
         """Return the value with its details; the bandwidth is chosen once for both."""
         self.check(data)
         fitted = self.fit_bandwidth(data)

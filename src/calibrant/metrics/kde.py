@@ -190,7 +190,7 @@ class KdeECE(Metric):
             details["isolated"] = self._measured(view)[1]
         return details
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         view = self.view(data)

@@ -167,10 +167,10 @@ class SKCE(KernelMetric):
             return self._evaluator(pairs)
         return self._block_evaluator(pairs, size)
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights: kept with class predictions, as the root has the same pairs."""
         if not isinstance(data, Predictions):
-            return super().__call__(data)
+            return super().value(data)
         squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
         return data.once(("pairs", squared), lambda: float(squared.prepare(data)(data.weights[:, None])[0]))
 
@@ -297,7 +297,7 @@ class KCE(SKCE):
         """Return how it is presented."""
         return self._presented("KCE", "Root of the SKCE, with its sign.", group=KERNEL)
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
         return float(_signed_root(np.array(squared(data))))

@@ -142,7 +142,7 @@ class Classwise(_ByClass):
         fitted = {c: metric.fit_bandwidth(view) for c, (metric, view) in enumerate(self._views(predictions))}
         return self._with_members(fitted, predictions)
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights, of all classes in as few passes as the metric needs."""
         self.check(data)
         return float(np.mean(self._class_values(data)))
@@ -161,7 +161,7 @@ class Classwise(_ByClass):
         values = self._class_values(predictions)
         return {"classes": dict(zip(predictions.classes, values, strict=True)), **self._choice(predictions)}
 
-    def estimate(self, data: Any) -> Estimate:
+    def describe(self, data: Any) -> Estimate:
         """Return the value with its details, of which it is the mean: nothing is computed twice."""
         self.check(data)
         details = self.details(data)
@@ -227,7 +227,7 @@ class PerPredictedClass(_ByClass):
         fitted = {c: members[c].fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
         return self._with_members(fitted, predictions)
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         return self._mean(data, self._values(data))
@@ -269,7 +269,7 @@ class PerPredictedClass(_ByClass):
         """Give the value of every class that is predicted at all."""
         return self._described(predictions, self._values(predictions))
 
-    def estimate(self, data: Any) -> Estimate:
+    def describe(self, data: Any) -> Estimate:
         """Return the value with its details, of which it is the weighted mean: nothing is computed twice."""
         self.check(data)
         found = self._values(data)

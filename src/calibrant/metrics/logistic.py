@@ -48,7 +48,7 @@ class LogisticMetric(Metric):
     def influence(self, predictions: Predictions) -> FloatArray:
         """Return what each row contributes to the error of the value, to first order; they sum to 0."""
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         return self.fitted(self.view(data))

@@ -118,11 +118,11 @@ class UCME(KernelMetric):
 
         return evaluate
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights; of classes, without the deviations of all rows."""
         self.check(data)
         if not isinstance(data, Predictions):
-            return super().__call__(data)
+            return super().value(data)
         return float(self.prepare_labels(data)(data.labels[:, None])[0])
 
     def prepare_labels(self, data: Data) -> Evaluator:

@@ -14,8 +14,10 @@ from calibrant.metrics.groups import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
 from calibrant.results import Description, ScoreDecomposition
+from calibrant.two_arrays import takes_two_arrays
 
 
+@takes_two_arrays
 def decompose(
     predictions: Predictions,
     score: ScoreName = "squared-error",

@@ -133,7 +133,7 @@ class PooledMetric(Metric):
     def combine(self, pools: Pools) -> float:
         """Return the value for one column of weights."""
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights, from pools that all such metrics share."""
         self.check(data)
         return self.combine(pool(self.view(data)))

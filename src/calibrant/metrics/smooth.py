@@ -93,7 +93,7 @@ class SmoothECE(Metric):
                 f'bandwidth must be "auto" or a number from {NARROWEST:.2g} to 1e6, but is {self.bandwidth!r}.'
             )
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         view = self.view(data)

@@ -126,7 +126,7 @@ class DebiasedSquaredGap(Metric):
 
         return Counted(rows.cells, evaluate)
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights, from sums that are kept with the predictions."""
         self.check(data)
         view = self.view(data)
@@ -194,11 +194,11 @@ class Root(Lift):
         meaning = inner.meaning.replace("Mean squared gap", "Root-mean-square gap").replace(SQUARED, ROOT)
         return replace(inner, label=label, meaning=meaning, principal=not isinstance(self.metric, PerPredictedClass))
 
-    def __call__(self, data: Any) -> float:
+    def value(self, data: Any) -> float:
         """Return the value at the data's own weights."""
         return float(_root(self.metric(data)))
 
-    def estimate(self, data: Any) -> Estimate:
+    def describe(self, data: Any) -> Estimate:
         """Return the value with its details, which hold its square: nothing is computed twice."""
         self.check(data)
         details = self.details(data)

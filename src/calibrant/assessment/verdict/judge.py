@@ -58,7 +58,7 @@ def examine(
 ) -> Examined:
     """Test predictions, measure their error, and judge them."""
     generator = np.random.default_rng(rng)
-    test = OmnibusTest(n_resamples)(predictions, generator, progress=progress)
+    test = OmnibusTest(n_resamples)(predictions, rng=generator, progress=progress)
     size = measure_size(predictions, min(n_resamples, SIZE_RESAMPLES), generator)
     return Examined(judge(predictions, test, size, tolerance), test, size)
 

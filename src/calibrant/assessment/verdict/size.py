@@ -53,7 +53,7 @@ def measure_size(predictions: Predictions, n_resamples: int, rng: np.random.Gene
     metric = METRICS[SIZE]
     # It sees no more than whether the predicted class is right, which is quicker to draw than a label.
     null: Literal["full", "top-label"] = "full" if predictions.n_classes == 2 else "top-label"
-    redrawn = ConsistencyTest(metric, n_resamples, null)(predictions, rng)
+    redrawn = ConsistencyTest(metric, n_resamples, null)(predictions, rng=rng)
     low, high, reason = limits(predictions)
     expected, detectable = redrawn.details["expected"], redrawn.details["detectable"]
     return Size(float(redrawn.statistic), low, high, reason, expected, detectable, np.asarray(redrawn.null))

@@ -1,0 +1,87 @@
+"""Two arrays in place of `Predictions`, in the order of scikit-learn: first the labels, then the probabilities."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+from calibrant._border.convert import Raw, convert
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
+from calibrant.predictions import Predictions
+
+Result = TypeVar("Result")
+
+
+def as_data(data: Any, y_prob: Any = None, sample_weight: Any = None) -> Any:
+    """Return predictions or forecasts as they are, or predictions that are made of two arrays.
+
+    Parameters
+    ----------
+    data : Predictions, Forecasts, or array-like of shape (n,)
+        With `y_prob`, the labels: 0 to K - 1, or any values, of which the columns of `y_prob` are then the sorted ones.
+    y_prob : array-like of shape (n, K) or (n,), optional
+        Probabilities; one column is that of the second class.
+    sample_weight : array-like of shape (n,), optional
+
+    Examples
+    --------
+    >>> as_data(["no", "yes", "yes"], [0.2, 0.9, 0.6]).classes
+    ('no', 'yes')
+    """
+    if isinstance(data, (Predictions, Forecasts)):
+        if y_prob is not None or sample_weight is not None:
+            raise TypeError(f"{type(data).__name__} hold their labels and weights: pass them alone.")
+        return data
+    if y_prob is None:
+        return data  # For whoever asked to refuse it by name.
+    labels, probs = convert(data, "y_true"), convert(y_prob, "y_prob")
+    if _look_like_probabilities(labels) and not _look_like_probabilities(probs):
+        raise InputError("y_true must be the labels and y_prob the probabilities, but they look swapped. Swap them.")
+    return Predictions(y_prob, data, sample_weight, _classes(labels, probs))
+
+
+def takes_two_arrays(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Let a function of predictions also be called with (y_true, y_prob, ..., sample_weight=None)."""
+
+    @wraps(function)
+    def called(data: Any, *others: Any, sample_weight: Any = None, **settings: Any) -> Result:
+        if isinstance(data, (Predictions, Forecasts)):
+            return function(as_data(data, None, sample_weight), *others, **settings)
+        if "y_prob" in settings:
+            return function(as_data(data, settings.pop("y_prob"), sample_weight), *others, **settings)
+        y_prob = others[0] if others else None
+        return function(as_data(data, y_prob, sample_weight), *others[1:], **settings)
+
+    return called
+
+
+def _look_like_probabilities(raw: Raw) -> bool:
+    """Whether some numbers are between 0 and 1, as labels never are."""
+    values = raw.values
+    return values.dtype.kind == "f" and bool(np.any((values > 0) & (values < 1)))
+
+
+def _classes(labels: Raw, probs: Raw) -> tuple[Any, ...] | None:
+    """Return the sorted labels where these are no class indices; None where columns or indices name the classes."""
+    n_classes = probs.values.shape[1] if probs.values.ndim == 2 and probs.values.shape[1] > 1 else 2
+    if probs.columns is not None or labels.values.ndim != 1:
+        return None
+    found = np.unique(labels.values) if labels.values.dtype.kind != "O" else _distinct(labels.values)
+    if found.dtype.kind in "fiub" and np.isin(found, np.arange(n_classes)).all():
+        return None
+    if len(found) != n_classes:
+        raise InputError(
+            f"y_true must hold all {n_classes} classes, or their indices from 0 to {n_classes - 1}, to tell which "
+            f"column of y_prob belongs to which, but holds {len(found)}. Pass Predictions(y_prob, y_true, "
+            "classes=[...])."
+        )
+    return tuple(found.tolist())
+
+
+def _distinct(values: Any) -> Any:
+    try:
+        return np.array(sorted(set(values.tolist())), dtype=object)
+    except TypeError as error:
+        raise InputError("y_true must hold labels of one kind, but holds several. Pass text or numbers.") from error
