@@ -101,7 +101,9 @@ class TestSharedStages:
             assert result == pytest.approx(alone.transform(log_probs), abs=1e-12)
             assert shared.fitted(place).transform(log_probs) == pytest.approx(result, abs=1e-12)
 
-    @pytest.mark.parametrize("name", ["ts", "svs", "sms", "iop-diag", "iop-oi", "ets", "spline", "sms>iop-diag"])
+    @pytest.mark.parametrize(
+        "name", ["ts", "svs", "sms", "iop-diag", "iop-oi", "ets", "spline", "sms>iop-diag", "iop-deep"]
+    )
     def test_a_search_that_begins_near_the_end_finds_the_same(self, name):
         log_probs, labels, weights = rows_of(500, 3)
         whole, part = SharedStages([parse(name)]), np.arange(500) % 5 > 0

@@ -7,6 +7,7 @@ from calibrant.calibrators.base import Calibrator, calibrate
 from calibrant.calibrators.bbq import BBQ
 from calibrant.calibrators.beta import BetaCalibration
 from calibrant.calibrators.compose import CalibratorTable, Compose, parse
+from calibrant.calibrators.deep_order_preserving import DeepOrderPreserving
 from calibrant.calibrators.ensemble import Ensemble, Uniform
 from calibrant.calibrators.ets import EnsembleTemperatureScaling
 from calibrant.calibrators.guard import LaplaceGuard
@@ -35,6 +36,7 @@ __all__ = [
     "CalibratedModel",
     "Calibrator",
     "Compose",
+    "DeepOrderPreserving",
     "DirichletCalibration",
     "Ensemble",
     "EnsembleTemperatureScaling",
@@ -88,6 +90,7 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
         "ets": EnsembleTemperatureScaling,
         "iop-diag": partial(OrderPreserving, family="diag"),
         "iop-oi": partial(OrderPreserving, family="oi"),
+        "iop-deep": DeepOrderPreserving,
         "stack": partial(StackedCalibration, keep_argmax=False),
         "stack-order": partial(StackedCalibration, keep_argmax=True),
     }

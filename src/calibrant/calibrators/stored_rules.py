@@ -9,6 +9,7 @@ from calibrant._convert import InputError
 from calibrant._typing import FloatArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.guard import LaplaceGuard
+from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
 
 
@@ -79,6 +80,12 @@ def _columns(names: Any, classes: Any) -> bool:
 
 def _all_calibrators(members: Any) -> bool:
     return isinstance(members, list) and len(members) > 0 and all(isinstance(m, Calibrator) for m in members)
+
+
+def _all_maps_of_lines(layers: Any) -> bool:
+    return _all_calibrators(layers) and all(
+        isinstance(layer, OrderPreserving) and layer.family == "diag" and not uses_raw_logits(layer) for layer in layers
+    )
 
 
 def _pieces(family: Any, knots: Any, slopes: Any) -> bool:
@@ -194,6 +201,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("calibrators_",), _all_calibrators, "must be calibrators"),
         Rule(("scores", "calibrators_"), _ranks_raw, "must agree: raw logits are raw scores of every class"),
     ),
+    "DeepOrderPreserving": (Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),),
     "OrderPreserving": (
         _TEMPERATURE,
         Rule(("slopes_",), lambda s: _vector(s).min() > 0 and s.max() < np.inf, "must be positive"),

@@ -11,6 +11,7 @@ from calibrant._convert import InputError
 from calibrant.calibrators import (
     class_scores,
     compose,
+    deep_order_preserving,
     ensemble,
     ets,
     guard,
@@ -146,6 +147,12 @@ def _compose(c: Any, x: Value, k: int) -> Value:
     return x
 
 
+def _deep_order_preserving(c: Any, x: Value, k: int) -> Value:
+    for layer in c.layers_:
+        x = log_softmax(_order_preserving(layer, x, k))
+    return x
+
+
 def _order_preserving(c: Any, x: Value, k: int) -> Value:
     floored = x.at_least(_FLOOR)
     g = len(c.knots_) - 1
@@ -220,5 +227,6 @@ MAPS: dict[type, Callable[[Any, Value, int], Value]] = {
     lift.OneVsRest: _one_vs_rest,
     lift.Pooled: _pooled,
     order_preserving.OrderPreserving: _order_preserving,
+    deep_order_preserving.DeepOrderPreserving: _deep_order_preserving,
 }
 """For every other calibrator, a function of it, of log-probabilities and of the number of classes: its `_apply`."""
