@@ -229,8 +229,8 @@ class TestStack:
 
     def test_members_depend_on_the_number_of_classes(self):
         assert all(name == "svs" or name.endswith(">guard") for name in default_members(2))
-        assert "iop-deep>sms" in default_members(200)
-        assert not any("sms" in name for name in default_members(201))
+        assert "iop-diag>joint" in default_members(200)
+        assert not any("K^2" in parse(name).n_parameters for name in default_members(201))
         for k in (2, 10, 1000):
             assert all(parse(name).preserves_argmax for name in default_members(k, keep_argmax=True))
 

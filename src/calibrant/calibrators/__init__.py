@@ -14,6 +14,7 @@ from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.histogram import HistogramBinning
 from calibrant.calibrators.hull import ROCConvexHull
 from calibrant.calibrators.isotonic import IsotonicCalibration
+from calibrant.calibrators.joint import JointScaling
 from calibrant.calibrators.lift import OneVsRest, Pooled, irm, irova
 from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling
 from calibrant.calibrators.model import CalibratedModel
@@ -43,6 +44,7 @@ __all__ = [
     "HistogramBinning",
     "Identity",
     "IsotonicCalibration",
+    "JointScaling",
     "LaplaceGuard",
     "MatrixScaling",
     "OneVsRest",
@@ -74,6 +76,7 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
         "dirichlet": DirichletCalibration,
         "svs": partial(StructuredScaling, structure="vector"),
         "sms": partial(StructuredScaling, structure="matrix"),
+        "joint": JointScaling,
         "guard": LaplaceGuard,
         "platt": PlattScaling,
         "quadratic": QuadraticScaling,

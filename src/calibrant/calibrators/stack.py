@@ -18,7 +18,7 @@ from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
 
 TWO_CLASSES = ("ts>guard", "svs", "spline>guard", "centred-isotonic>guard")
-MANY_CLASSES = ("ts", "svs", "sms", "iop-deep", "iop-deep>sms")
+MANY_CLASSES = ("ts", "svs", "sms", "iop-deep", "iop-diag>joint")
 MOST_CLASSES = ("ts", "iop-diag", "svs", "svs>iop-diag")
 KEPT_CLASSES = ("ts", "ets", "iop-diag", "iop-deep")
 """Members by default, by name: for two classes, for more, for so many that no matrix is fitted, and if the predicted
@@ -54,7 +54,7 @@ class StackedCalibration(WithMembers):
         Whether the members by default are those that keep the order of the classes in every row.
     n_folds : int, optional
         By default 10 if the weights of the rows sum to less than 1000, otherwise 5.
-    prior : float, default=100.0
+    prior : float, default=200.0
         How strongly weights are drawn towards a fixed mixture of all members, see below. 0 is without.
     scores : {"probs", "logits"}, default="probs"
 
@@ -85,15 +85,15 @@ class StackedCalibration(WithMembers):
     where a is `prior`, n the sum of the row weights :math:`s_i`, and :math:`c_l` is 0.3 for members that fit a matrix
     and 1 for others: as if each member had been by far the best in another a / n or 0.3 a / n rows. That matters with
     some hundred rows, which cannot tell members apart, and where a mixture of all is safer than the one that happened
-    to be the best; with n = 5000 it is 0.02 rows. Then the members are fitted to all rows. `Ensemble` instead chooses
+    to be the best; with n = 5000 it is 0.04 rows. Then the members are fitted to all rows. `Ensemble` instead chooses
     weights by the rows of the fit, and so prefers members that fit too closely.
 
     The folds are the same whatever the order of the rows is (`fold_masses`), so that there is no seed. Once 3000 rows
     have been predicted, no more folds are made.
 
-    By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep" and "iop-deep>sms"; above 200
-    classes "ts", "iop-diag", "svs" and "svs>iop-diag"; for two classes "svs" and, followed by the guard, "ts", "spline"
-    and "centred-isotonic"; and with `keep_argmax` "ts", "ets", "iop-diag" and "iop-deep".
+    By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep" and "iop-diag>joint"; above
+    200 classes "ts", "iop-diag", "svs" and "svs>iop-diag"; for two classes "svs" and, followed by the guard, "ts",
+    "spline" and "centred-isotonic"; and with `keep_argmax` "ts", "ets", "iop-diag" and "iop-deep".
 
     References
     ----------
@@ -120,7 +120,7 @@ class StackedCalibration(WithMembers):
         calibrators: Sequence[Calibrator] | None = None,
         keep_argmax: bool = False,
         n_folds: int | None = None,
-        prior: float = 100.0,
+        prior: float = 200.0,
         scores: Literal["probs", "logits"] = "probs",
     ) -> None:
         self.calibrators = calibrators
@@ -212,7 +212,7 @@ def default_members(n_classes: int, keep_argmax: bool = False) -> tuple[str, ...
     Examples
     --------
     >>> default_members(10)
-    ('ts', 'svs', 'sms', 'iop-deep', 'iop-deep>sms')
+    ('ts', 'svs', 'sms', 'iop-deep', 'iop-diag>joint')
     """
     if keep_argmax:
         return tuple(f"{name}>guard" for name in KEPT_CLASSES) if n_classes == 2 else KEPT_CLASSES

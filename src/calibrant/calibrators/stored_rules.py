@@ -88,6 +88,18 @@ def _all_maps_of_lines(layers: Any) -> bool:
     )
 
 
+def _falls_without_end(knots: Any) -> bool:
+    return bool(len(_vector(knots)) > 1 and knots[0] == 0 and knots[-1] == -np.inf and np.all(knots[1:] < knots[:-1]))
+
+
+def _rises_strictly(values: Any) -> bool:
+    return bool(len(_vector(values)) > 0 and np.isfinite(values).all() and np.all(np.diff(values) > 0))
+
+
+def _all_finite(*arrays: Any) -> bool:
+    return all(np.isfinite(_vector(a)).all() for a in arrays)
+
+
 def _pieces(family: Any, knots: Any, slopes: Any) -> bool:
     n_pieces = len(_vector(knots)) - 1
     return n_pieces > 0 and len(_vector(slopes)) == (2 * n_pieces if family == "oi" else n_pieces)
@@ -200,6 +212,15 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "OneVsRest": (
         Rule(("calibrators_",), _all_calibrators, "must be calibrators"),
         Rule(("scores", "calibrators_"), _ranks_raw, "must agree: raw logits are raw scores of every class"),
+    ),
+    "JointScaling": (
+        Rule(("guard_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard"),
+        Rule(("knots_", "slopes_"), _one_more, "must be one knot more than slopes"),
+        Rule(("knots_",), _falls_without_end, "must fall from 0 to minus infinity"),
+        Rule(("row_knots_", "row_factors_"), _same_length, "must be of the same length"),
+        Rule(("row_knots_",), _rises_strictly, "must rise"),
+        Rule(("slopes_", "row_factors_"), _all_finite, "must be finite"),
+        *_AFFINE,
     ),
     "DeepOrderPreserving": (Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),),
     "OrderPreserving": (
