@@ -11,7 +11,7 @@ from calibrant.calibrators.newton import Minimum
 Curve = tuple[float, FloatArray, FloatArray]
 """Value, gradient and Hessian."""
 
-_LAST_DECREMENT = 1e-11
+_LAST_DECREMENT = 1e-15
 _LOST_DIGITS = 1e-12
 """A predicted decrease below this share of the value is lost in rounding, and the step is not judged by it."""
 
@@ -25,8 +25,7 @@ def minimise_nonnegative(
     """Return the minimum over x >= 0; the value never rises above the value at the start.
 
     Each step goes towards the minimum of the quadratic model over x >= 0, which is found exactly. The search has
-    converged with a step that lowers the value by less than 1e-11, as the model predicts: the next one would lower it by
-    about the square of that.
+    converged if a step would lower the value by less than 1e-15, as the model predicts.
     """
     check_count(max_iter, "max_iter")
     x = start
