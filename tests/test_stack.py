@@ -101,7 +101,9 @@ class TestSharedStages:
             assert result == pytest.approx(alone.transform(log_probs), abs=1e-12)
             assert shared.fitted(place).transform(log_probs) == pytest.approx(result, abs=1e-12)
 
-    @pytest.mark.parametrize("name", ["ts", "svs", "sms", "iop-diag", "iop-oi", "ets", "spline", "sms>iop-diag"])
+    @pytest.mark.parametrize(
+        "name", ["ts", "svs", "sms", "iop-diag", "iop-oi", "ets", "spline", "sms>iop-diag", "iop-deep"]
+    )
     def test_a_search_that_begins_near_the_end_finds_the_same(self, name):
         log_probs, labels, weights = rows_of(500, 3)
         whole, part = SharedStages([parse(name)]), np.arange(500) % 5 > 0
@@ -227,8 +229,8 @@ class TestStack:
 
     def test_members_depend_on_the_number_of_classes(self):
         assert all(name == "svs" or name.endswith(">guard") for name in default_members(2))
-        assert "iop-diag>sms" in default_members(200)
-        assert not any("sms" in name for name in default_members(201))
+        assert "iop-diag>joint" in default_members(200)
+        assert not any("K^2" in parse(name).n_parameters for name in default_members(201))
         for k in (2, 10, 1000):
             assert all(parse(name).preserves_argmax for name in default_members(k, keep_argmax=True))
 

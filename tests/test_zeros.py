@@ -25,7 +25,20 @@ from calibrant.cli import main
 from calibrant.metrics import NLL
 from simulate import calibrated, sharpened
 
-HARMED = {"ts", "vs", "ms", "dirichlet", "platt", "quadratic", "beta", "spline", "ets", "iop-diag", "iop-oi"}
+HARMED = {
+    "ts",
+    "vs",
+    "ms",
+    "dirichlet",
+    "platt",
+    "quadratic",
+    "beta",
+    "spline",
+    "ets",
+    "iop-diag",
+    "iop-oi",
+    "iop-deep",
+}
 OTHERS = set(CALIBRATORS) - HARMED
 
 

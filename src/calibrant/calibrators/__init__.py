@@ -7,12 +7,14 @@ from calibrant.calibrators.base import Calibrator, calibrate
 from calibrant.calibrators.bbq import BBQ
 from calibrant.calibrators.beta import BetaCalibration
 from calibrant.calibrators.compose import CalibratorTable, Compose, parse
+from calibrant.calibrators.deep_order_preserving import DeepOrderPreserving
 from calibrant.calibrators.ensemble import Ensemble, Uniform
 from calibrant.calibrators.ets import EnsembleTemperatureScaling
 from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.histogram import HistogramBinning
 from calibrant.calibrators.hull import ROCConvexHull
 from calibrant.calibrators.isotonic import IsotonicCalibration
+from calibrant.calibrators.joint import JointScaling
 from calibrant.calibrators.lift import OneVsRest, Pooled, irm, irova
 from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling
 from calibrant.calibrators.model import CalibratedModel
@@ -35,12 +37,14 @@ __all__ = [
     "CalibratedModel",
     "Calibrator",
     "Compose",
+    "DeepOrderPreserving",
     "DirichletCalibration",
     "Ensemble",
     "EnsembleTemperatureScaling",
     "HistogramBinning",
     "Identity",
     "IsotonicCalibration",
+    "JointScaling",
     "LaplaceGuard",
     "MatrixScaling",
     "OneVsRest",
@@ -72,6 +76,7 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
         "dirichlet": DirichletCalibration,
         "svs": partial(StructuredScaling, structure="vector"),
         "sms": partial(StructuredScaling, structure="matrix"),
+        "joint": JointScaling,
         "guard": LaplaceGuard,
         "platt": PlattScaling,
         "quadratic": QuadraticScaling,
@@ -88,6 +93,7 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
         "ets": EnsembleTemperatureScaling,
         "iop-diag": partial(OrderPreserving, family="diag"),
         "iop-oi": partial(OrderPreserving, family="oi"),
+        "iop-deep": DeepOrderPreserving,
         "stack": partial(StackedCalibration, keep_argmax=False),
         "stack-order": partial(StackedCalibration, keep_argmax=True),
     }

@@ -198,7 +198,7 @@ class OrderPreserving(Calibrator):
         """Return the knots and the matrix of the penalty."""
         if self.family == "diag":
             top = float(scores.max()) if uses_raw_logits(self) else 0.0
-            knots = _line_knots(scores, weights, self.segments, self.temperature_, top)
+            knots = line_knots(scores, weights, self.segments, self.temperature_, top)
             return knots, roughness(len(knots) - 1)
         if self.family == "oi":
             ranks = rank_knots(scores.shape[1], self.segments)
@@ -224,7 +224,9 @@ class OrderPreserving(Calibrator):
             )
 
 
-def _line_knots(scores: FloatArray, weights: FloatArray, segments: int, temperature: float, top: float) -> FloatArray:
+def line_knots(
+    scores: FloatArray, weights: FloatArray, segments: int, temperature: float = 1.0, top: float = 0.0
+) -> FloatArray:
     """Return knots that divide the curvature of the likelihood evenly, from the top to minus infinity."""
     tempered = softmax(scores / temperature)
     curvature = tempered * (1.0 - tempered)

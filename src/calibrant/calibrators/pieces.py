@@ -6,10 +6,13 @@ from itertools import pairwise
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.blocks import BLOCK, add_blocks, over_classes
+from calibrant.calibrators.blocks import BLOCK, FEW_CLASSES, add_blocks
 from calibrant.calibrators.nonnegative import Curve
 
 _FEW_ENTRIES = 1024
+
+_MOST_KEPT = 1 << 23
+"""Up to so many numbers, 64 MB, are kept from one step of the search to the next."""
 
 
 class Pieces:
@@ -89,6 +92,10 @@ class SlopesLikelihood:
     ) -> None:
         self.pieces, self.labels, self.unit, self.penalty = pieces, labels, unit, penalty
         self.shares = weights / weights.sum()
+        # Where classes are few, they stand in front of the rows: NumPy is slow along short axes.
+        self._axis = 1 if pieces.scores.shape[1] < FEW_CLASSES else 2
+        n_pieces = len(pieces.knots) - 1
+        self._kept: dict[int, FloatArray] | None = {} if n_pieces * pieces.scores.size <= _MOST_KEPT else None
 
     def __call__(self, multiples: FloatArray) -> Curve:
         """Return value, gradient and Hessian."""
@@ -105,19 +112,24 @@ class SlopesLikelihood:
 
     def _sums(self, slopes: FloatArray, rows: slice) -> FloatArray:
         """Return loss, gradient and Hessian of some rows, one after another."""
-        labels, shares, parts = self.labels[rows], self.shares[rows], self.pieces.parts[:, rows]
-        each = np.arange(len(labels))
-        falls = np.stack(list(self.pieces.falls(rows)))
-        logits = -np.einsum("gik,gi->ik", falls, slopes.T @ parts)
-        logits -= over_classes(np.maximum, logits)
+        shares, parts, axis = self.shares[rows], self.pieces.parts[:, rows], self._axis
+        falls = self._falls(rows)
+        own = (self.labels[rows], np.arange(len(shares))) if axis == 1 else (np.arange(len(shares)), self.labels[rows])
+        scaled = np.expand_dims(slopes.T @ parts, axis)
+        logits, room = np.zeros(falls.shape[1:]), np.empty(falls.shape[1:])
+        for fall, slope in zip(falls, scaled, strict=True):
+            logits -= np.multiply(fall, slope, out=room)
+        logits -= logits.max(axis=axis - 1, keepdims=True)
         probs = np.exp(logits)
-        total = over_classes(np.add, probs)
+        total = probs.sum(axis=axis - 1, keepdims=True)
         probs /= total
-        loss = np.sum(shares * (np.log(total[:, 0]) - logits[each, labels]))
-        means = np.einsum("gik,ik->gi", falls, probs)
-        gradient = parts * shares @ (falls[:, each, labels] - means).T
-        falls *= falls
-        variances = np.einsum("gik,ik->gi", falls, probs) - means * means
+        loss = np.sum(shares * (np.log(total.ravel()) - logits[own]))
+        means, variances = np.empty((2, len(falls), len(shares)))
+        for fall, mean, variance in zip(falls, means, variances, strict=True):
+            np.multiply(fall, probs, out=room).sum(axis=axis - 1, out=mean)
+            np.multiply(fall, room, out=room).sum(axis=axis - 1, out=variance)
+        variances -= means * means
+        gradient = parts * shares @ (falls[:, *own] - means).T
         # Who has begun to fall on a lower piece has fallen all the way on a higher one: no other products are needed.
         left = self.pieces.widths(rows) - means
         hessian = [
@@ -125,6 +137,19 @@ class SlopesLikelihood:
             for both in (shares * one * other for one in parts for other in parts)
         ]
         return np.concatenate([[loss], gradient.ravel(), np.ravel(hessian)])
+
+    def _falls(self, rows: slice) -> FloatArray:
+        """Return how much of every piece lies above every score, (g, K, n) or (g, n, K); they do not change."""
+        kept = None if self._kept is None else self._kept.get(rows.start)
+        if kept is not None:
+            return kept
+        shape = self.pieces.scores[rows].shape
+        falls = np.empty((len(self.pieces.knots) - 1, *(shape[::-1] if self._axis == 1 else shape)))
+        for place, fall in zip(falls, self.pieces.falls(rows), strict=True):
+            place[...] = fall.T if self._axis == 1 else fall
+        if self._kept is not None:
+            self._kept[rows.start] = falls
+        return falls
 
 
 def _symmetric(upper: FloatArray, diagonal: FloatArray) -> FloatArray:

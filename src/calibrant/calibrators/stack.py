@@ -18,17 +18,20 @@ from calibrant.calibrators.simplex import BestWeights, least_nll
 from calibrant.exceptions import InputError
 
 TWO_CLASSES = ("ts>guard", "svs", "spline>guard", "centred-isotonic>guard")
-MANY_CLASSES = ("ts", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-diag>sms")
+MANY_CLASSES = ("ts", "svs", "sms", "iop-deep", "iop-diag>joint")
 MOST_CLASSES = ("ts", "iop-diag", "svs", "svs>iop-diag")
-KEPT_CLASSES = ("ts", "ets", "iop-diag")
+KEPT_CLASSES = ("ts", "ets", "iop-diag", "iop-deep")
 """Members by default, by name: for two classes, for more, for so many that no matrix is fitted, and if the predicted
-class has to stay. Chosen by benchmarks/calibrators_defaults.py."""
+class has to stay. Chosen by benchmarks/calibrators_stack.py."""
 
 LARGEST_MATRIX = 200
 """Classes up to which a matrix is fitted."""
 
-ENOUGH_ROWS = 5000
+ENOUGH_ROWS = 3000
 """Of so many rows that the members were not fitted to, a few weights are learnt well enough."""
+
+FEW_ROWS = 1000
+"""Below so many rows there are ten folds instead of five: what is left out is then missed."""
 
 _LESS_LIKELY = 7.0
 """In a row of the prior, the labels are exp(7) times as likely by one member as by the others."""
@@ -49,8 +52,9 @@ class StackedCalibration(WithMembers):
         What they have for `scores` is not read. By default a short list that depends on the number of classes.
     keep_argmax : bool, default=False
         Whether the members by default are those that keep the order of the classes in every row.
-    n_folds : int, default=5
-    prior : float, default=100.0
+    n_folds : int, optional
+        By default 10 if the weights of the rows sum to less than 1000, otherwise 5.
+    prior : float, default=200.0
         How strongly weights are drawn towards a fixed mixture of all members, see below. 0 is without.
     scores : {"probs", "logits"}, default="probs"
 
@@ -81,15 +85,15 @@ class StackedCalibration(WithMembers):
     where a is `prior`, n the sum of the row weights :math:`s_i`, and :math:`c_l` is 0.3 for members that fit a matrix
     and 1 for others: as if each member had been by far the best in another a / n or 0.3 a / n rows. That matters with
     some hundred rows, which cannot tell members apart, and where a mixture of all is safer than the one that happened
-    to be the best; with n = 5000 it is 0.02 rows. Then the members are fitted to all rows. `Ensemble` instead chooses
+    to be the best; with n = 5000 it is 0.04 rows. Then the members are fitted to all rows. `Ensemble` instead chooses
     weights by the rows of the fit, and so prefers members that fit too closely.
 
-    The folds are the same whatever the order of the rows is (`fold_masses`), so that there is no seed. Once 5000 rows
+    The folds are the same whatever the order of the rows is (`fold_masses`), so that there is no seed. Once 3000 rows
     have been predicted, no more folds are made.
 
-    By default the members are, for more than two classes, "ts", "iop-diag", "svs>iop-diag", "sms>iop-diag" and
-    "iop-diag>sms"; above 200 classes "ts", "iop-diag", "svs" and "svs>iop-diag"; for two classes "svs" and, followed by
-    the guard, "ts", "spline" and "centred-isotonic"; and with `keep_argmax` "ts", "ets" and "iop-diag".
+    By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep" and "iop-diag>joint"; above
+    200 classes "ts", "iop-diag", "svs" and "svs>iop-diag"; for two classes "svs" and, followed by the guard, "ts",
+    "spline" and "centred-isotonic"; and with `keep_argmax` "ts", "ets", "iop-diag" and "iop-deep".
 
     References
     ----------
@@ -115,8 +119,8 @@ class StackedCalibration(WithMembers):
         self,
         calibrators: Sequence[Calibrator] | None = None,
         keep_argmax: bool = False,
-        n_folds: int = 5,
-        prior: float = 100.0,
+        n_folds: int | None = None,
+        prior: float = 200.0,
         scores: Literal["probs", "logits"] = "probs",
     ) -> None:
         self.calibrators = calibrators
@@ -145,8 +149,9 @@ class StackedCalibration(WithMembers):
         members = self.members_for(log_probs.shape[1])
         whole = SharedStages(members)
         whole.learn(scores, labels, weights)
-        judged = out_of_fold(whole, scores, labels, weights, self.n_folds)
-        found = self.best_weights(members, *judged, float(weights.sum()))
+        total = float(weights.sum())
+        judged = out_of_fold(whole, scores, labels, weights, self.n_folds or (10 if total < FEW_ROWS else 5))
+        found = self.best_weights(members, *judged, total)
         kept = np.flatnonzero(found.weights >= min(_SMALL_WEIGHT, 1.0 / len(members)))
         self.calibrators_ = [whole.fitted(int(place)) for place in kept]
         self.weights_ = found.weights[kept] / found.weights[kept].sum()
@@ -159,9 +164,10 @@ class StackedCalibration(WithMembers):
         return mixture(self.weights_.tolist(), (member.transform(scores) for member in self.calibrators_))
 
     def _check(self) -> None:
-        check_count(self.n_folds, "n_folds")
-        if self.n_folds < 2:
-            raise InputError(f"n_folds must be at least 2, but is {self.n_folds}.")
+        if self.n_folds is not None:
+            check_count(self.n_folds, "n_folds")
+            if self.n_folds < 2:
+                raise InputError(f"n_folds must be at least 2, but is {self.n_folds}.")
         check_rows(self.prior, "prior")
 
     def members_for(self, n_classes: int) -> list[Calibrator]:
@@ -206,7 +212,7 @@ def default_members(n_classes: int, keep_argmax: bool = False) -> tuple[str, ...
     Examples
     --------
     >>> default_members(10)
-    ('ts', 'iop-diag', 'svs>iop-diag', 'sms>iop-diag', 'iop-diag>sms')
+    ('ts', 'svs', 'sms', 'iop-deep', 'iop-diag>joint')
     """
     if keep_argmax:
         return tuple(f"{name}>guard" for name in KEPT_CLASSES) if n_classes == 2 else KEPT_CLASSES

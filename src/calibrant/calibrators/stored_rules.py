@@ -8,6 +8,7 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.guard import LaplaceGuard
+from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
 from calibrant.exceptions import InputError
 
@@ -79,6 +80,24 @@ def _columns(names: Any, classes: Any) -> bool:
 
 def _all_calibrators(members: Any) -> bool:
     return isinstance(members, list) and len(members) > 0 and all(isinstance(m, Calibrator) for m in members)
+
+
+def _all_maps_of_lines(layers: Any) -> bool:
+    return _all_calibrators(layers) and all(
+        isinstance(layer, OrderPreserving) and layer.family == "diag" and not uses_raw_logits(layer) for layer in layers
+    )
+
+
+def _falls_without_end(knots: Any) -> bool:
+    return bool(len(_vector(knots)) > 1 and knots[0] == 0 and knots[-1] == -np.inf and np.all(knots[1:] < knots[:-1]))
+
+
+def _rises_strictly(values: Any) -> bool:
+    return bool(len(_vector(values)) > 0 and np.isfinite(values).all() and np.all(np.diff(values) > 0))
+
+
+def _all_finite(*arrays: Any) -> bool:
+    return all(np.isfinite(_vector(a)).all() for a in arrays)
 
 
 def _pieces(family: Any, knots: Any, slopes: Any) -> bool:
@@ -194,6 +213,16 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("calibrators_",), _all_calibrators, "must be calibrators"),
         Rule(("scores", "calibrators_"), _ranks_raw, "must agree: raw logits are raw scores of every class"),
     ),
+    "JointScaling": (
+        Rule(("guard_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard"),
+        Rule(("knots_", "slopes_"), _one_more, "must be one knot more than slopes"),
+        Rule(("knots_",), _falls_without_end, "must fall from 0 to minus infinity"),
+        Rule(("row_knots_", "row_factors_"), _same_length, "must be of the same length"),
+        Rule(("row_knots_",), _rises_strictly, "must rise"),
+        Rule(("slopes_", "row_factors_"), _all_finite, "must be finite"),
+        *_AFFINE,
+    ),
+    "DeepOrderPreserving": (Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),),
     "OrderPreserving": (
         _TEMPERATURE,
         Rule(("slopes_",), lambda s: _vector(s).min() > 0 and s.max() < np.inf, "must be positive"),

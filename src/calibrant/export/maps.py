@@ -10,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from calibrant.calibrators import (
     class_scores,
     compose,
+    deep_order_preserving,
     ensemble,
     ets,
     guard,
+    joint,
     lift,
     matrix,
     order_preserving,
@@ -146,6 +148,24 @@ def _compose(c: Any, x: Value, k: int) -> Value:
     return x
 
 
+def _joint(c: Any, x: Value, k: int) -> Value:
+    scores = _guard(c.guard_, x, k).at_least(scaling.SMALLEST_LOG_PROB)
+    knots, slopes = c.knots_.tolist(), c.slopes_.tolist()
+    falls = [(-scores.clip(knots[m + 1], knots[m]) + knots[m]) * slope for m, slope in enumerate(slopes)]
+    means = scores.total() * (1.0 / k)
+    steps = np.diff(c.row_factors_) / np.diff(c.row_knots_)
+    factor = means * 0.0 + float(c.row_factors_[0])
+    for low, high, step in zip(c.row_knots_[:-1].tolist(), c.row_knots_[1:].tolist(), steps.tolist(), strict=True):
+        factor = factor + (means.clip(low, high) - low) * step
+    return _multiplied(c, scores) + scores * factor - reduce(Value.__add__, falls)
+
+
+def _deep_order_preserving(c: Any, x: Value, k: int) -> Value:
+    for layer in c.layers_:
+        x = log_softmax(_order_preserving(layer, x, k))
+    return x
+
+
 def _order_preserving(c: Any, x: Value, k: int) -> Value:
     floored = x.at_least(_FLOOR)
     g = len(c.knots_) - 1
@@ -220,5 +240,7 @@ MAPS: dict[type, Callable[[Any, Value, int], Value]] = {
     lift.OneVsRest: _one_vs_rest,
     lift.Pooled: _pooled,
     order_preserving.OrderPreserving: _order_preserving,
+    joint.JointScaling: _joint,
+    deep_order_preserving.DeepOrderPreserving: _deep_order_preserving,
 }
 """For every other calibrator, a function of it, of log-probabilities and of the number of classes: its `_apply`."""

@@ -1,0 +1,128 @@
+"""Order-preserving maps one after another."""
+
+from copy import copy
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.members import all_converged
+from calibrant.calibrators.order_preserving import OrderPreserving
+from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
+
+LEAST_GAIN = 0.1
+"""A layer that raises the log-likelihood of all rows together by less than this is the last one."""
+
+
+class DeepOrderPreserving(Calibrator):
+    r"""Apply strictly increasing, piecewise linear maps to the log-probabilities of a row, one after another.
+
+    Parameters
+    ----------
+    layers : int, default=8
+        Largest number of maps.
+    segments : int, default=8
+    smoothness : float, default=10.0
+    max_iter : int, default=100
+        Of every map, as for `OrderPreserving`.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    layers_ : list of OrderPreserving
+        Fitted, in order of application.
+    converged_ : bool
+        Whether every layer has.
+
+    Notes
+    -----
+    Each layer is `OrderPreserving` with the family "diag",
+
+    .. math:: z^{(j)} = f_j(z^{(j-1)}) - \ln \sum_k \exp f_j(z^{(j-1)}_k),
+
+    fitted to the log-probabilities that the layers before it give for the same rows: each fit is convex, and none
+    lowers the likelihood of the rows. There are no further layers once one has raised the log-likelihood, summed over
+    the rows, by less than 0.1.
+
+    It can do more than a single increasing map, because of the sums between the layers: what becomes of a
+    log-probability depends on the others in its row. So a row with two rivals can become a draw between them without
+    its other classes gaining anything, while the same log-probabilities beside a single favourite stay as they are.
+    Networks that were trained until they made no errors need that. In addition the penalty for slopes that differ is
+    about what a layer adds, so that several layers may bend as far as the rows ask for; how many there are is what
+    limits them.
+
+    The order of the classes in every row is kept. Numbers that differ little can become equal, but not trade places.
+
+    Examples
+    --------
+    >>> probs = np.repeat([[0.9, 0.06, 0.04], [0.5, 0.3, 0.2]], 100, axis=0)
+    >>> labels = np.repeat([0, 1, 2, 0, 1, 2], [70, 16, 14, 50, 30, 20])
+    >>> fitted = DeepOrderPreserving().fit(probs, labels)
+    >>> fitted.predict_proba([[0.06, 0.9, 0.04]]).round(1).tolist()
+    [[0.2, 0.7, 0.1]]
+    """
+
+    kind: ClassVar = "parametric"
+    preserves_argmax = True
+    data_efficiency: ClassVar = "high"
+    expressiveness: ClassVar = "medium"
+    use_when: ClassVar = "No ranking may change, and confidence is curved: one temperature does not fit both ends."
+    harmed_by_zeros: ClassVar[bool] = True
+    layers_: list[OrderPreserving]
+
+    def __init__(
+        self,
+        layers: int = 8,
+        segments: int = 8,
+        smoothness: float = 10.0,
+        max_iter: int = 100,
+        scores: Literal["probs", "logits"] = "probs",
+    ) -> None:
+        self.layers = layers
+        self.segments = segments
+        self.smoothness = smoothness
+        self.max_iter = max_iter
+        self.scores = scores
+
+    @property
+    def n_parameters(self) -> str:  # type: ignore[override]  # depends on the settings
+        """The number of slopes, at most."""
+        return str(self.layers * self.segments)
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, [])
+
+    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, self.layers_)
+
+    def _search(
+        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: list[OrderPreserving]
+    ) -> None:
+        """Learn the layers; the search for each begins at the one of `near` in its place, if there is one."""
+        check_count(self.layers, "layers")
+        self.layers_ = []
+        gain = np.inf
+        while len(self.layers_) < self.layers and gain >= LEAST_GAIN:
+            layer = self._layer(near[len(self.layers_) :], (log_probs, labels, weights))
+            after = layer.transform(log_probs)
+            gain = _log_likelihood(after, labels, weights) - _log_likelihood(log_probs, labels, weights)
+            self.layers_.append(layer)
+            log_probs = after
+        self.converged_ = all_converged(list(self.layers_))
+
+    def _layer(self, near: list[OrderPreserving], rows: tuple[FloatArray, IntArray, FloatArray]) -> OrderPreserving:
+        if near:
+            return copy(near[0]).learn_again(*rows)
+        return OrderPreserving("diag", self.segments, self.smoothness, self.max_iter).learn(*rows)
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        for layer in self.layers_:
+            log_probs = layer.transform(log_probs)
+        return log_probs
+
+
+def _log_likelihood(log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> float:
+    own = log_probs[np.arange(len(labels)), labels]
+    return float(weights @ np.maximum(own, SMALLEST_LOG_PROB))

@@ -1,0 +1,212 @@
+"""Joint scaling: an increasing map, a factor for every row, and a matrix, fitted at once."""
+
+from copy import copy
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._checks import check_count
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.blocks import BLOCK, by_blocks
+from calibrant.calibrators.guard import LaplaceGuard, check_rows
+from calibrant.calibrators.inverse_temperature import never_wrong
+from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
+from calibrant.calibrators.matrix import check_strength
+from calibrant.calibrators.newton import Minimum, minimise, warn_unless_converged
+from calibrant.calibrators.order_preserving import line_knots, weighted_quantiles
+from calibrant.calibrators.pieces import fallen, roughness
+from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
+
+_RIDGE = 0.1
+"""What the square of a slope minus 1, and of a factor of rows, costs, times 1 / n, so that a few rows which can be told
+apart completely have a result, and since a number added to all factors is one added to all slopes."""
+
+
+class JointScaling(Calibrator):
+    r"""Scale log-probabilities by a shared map, by a factor of the row and by a matrix, all fitted at once.
+
+    Parameters
+    ----------
+    segments : int, default=8
+        Largest number of pieces of the shared map.
+    row_knots : int, default=6
+        Largest number of knots of the factor of rows.
+    smoothness : float, default=3.0
+        Factor of the penalties for slopes, and for factors of rows, that differ.
+    matrix : float, default=1.0
+        Factor of the penalties of the matrix and of the intercepts, 1 as those of `StructuredScaling`.
+    guard : float, default=0.01
+        How many rows the uniform distribution counts for before all else, as in `StructuredScaling`.
+    max_iter : int, default=100
+        Largest number of Newton steps.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    guard_ : LaplaceGuard
+        Applied first; of one row instead of `guard` if an observed label had probability 0.
+    knots_ : ndarray of shape (g + 1,)
+    slopes_ : ndarray of shape (g,)
+        Of the shared map, from the top, as in `OrderPreserving`. They need not be positive.
+    row_knots_, row_factors_ : ndarray of shape (h,)
+        Means of log-probabilities of a row, ascending, and the factor of a row there; in between it is linear,
+        outside constant.
+    coef_ : ndarray of shape (K, K)
+    intercept_ : ndarray of shape (K,)
+    converged_ : bool
+    gradient_norm_ : float
+    n_iter_ : int
+
+    Notes
+    -----
+    With guarded log-probabilities v of a row and their mean u, the logit of class k is
+
+    .. math:: f(v_k) + \beta(u) v_k + \sum_j \Delta_{kj} v_j + b_k,
+
+    where f is piecewise linear with slopes s, and :math:`\beta` is piecewise linear with values :math:`\beta_j` at its
+    knots. All of it is linear in the parameters, so that the likelihood is convex. What is minimised is its negative
+    mean plus 1 / n times
+
+    .. math:: \lambda \sum_m (s_{m+1} - s_m)^2 + \lambda \sum_j (\beta_{j+1} - \beta_j)^2
+              + 0.1 \sum_m (s_m - 1)^2 + 0.1 \sum_j \beta_j^2
+              + \mu K |\mathrm{diag} \Delta|^2 + \mu K (K - 1) |\mathrm{offdiag} \Delta|^2 + \mu K |b|^2,
+
+    :math:`\lambda` being `smoothness` and :math:`\mu` `matrix`; n is the sum of the weights. With few rows this is a
+    temperature; where confidence is not curved, structured matrix scaling; where classes do not differ, one shared map
+    with a temperature that depends on the row. The mean u is small in rows with one favourite, and large where many
+    classes are possible.
+
+    Knots of f divide the curvature of the likelihood evenly, and so do those of :math:`\beta`. They are right for
+    predictions that are sharp neither by far too much nor too little: another calibrator may come first, as in
+    "iop-diag>joint". If every label was the most probable class, steeper is better without end, and the map is the
+    identity.
+
+    Examples
+    --------
+    >>> probs = np.repeat([[0.8, 0.1, 0.1], [0.2, 0.5, 0.3]], 1000, axis=0)
+    >>> labels = np.repeat([0, 1, 2, 0, 1, 2], [600, 300, 100, 200, 600, 200])
+    >>> JointScaling().fit(probs, labels).predict_proba([[0.8, 0.1, 0.1], [0.2, 0.5, 0.3]]).round(1).tolist()
+    [[0.6, 0.3, 0.1], [0.2, 0.6, 0.2]]
+    """
+
+    kind: ClassVar = "parametric"
+    preserves_argmax = False
+    n_parameters: ClassVar[str] = "K^2 + K + 14"
+    data_efficiency: ClassVar = "medium"
+    expressiveness: ClassVar = "high"
+    use_when: ClassVar = "After iop-diag, where confidence is curved, classes differ, and there are a thousand rows."
+
+    def __init__(
+        self,
+        segments: int = 8,
+        row_knots: int = 6,
+        smoothness: float = 3.0,
+        matrix: float = 1.0,
+        guard: float = 0.01,
+        max_iter: int = 100,
+        scores: Literal["probs", "logits"] = "probs",
+    ) -> None:
+        self.segments = segments
+        self.row_knots = row_knots
+        self.smoothness = smoothness
+        self.matrix = matrix
+        self.guard = guard
+        self.max_iter = max_iter
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, None)
+
+    def _refit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        self._search(log_probs, labels, weights, copy(self))
+
+    def _search(
+        self, log_probs: FloatArray, labels: IntArray, weights: FloatArray, near: "JointScaling | None"
+    ) -> None:
+        """Learn the map; the search begins at that of `near`, or at the identity."""
+        self._check()
+        impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
+        self.guard_ = LaplaceGuard(rows=1.0 if impossible else self.guard).learn(log_probs, labels, weights)
+        scores, total = self._guarded(log_probs), float(weights.sum())
+        self.knots_ = line_knots(scores, weights, self.segments)
+        probs = np.exp(scores)
+        curvature = weights * (probs * (1.0 - probs)).sum(axis=1)
+        shares = (np.arange(self.row_knots) + 0.5) / self.row_knots
+        self.row_knots_ = weighted_quantiles(scores.mean(axis=1), curvature, shares)
+        g, h, k = len(self.knots_) - 1, len(self.row_knots_), scores.shape[1]
+        target = np.concatenate([np.ones(g), np.zeros(h + k * (k + 1))])
+        objective = JointLikelihood(
+            lambda rows: self._shared(scores[rows]),
+            scores,
+            labels,
+            weights,
+            bends=self._bends(g, h) / total,
+            squares=self._squares(k) / total,
+            target=target,
+        )
+        start = target if near is None else near.parameters()
+        start = start if len(start) == len(target) else target
+        if never_wrong(scores, labels):  # Steeper is better without end.
+            value, gradient = objective(target)
+            found = Minimum(target, value, float(np.abs(gradient).max()), True, 0)
+        else:
+            found = minimise(objective, start, max_iter=self.max_iter)
+        self.slopes_, self.row_factors_ = found.x[:g], found.x[g : g + h]
+        matrix = found.x[g + h :].reshape(k, k + 1)
+        self.coef_, self.intercept_ = matrix[:, :k].copy(), matrix[:, k].copy()
+        self.converged_, self.gradient_norm_, self.n_iter_ = found.converged, found.gradient_norm, found.n_iter
+        warn_unless_converged(found, "JointScaling")
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        scores, result = self._guarded(log_probs), np.empty(log_probs.shape)
+        shared, matrix = np.append(self.slopes_, self.row_factors_), np.column_stack([self.coef_, self.intercept_])
+
+        def task(rows: slice) -> None:
+            features = np.column_stack([scores[rows], np.ones(len(scores[rows]))])
+            result[rows] = joint_logits(shared, self._shared(scores[rows]), matrix, features)
+
+        for _ in by_blocks(task, scores.shape, entries=BLOCK):
+            pass
+        return result
+
+    def parameters(self) -> FloatArray:
+        """Return all that was learnt, in the order of the search."""
+        matrix = np.column_stack([self.coef_, self.intercept_])
+        return np.concatenate([self.slopes_, self.row_factors_, matrix.ravel()])
+
+    def _check(self) -> None:
+        for name in ("segments", "row_knots", "max_iter"):
+            check_count(getattr(self, name), name)
+        for name in ("smoothness", "matrix"):
+            check_strength(getattr(self, name), name)
+        check_rows(self.guard, "guard")
+
+    def _guarded(self, log_probs: FloatArray) -> FloatArray:
+        guarded = self.guard_.transform(log_probs) if self.guard_.share_ > 0 else log_probs
+        return np.maximum(guarded, SMALLEST_LOG_PROB)
+
+    def _shared(self, scores: FloatArray) -> FloatArray:
+        """Return what slopes and factors of rows are multiplied by, (g + h, n, K)."""
+        g, h = len(self.knots_) - 1, len(self.row_knots_)
+        result = np.empty((g + h, *scores.shape))
+        for place, (top, bottom) in enumerate(pairwise(self.knots_)):
+            np.negative(fallen(scores, top, bottom), out=result[place])
+        means = scores.mean(axis=1)
+        for place, unit in enumerate(np.eye(h), start=g):
+            np.multiply(np.interp(means, self.row_knots_, unit)[:, None], scores, out=result[place])
+        return result
+
+    def _bends(self, g: int, h: int) -> FloatArray:
+        """Return the penalty of slopes and factors of rows, times n."""
+        bends = np.zeros((g + h, g + h))
+        bends[:g, :g] = self.smoothness * roughness(g)
+        bends[g:, g:] = self.smoothness * roughness(h)
+        return bends + _RIDGE * np.eye(g + h)
+
+    def _squares(self, k: int) -> FloatArray:
+        """Return the penalties of the matrix and the intercepts, times n."""
+        squares = np.full((k, k + 1), self.matrix * k)
+        squares[:, :k] *= np.where(np.eye(k), 1.0, k - 1.0)
+        return squares
