@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._checks import check_count
+from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import all_converged
@@ -49,7 +49,7 @@ class DeepOrderPreserving(Calibrator):
     It can do more than a single increasing map, because of the sums between the layers: what becomes of a
     log-probability depends on the others in its row. So a row with two rivals can become a draw between them without
     its other classes gaining anything, while the same log-probabilities beside a single favourite stay as they are.
-    Networks that were trained until they made no errors need that. In addition the penalty for slopes that differ is
+    Some networks need that. In addition the penalty for slopes that differ is
     about what a layer adds, so that several layers may bend as far as the rows ask for; how many there are is what
     limits them.
 
