@@ -6,7 +6,6 @@ from shutil import copytree
 import pytest
 
 from browser import CHROMIUM, FLAGS
-from calibrant.experiment import run
 from experiment_cases import SHORT, write_config, write_logits
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
@@ -41,6 +40,8 @@ def small(tmp_path):
 @pytest.fixture(scope="module")
 def small_finished(tmp_path_factory):
     """Return config and folder of a finished run to copy from."""
+    from calibrant.experiment import run  # Here, as this file is loaded by the process that hands out tests too.
+
     folder = tmp_path_factory.mktemp("small")
     write_logits(folder / "logits")
     run(write_config(folder, SHORT), folder / "out")

@@ -6,6 +6,10 @@ from unittest.mock import patch
 
 from calibrant._core.library import library
 
+_CHOSEN = library()
+LEVELS = [level for level in ("v1", "v3") if _CHOSEN is not None and level <= _CHOSEN.level]
+"""The levels of the compiled library that this processor runs."""
+
 
 @contextmanager
 def core(name):
