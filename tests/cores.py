@@ -6,8 +6,13 @@ from unittest.mock import patch
 
 from calibrant._core.library import library
 
-_CHOSEN = library()
-LEVELS = [level for level in ("v1", "v3") if _CHOSEN is not None and level <= _CHOSEN.level]
+
+def _levels():
+    chosen = library()
+    return [level for level in ("v1", "v3") if chosen is not None and level <= chosen.level]
+
+
+LEVELS = _levels()
 """The levels of the compiled library that this processor runs."""
 
 

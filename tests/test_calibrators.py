@@ -13,6 +13,7 @@ from calibrant import InputError, Predictions
 from calibrant._checks import DataWarning
 from calibrant.calibrators import CALIBRATORS, Calibrator, TemperatureScaling, calibrate
 from calibrant.metrics import NLL
+from naming import case
 from simulate import calibrated, draw_labels, sharpened
 
 every_calibrator = pytest.mark.parametrize("build", CALIBRATORS.values(), ids=CALIBRATORS)
@@ -224,15 +225,15 @@ def degenerate_data(k):
 
 @every_calibrator
 @pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("case", degenerate_data(2))
-def test_degenerate_data_have_a_result(build, k, case):
-    probs, labels = degenerate_data(k)[case]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        estimator = build().fit(probs, labels)
-    asked = np.vstack([probs, np.eye(k), np.full((1, k), 1 / k), np.random.default_rng(0).dirichlet(np.ones(k), 20)])
-    assert is_distribution(estimator.predict_proba(asked))
+def test_degenerate_data_have_a_result(build, k):
+    others = np.vstack([np.eye(k), np.full((1, k), 1 / k), np.random.default_rng(0).dirichlet(np.ones(k), 20)])
+    for name, (probs, labels) in degenerate_data(k).items():
+        with case(name):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                estimator = build().fit(probs, labels)
+            assert is_distribution(estimator.predict_proba(np.vstack([probs, others])))
 
 
 @every_calibrator
