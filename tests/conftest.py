@@ -5,7 +5,7 @@ from shutil import copytree
 
 import pytest
 
-from browser import CHROMIUM, FLAGS
+from browser import CHROMIUM, FLAGS, Tabs
 from experiment_cases import SHORT, write_config, write_logits
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
@@ -13,9 +13,9 @@ SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8"
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what is slow, so that `-m "not slow"` leaves it out."""
+    """Mark what is slow, so that `-m "not slow"` leaves it out; what needs a browser is, as starting one takes long."""
     for item in items:
-        if item.nodeid.partition("[")[0] in SLOW:
+        if item.nodeid.partition("[")[0] in SLOW or "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
 
 
@@ -26,7 +26,7 @@ def chromium():
 
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
+        yield Tabs(launched)
         launched.close()
 
 
