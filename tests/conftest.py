@@ -12,10 +12,14 @@ SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8"
 """The functions that took 0.1 s of the processor or more for a case, or 1.5 s for all, when they were measured last."""
 
 
+SLOW_FIXTURES = frozenset(["chromium", "finished", "null_pvalues", "pointwise", "small_finished", "trained", "truths"])
+"""What takes long to make and is shared: a browser, experiments, simulations. No single test shows its time."""
+
+
 def pytest_collection_modifyitems(items):
-    """Mark what is slow, so that `-m "not slow"` leaves it out; what needs a browser is, as starting one takes long."""
+    """Mark what is slow, so that `-m "not slow"` leaves it out."""
     for item in items:
-        if item.nodeid.partition("[")[0] in SLOW or "chromium" in getattr(item, "fixturenames", ()):
+        if item.nodeid.partition("[")[0] in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 
