@@ -1,6 +1,9 @@
 """The browser of the tests that need one."""
 
+import json
 import shutil
+from contextlib import contextmanager
+from typing import NamedTuple
 
 import pytest
 
@@ -16,3 +19,52 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+class Heard(NamedTuple):
+    """What a browser reports while a page is open."""
+
+    messages: list[str]
+    requests: list[str]
+
+
+class Tabs:
+    """The windows of a browser, one for each set of options: to open a new one takes longer than most pages."""
+
+    def __init__(self, browser):
+        self._browser = browser
+        self._pages = {}
+
+    @contextmanager
+    def visit(self, path, **options):
+        """Open a file in a window with these options; yield the page and what is heard of it."""
+        key = json.dumps(options, sort_keys=True)
+        page = self._pages.pop(key, None) or self._browser.new_context(**options).new_page()
+        page.context.set_default_timeout(30_000)
+        with _listening(page) as heard:
+            page.goto(path.as_uri())
+            yield page, heard
+            # Nothing of this visit is left for the next. A window that something failed in is not used again.
+            page.mouse.move(0, 0)
+            page.emulate_media(media="null")
+            page.goto("about:blank")
+        self._pages[key] = page
+
+
+@contextmanager
+def _listening(page):
+    heard = Heard([], [])
+    listeners = {
+        "console": lambda message: heard.messages.append(message.text),
+        "pageerror": lambda error: heard.messages.append(str(error)),
+        "dialog": lambda dialog: heard.messages.append(dialog.message),
+        "popup": lambda popup: heard.messages.append(popup.url),
+        "request": lambda request: heard.requests.append(request.url),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    try:
+        yield heard
+    finally:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)

@@ -5,18 +5,21 @@ from shutil import copytree
 
 import pytest
 
-from browser import CHROMIUM, FLAGS
-from calibrant.lab.experiment import run
+from browser import CHROMIUM, FLAGS, Tabs
 from experiment_cases import SHORT, write_config, write_logits
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
-"""The functions, with all their cases, that took 0.8 s of the processor or more when they were measured last."""
+"""The functions that took 0.1 s of the processor or more for a case, or 1.5 s for all, when they were measured last."""
+
+
+SLOW_FIXTURES = frozenset(["chromium", "finished", "null_pvalues", "pointwise", "small_finished", "trained", "truths"])
+"""What takes long to make and is shared: a browser, experiments, simulations. No single test shows its time."""
 
 
 def pytest_collection_modifyitems(items):
     """Mark what is slow, so that `-m "not slow"` leaves it out."""
     for item in items:
-        if item.nodeid.partition("[")[0] in SLOW:
+        if item.nodeid.partition("[")[0] in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 
@@ -27,7 +30,7 @@ def chromium():
 
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
+        yield Tabs(launched)
         launched.close()
 
 
@@ -41,6 +44,8 @@ def small(tmp_path):
 @pytest.fixture(scope="module")
 def small_finished(tmp_path_factory):
     """Return config and folder of a finished run to copy from."""
+    from calibrant.lab.experiment import run  # Here, as this file is loaded by the process that hands out tests too.
+
     folder = tmp_path_factory.mktemp("small")
     write_logits(folder / "logits")
     run(write_config(folder, SHORT), folder / "out")

@@ -7,6 +7,15 @@ from unittest.mock import patch
 from calibrant._core.library import library
 
 
+def _levels():
+    chosen = library()
+    return [level for level in ("v1", "v3") if chosen is not None and level <= chosen.level]
+
+
+LEVELS = _levels()
+"""The levels of the compiled library that this processor runs."""
+
+
 @contextmanager
 def core(name):
     """Take the level "v1" or "v3" of the compiled library, or "numpy" for none."""

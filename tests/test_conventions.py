@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from sklearn.calibration import calibration_curve
-from torchmetrics.functional.classification import binary_calibration_error, multiclass_calibration_error
 
 from calibrant import Predictions, reliability_curve
 from calibrant.binning import EqualMass, EqualWidth
@@ -42,6 +41,8 @@ def test_torch_edges(n_bins):
 @pytest.mark.parametrize("n_bins", [5, 10, 15, 20])
 @pytest.mark.parametrize("name, norm", [("l1", 1), ("l2", 2), ("max", np.inf)])
 def test_torchmetrics_binary(n_bins, name, norm):
+    from torchmetrics.functional.classification import binary_calibration_error
+
     probs, labels = round_probabilities()
     theirs = binary_calibration_error(torch.tensor(probs), torch.tensor(labels), n_bins=n_bins, norm=name)
     ours = ECE(EqualWidth(n_bins, convention="torchmetrics"), norm)(Predictions(probs, labels))
@@ -49,6 +50,8 @@ def test_torchmetrics_binary(n_bins, name, norm):
 
 
 def test_torchmetrics_multiclass():
+    from torchmetrics.functional.classification import multiclass_calibration_error
+
     p = calibrated(n=800, k=4)
     theirs = multiclass_calibration_error(torch.tensor(p.probs), torch.tensor(p.labels), num_classes=4, n_bins=10)
     assert ECE(EqualWidth(10, convention="torchmetrics"))(p) == pytest.approx(float(theirs))

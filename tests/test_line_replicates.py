@@ -13,7 +13,7 @@ from calibrant._core.line.replicates import Replicates, is_worth_grouping
 from calibrant._core.line.sums import KernelSums, Way
 from calibrant._core.line.twin import PlainSums
 from calibrant.metrics.gaps import row_gaps
-from cores import core
+from cores import LEVELS, core
 
 COLUMNS = 2 * required().lanes + 3
 
@@ -87,12 +87,10 @@ def test_few_columns_and_rows_that_are_mostly_alone_are_left_to_others():
     assert not is_worth_grouping(KernelSums(Line.of(positions), 1e-4), COLUMNS)
 
 
-@pytest.mark.parametrize("level", ["v1", "v3"])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7, 185])
 def test_any_number_of_rows_in_a_box_is_summed_with_any_number_of_lanes(level, n):
     """Rows are read four at a time, also where a register holds two: what is beyond the last must not be garbage."""
-    if level > required().level:
-        pytest.skip(f"this processor does not run {level}")
     rng = np.random.default_rng(n)
     line, weights, happened = Line.of(0.4 + 0.01 * rng.random(n)), rng.random((n, 2)), rng.random(n) < 0.5
     with core(level), patch.multiple(sums_module, _FEW_PAIRS=-1, _FEW_SOURCES=0):

@@ -32,23 +32,24 @@ def modules():
 
 
 def public_objects():
+    """Yield every module, and every public class, function, method and property that it defines, with its name."""
     for module in modules():
-        yield pytest.param(module, id=module.__name__)
+        yield module.__name__, module
         for name, value in vars(module).items():
             own = getattr(value, "__module__", None) == module.__name__
             if name.startswith("_") or not own or not (inspect.isclass(value) or inspect.isfunction(value)):
                 continue
-            yield pytest.param(value, id=f"{module.__name__}.{name}")
+            yield f"{module.__name__}.{name}", value
             if inspect.isclass(value):
                 for member, function in vars(value).items():
                     if not member.startswith("_") and (inspect.isfunction(function) or isinstance(function, property)):
-                        yield pytest.param(function, id=f"{module.__name__}.{name}.{member}")
+                        yield f"{module.__name__}.{name}.{member}", function
 
 
-@pytest.mark.parametrize("thing", list(public_objects()))
-def test_every_public_name_is_documented(thing):
-    assert thing.__doc__
-    assert thing.__doc__.strip()
+def test_every_public_name_is_documented():
+    things = dict(public_objects())
+    assert len(things) > 2000
+    assert [name for name, thing in things.items() if not (thing.__doc__ or "").strip()] == []
 
 
 def test_every_promised_name_can_be_imported():

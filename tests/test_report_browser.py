@@ -26,22 +26,12 @@ def opened(chromium, folder, source, *, quiet=True, **options):
     """Open a page from a file, and see to it that it asks for nothing and complains of nothing."""
     path = Path(folder) / "report.html"
     path.write_text(source, encoding="utf-8")
-    context = chromium.new_context(**options)
-    context.set_default_timeout(5_000)
-    page = context.new_page()
-    heard, asked = [], []
-    page.on("console", lambda message: heard.append(message.text))
-    page.on("pageerror", lambda error: heard.append(str(error)))
-    page.on("dialog", lambda dialog: heard.append(dialog.message))
-    page.on("request", lambda request: asked.append(request.url))
-    try:
-        page.goto(path.as_uri())
+    with chromium.visit(path, **options) as (page, heard):
         yield page
-    finally:
-        context.close()
     if quiet:
-        assert heard == []
-        assert [url for url in asked if not url.startswith("blob:")] == [path.as_uri()]
+        assert heard.messages == []
+        foreign = [url for url in heard.requests if not url.startswith(("blob:", "about:"))]
+        assert foreign == [path.as_uri()]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -294,32 +293,13 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("security")
 
 
-class Heard(NamedTuple):
-    """What a browser reports while a page is open."""
-
-    messages: list[str]
-    requests: list[str]
-
-
 @contextmanager
 def opened(chromium, folder, source):
     """Open a page from a file without a network; yield it and what is heard of it."""
     path = Path(folder) / "page.html"
     path.write_text(source, encoding="utf-8")
-    context = chromium.new_context(offline=True)
-    context.set_default_timeout(20_000)
-    page = context.new_page()
-    heard = Heard([], [])
-    page.on("console", lambda message: heard.messages.append(message.text))
-    page.on("pageerror", lambda error: heard.messages.append(str(error)))
-    page.on("dialog", lambda dialog: heard.messages.append(dialog.message))
-    page.on("popup", lambda popup: heard.messages.append(popup.url))
-    page.on("request", lambda request: heard.requests.append(request.url))
-    try:
-        page.goto(path.as_uri())
-        yield page, heard
-    finally:
-        context.close()
+    with chromium.visit(path, offline=True) as visited:
+        yield visited
 
 
 def stays_silent(heard):

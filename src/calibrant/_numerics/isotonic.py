@@ -43,13 +43,18 @@ def isotonic_regression(y: FloatArray, *, weights: FloatArray, increasing: bool 
     means, mass, sums = y, weights, y * weights
     starts = np.arange(len(y))
     for _ in range(PASSES):
-        first = np.flatnonzero(np.concatenate([[True], means[1:] > means[:-1]]))
+        begins = np.empty(len(means), dtype=bool)
+        begins[0] = True
+        np.greater(means[1:], means[:-1], out=begins[1:])
+        (first,) = begins.nonzero()
         if len(first) == len(means):
             blocks = np.append(starts, len(y))
-            return Isotonic(np.repeat(means, np.diff(blocks)), blocks)
+            return Isotonic(np.repeat(means, blocks[1:] - blocks[:-1]), blocks)
         sums, mass, starts = np.add.reduceat(sums, first), np.add.reduceat(mass, first), starts[first]
-        # A block that did not grow keeps its mean to the last digit.
-        means = np.where(np.diff(np.append(first, len(means))) == 1, means[first], sums / mass)
+        # A block that did not grow keeps its mean to the last digit: both it and what follows begin one.
+        alone = begins.copy()
+        alone[:-1] &= begins[1:]
+        means = np.where(alone[first], means[first], sums / mass)
     from scipy.optimize import isotonic_regression as of_scipy
 
     fit = of_scipy(y, weights=weights)

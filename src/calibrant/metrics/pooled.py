@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -33,11 +33,14 @@ class Pools:
         Sum of the weighted predictions.
     hits : ndarray of shape (m,)
         Sum of the weighted labels.
+    fixed : dict
+        What follows from weights and predictions alone, which pools of other labels share.
     """
 
     mass: FloatArray
     predicted: FloatArray
     hits: FloatArray
+    fixed: dict[Hashable, Any] = field(default_factory=dict)
 
     @cached_property
     def values(self) -> FloatArray:
@@ -51,7 +54,8 @@ class Pools:
 
     def merged(self, starts: Any) -> "Pools":
         """Join neighbours: the pools that begin at these indices, the first of which is 0."""
-        return Pools(*(np.add.reduceat(sums, starts) for sums in (self.mass, self.predicted, self.hits)))
+        mass, predicted, hits = (np.add.reduceat(sums, starts) for sums in (self.mass, self.predicted, self.hits))
+        return Pools(mass, predicted, hits)
 
     def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
         """Return what `compute` returns, which is computed once: several measures share a curve."""
@@ -121,7 +125,13 @@ def pool(view: Predictions) -> Pools:
 def _pooled(view: Predictions) -> Pools:
     ties = Ties.of_view(view)
     columns = (view.weights, view.weights * view.positive, view.weights * view.labels)
-    return _present(*(ties.sums(column) for column in columns))
+    mass, predicted, hits = (ties.sums(column) for column in columns)
+    return _present(mass, predicted, hits, _fixed(view))
+
+
+def _fixed(view: Predictions) -> dict[Hashable, Any]:
+    """Return where to keep what does not depend on the labels of these predictions."""
+    return view.once("fixed of pools", dict, of_labels=False)
 
 
 class PooledMetric(Metric):
@@ -145,7 +155,7 @@ class PooledMetric(Metric):
         p, y = view.positive[:, None], view.labels[:, None]
 
         def evaluate(weights: Any) -> FloatArray:
-            return self._each(ties.sums(weights), ties.sums(weights * p), ties.sums(weights * y))
+            return self._each(ties.sums(weights), ties.sums(weights * p), ties.sums(weights * y), dict)
 
         return evaluate
 
@@ -156,18 +166,21 @@ class PooledMetric(Metric):
         weights = view.weights[:, None]
         mass, predicted = ties.sums(weights), ties.sums(weights * view.positive[:, None])
         target = 1 if view is predictions else predictions.predicted[:, None]
-        return lambda labels: self._each(mass, predicted, ties.sums(weights * (labels == target)))
+        fixed = _fixed(view)
+        return lambda labels: self._each(mass, predicted, ties.sums(weights * (labels == target)), lambda: fixed)
 
-    def _each(self, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
+    def _each(
+        self, mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: Callable[[], dict[Hashable, Any]]
+    ) -> FloatArray:
         values = np.empty(hits.shape[1])
         for b in range(len(values)):
-            sums = (m[:, b if m.shape[1] > 1 else 0] for m in (mass, predicted, hits))
-            values[b] = self.combine(_present(*sums))
+            weight, expected, observed = (m[:, b if m.shape[1] > 1 else 0] for m in (mass, predicted, hits))
+            values[b] = self.combine(_present(weight, expected, observed, fixed()))
         return values
 
 
-def _present(mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> Pools:
+def _present(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, Any]) -> Pools:
     present = mass > NEGLIGIBLE * mass.max()
     if present.all():
-        return Pools(mass, predicted, hits)
-    return Pools(mass[present], predicted[present], hits[present])
+        return Pools(mass, predicted, hits, fixed)
+    return Pools(mass[present], predicted[present], hits[present], fixed)
