@@ -256,11 +256,6 @@ def test_bad_settings_are_refused(build, words):
         build()
 
 
-def test_a_number_is_not_a_binning():
-    with pytest.raises(TypeError, match=r"bins must be a Binning such as EqualWidth\(15\)"):
-        ECE(bins=15)
-
-
 def test_a_function_is_not_a_metric():
     with pytest.raises(TypeError, match="metric must be a Metric"):
         TopLabel(max)

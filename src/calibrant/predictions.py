@@ -111,6 +111,34 @@ class Predictions:
         return self
 
     @classmethod
+    def from_estimator(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Build predictions from what a fitted classifier of scikit-learn's kind says about rows.
+
+        Parameters
+        ----------
+        model : object with `predict_proba` and, after fitting, `classes_`
+        X : array-like of shape (n, d)
+            Rows that the model was not fitted to.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), optional
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyClassifier
+        >>> model = DummyClassifier().fit([[0], [0], [0], [0]], ["no", "no", "no", "yes"])
+        >>> p = Predictions.from_estimator(model, [[1], [2]], ["yes", "no"])
+        >>> p.probs.tolist(), p.classes
+        ([[0.75, 0.25], [0.75, 0.25]], ('no', 'yes'))
+        """
+        if not hasattr(model, "predict_proba"):
+            raise TypeError(
+                f"model must have predict_proba, but {type(model).__name__} has none. Calibrate a decision function "
+                'with calibrant.calibrators.PlattScaling(scores="raw").'
+            )
+        return cls(model.predict_proba(X), y, sample_weight, [*model.classes_])
+
+    @classmethod
     def _trusted(
         cls,
         probs: FloatArray,
@@ -289,6 +317,13 @@ class Predictions:
 
     def _one_vs_rest(self, c: int) -> Self:
         return self._binary(self.probs[:, c], self.labels == c, ("rest", self.classes[c]))
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Return the predictions at these rows: a slice, indices, a mask, or one row."""
+        return self.take([rows] if isinstance(rows, (int, np.integer)) else rows)
 
     def take(self, rows: Any) -> Self:
         """Return the predictions at these rows (indices or a mask), in this order."""

@@ -1,6 +1,6 @@
 """Two arrays in place of `Predictions`, in the order of scikit-learn: first the labels, then the probabilities."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -47,14 +47,19 @@ def takes_two_arrays(function: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(function)
     def called(data: Any, *others: Any, sample_weight: Any = None, **settings: Any) -> Result:
-        if isinstance(data, (Predictions, Forecasts)):
-            return function(as_data(data, None, sample_weight), *others, **settings)
         if "y_prob" in settings:
             return function(as_data(data, settings.pop("y_prob"), sample_weight), *others, **settings)
-        y_prob = others[0] if others else None
-        return function(as_data(data, y_prob, sample_weight), *others[1:], **settings)
+        if others and _is_array(data) and _is_array(others[0]):
+            return function(as_data(data, others[0], sample_weight), *others[1:], **settings)
+        return function(as_data(data, None, sample_weight), *others, **settings)
 
     return called
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it may be labels or probabilities, and not settings or predictions."""
+    is_container = hasattr(value, "__len__") or hasattr(value, "__array__")
+    return is_container and not isinstance(value, (str, Predictions, Forecasts, Mapping))
 
 
 def _look_like_probabilities(raw: Raw) -> bool:

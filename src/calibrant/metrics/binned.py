@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning import Binning, EqualWidth
+from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.base import Metric
@@ -148,7 +148,7 @@ class ECE(BinnedMetric):
         )
 
     def __post_init__(self) -> None:
-        check_bins(self.bins)
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
         check_norm(self.norm, largest=True)
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
@@ -204,7 +204,7 @@ class DebiasedECE(BinnedMetric):
         )
 
     def __post_init__(self) -> None:
-        check_bins(self.bins)
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualMass))
 
     def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
         """Return the root of D for weights of 1, or 0 where D is negative."""
@@ -283,10 +283,15 @@ def relative(weights: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.max(axis=0))
 
 
-def check_bins(bins: object) -> None:
-    """Refuse what is no rule that cuts [0, 1] into bins."""
+def as_binning(bins: Any, kind: type[EqualWidth] | type[EqualMass]) -> Binning:
+    """Return a rule that cuts [0, 1] into bins, of this kind if it is given by a number; refuse anything else."""
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        return kind(int(bins))
     if not isinstance(bins, Binning):
-        raise TypeError(f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), but is {bins!r}.")
+        raise TypeError(
+            f"bins must be a Binning such as EqualWidth(15) or EqualMass(15), or their number, but is {bins!r}."
+        )
+    return bins
 
 
 def _ratio(numerator: FloatArray, mass: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.curves import bin_totals
 from calibrant.metrics.base import Metric
-from calibrant.metrics.binned import check_bins, relative
+from calibrant.metrics.binned import as_binning, relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -55,7 +55,7 @@ class ChanceECE(Metric):
         )
 
     def __post_init__(self) -> None:
-        check_bins(self.bins)
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualWidth))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""

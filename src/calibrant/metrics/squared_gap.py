@@ -11,7 +11,7 @@ from calibrant.binning import Binning, EqualMass
 from calibrant.binning.equal_mass_classes import class_sums
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.base import Metric
-from calibrant.metrics.binned import check_bins, relative
+from calibrant.metrics.binned import as_binning, relative
 from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.lift import Lift, PerPredictedClass
 from calibrant.predictions import Predictions
@@ -72,7 +72,7 @@ class DebiasedSquaredGap(Metric):
         )
 
     def __post_init__(self) -> None:
-        check_bins(self.bins)
+        object.__setattr__(self, "bins", as_binning(self.bins, EqualMass))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""

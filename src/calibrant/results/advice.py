@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results.comparison import Difference
+from calibrant.results.reading import Readable
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Candidate:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Candidate(Readable):
     """How one calibrator does on rows that it was not fitted to.
 
     Attributes
@@ -41,8 +42,8 @@ class Candidate:
     behind_best: Difference | None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Recommendation:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Recommendation(Readable):
     """Which calibrator to use, and why.
 
     Attributes
@@ -100,8 +101,8 @@ class Recommendation:
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LearningPoint:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LearningPoint(Readable):
     """One metric of one calibrator that was fitted to so many rows.
 
     Attributes
@@ -129,8 +130,8 @@ class LearningPoint:
     n_infinite: int
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LearningCurve:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LearningCurve(Readable):
     """Quality against the number of rows that calibrators are fitted to.
 
     Attributes

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from calibrant.results.reading import Readable
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CheckedValue:
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CheckedValue(Readable):
     """A value that this machine computed, beside its certified answer.
 
     Attributes

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results.estimate import Description
+from calibrant.results.reading import Readable
 
 PERCENTILES = (
     "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
@@ -13,8 +14,8 @@ PERCENTILES = (
 """What the coverage of percentiles of paired differences is, from the least to the largest share of any cell."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Interval:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Interval(Readable):
     """Confidence limits of a metric: they contain its value, and are about nothing else.
 
     Attributes
@@ -48,8 +49,8 @@ class Interval:
     reason: str = ""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Difference:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Difference(Readable):
     """A model minus the baseline, on the same rows.
 
     Attributes
@@ -81,8 +82,8 @@ class Difference:
     reason: str = ""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Compared:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Compared(Readable):
     """One metric of one model.
 
     Attributes
@@ -105,8 +106,8 @@ class Compared:
     difference: Difference | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Comparison:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Comparison(Readable):
     """Several models on the same rows.
 
     Attributes

@@ -14,12 +14,13 @@ from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.estimate import Description, Estimate
 from calibrant.results.ranking import ROCOutline
+from calibrant.results.reading import Readable
 from calibrant.results.scores import ScoreDecomposition
 from calibrant.results.verdict import Verdict
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TestResult:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class TestResult(Readable):
     """Outcome of a test of the hypothesis that the predictions are calibrated.
 
     Attributes
@@ -49,8 +50,8 @@ class TestResult:
     about: Description | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ClassSummary:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ClassSummary(Readable):
     """One class against the rest.
 
     Attributes
@@ -71,8 +72,8 @@ class ClassSummary:
     error: float
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Assessment:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Assessment(Readable):
     """Everything that a report shows about one set of predictions.
 
     What belongs to a section that was not asked for is empty, or None.

@@ -5,10 +5,11 @@ from typing import Literal
 
 from calibrant._typing import FloatArray, IntArray
 from calibrant.results.estimate import Estimate
+from calibrant.results.reading import Readable
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OutcomeHistogram:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class OutcomeHistogram(Readable):
     """How the predictions are spread, by outcome.
 
     Attributes
@@ -23,8 +24,8 @@ class OutcomeHistogram:
     negatives: FloatArray
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ReliabilityCurve:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ReliabilityCurve(Readable):
     """Observed frequency against predicted probability.
 
     Attributes
@@ -72,8 +73,8 @@ class ReliabilityCurve:
     histogram: OutcomeHistogram | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ClasswiseCurves:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ClasswiseCurves(Readable):
     """The reliability curve of every class against the rest, or of the rows predicted as each, and their average.
 
     Attributes
@@ -90,8 +91,8 @@ class ClasswiseCurves:
     average: ReliabilityCurve
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NetError:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class NetError(Readable):
     """The interval of predictions with the largest net error.
 
     Attributes
@@ -118,8 +119,8 @@ class NetError:
     net: float
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CumulativeCurve:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CumulativeCurve(Readable):
     """Running sum of outcomes minus predictions, in ascending order of the predictions.
 
     Attributes

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibrant.results.reading import Readable
+
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
@@ -33,8 +35,8 @@ class Description:
     principal: bool = False
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Estimate:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Estimate(Readable):
     """Value of a metric.
 
     Attributes

@@ -7,6 +7,7 @@ from typing import Any
 from calibrant._typing import FloatArray
 from calibrant.results.advice import LearningCurve
 from calibrant.results.comparison import Comparison
+from calibrant.results.reading import Readable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +28,8 @@ class Pipeline:
     calibrator: str
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CurveLine:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CurveLine(Readable):
     """A reliability curve by kernel regression: predicted, observed and number of rows at each point, of shape (m,)."""
 
     predicted: FloatArray
@@ -36,8 +37,8 @@ class CurveLine:
     count: FloatArray
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PipelineCurves:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PipelineCurves(Readable):
     """The reliability curves of a pipeline on the test split.
 
     Attributes
@@ -83,8 +84,8 @@ class SeedSummary:
     n_worse: int
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ExperimentResult:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ExperimentResult(Readable):
     """Everything that an experiment found on its test split.
 
     Attributes

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from calibrant.results.advice import Recommendation
+from calibrant.results.reading import Readable
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Fix:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Fix(Readable):
     """A calibrator that was fitted to all folds but one and applied to that one, in turn.
 
     Attributes

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._typing import FloatArray
 from calibrant.results.estimate import Estimate
+from calibrant.results.reading import Readable
 
 if TYPE_CHECKING:
     from calibrant.results.core import TestResult
     from calibrant.results.verdict import Verdict
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PITHistogram:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PITHistogram(Readable):
     """How the probability integral transforms spread over [0, 1].
 
     Attributes
@@ -43,8 +44,8 @@ class PITHistogram:
     level: float
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class QuantileCurve:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class QuantileCurve(Readable):
     """Observed against nominal coverage of predicted quantiles or of central intervals.
 
     Attributes
@@ -71,8 +72,8 @@ class QuantileCurve:
     form: str
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SpreadCurve:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SpreadCurve(Readable):
     """Size of the errors against the predicted standard deviation.
 
     Attributes
@@ -107,8 +108,8 @@ class SpreadCurve:
     kind: str
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ForecastAssessment:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ForecastAssessment(Readable):
     """Everything that a report shows about predictive distributions.
 
     Attributes

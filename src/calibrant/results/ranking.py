@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from calibrant._typing import FloatArray, IntArray
+from calibrant.results.reading import Readable
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ROCCurve:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ROCCurve(Readable):
     """True against false positive rate of a ranking, from the highest score to the lowest.
 
     Attributes
@@ -33,8 +34,8 @@ class ROCCurve:
     auc: float
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ConvexHull:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ConvexHull(Readable):
     """Upper convex hull of a ROC curve, segment by segment, from the highest scores to the lowest.
 
     Attributes
@@ -79,8 +80,8 @@ class ConvexHull:
     merges: IntArray
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ROCOutline:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ROCOutline(Readable):
     """A ROC curve and its hull, with few enough points to be drawn and written out.
 
     Attributes
@@ -106,8 +107,8 @@ class ROCOutline:
     view: Literal["class", "top-label"]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CalibrationMap:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CalibrationMap(Readable):
     """A non-decreasing map from scores to probabilities: constant on segments, and halfway between two of them.
 
     Attributes
@@ -133,8 +134,8 @@ class CalibrationMap:
     negatives: FloatArray
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TreeDiagram:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class TreeDiagram(Readable):
     """A probability tree, ready to be drawn.
 
     Attributes
@@ -162,8 +163,8 @@ class TreeDiagram:
     decisions: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SquaredErrorParts:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SquaredErrorParts(Readable):
     """A squared error and the parts that sum to it.
 
     Attributes
@@ -183,8 +184,8 @@ class SquaredErrorParts:
     within: float
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SegmentDecomposition:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SegmentDecomposition(Readable):
     """The squared error of every segment and in all, in parts.
 
     Attributes

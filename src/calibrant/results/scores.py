@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from calibrant.results.reading import Readable
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ScoreDecomposition:
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ScoreDecomposition(Readable):
     """A mean score and its parts: value = miscalibration - discrimination + uncertainty + within.
 
     Attributes

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from calibrant.results.reading import Readable
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Verdict:
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Verdict(Readable):
     """What a person reads first.
 
     Attributes

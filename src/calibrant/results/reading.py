@@ -1,0 +1,95 @@
+"""How results print: a few aligned lines that a person reads, never an array."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+WIDTH = 88
+"""Longer lines are cut."""
+
+MOST, MOST_LINES = 12, 6
+"""Entries that are listed in a line, or one per line; the others are counted."""
+
+
+class Readable:
+    """A result that prints as its fields, one per line; what is long is counted."""
+
+    def __repr__(self) -> str:
+        rows = [(name, summary(value)) for name, value in shown(self)]
+        width = max((len(name) for name, _ in rows), default=0)
+        lines = [line for name, text in rows for line in _aligned(name, text, width)]
+        return "\n".join([type(self).__name__, *lines])
+
+
+def shown(result: Any) -> list[tuple[str, Any]]:
+    """Return the fields that hold something."""
+    found = [(f.name, getattr(result, f.name)) for f in fields(result)]
+    return [(name, value) for name, value in found if not _is_empty(value)]
+
+
+def summary(value: Any) -> str:
+    """Return a value in one line, or a mapping of results in one line per entry.
+
+    Examples
+    --------
+    >>> summary(1 / 3), summary(np.zeros((2, 3))), summary(["a", "b"])
+    ('0.3333', '2 x 3 numbers', 'a, b')
+    """
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.4g}"
+    if isinstance(value, np.ndarray):
+        return f"{' x '.join(map(str, value.shape))} numbers"
+    if isinstance(value, Mapping):
+        return _listed(
+            [f"{key} {brief(part)}" for key, part in value.items()], one_per_line=any(map(is_dataclass, value.values()))
+        )
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _listed([brief(part) for part in value], one_per_line=False)
+    return brief(value)
+
+
+HEADS = (("headline", "{}"), ("pvalue", "p = {:.3g}"), ("value", "{:.4g}"), ("label", "{}"), ("name", "{}"))
+"""What stands for a result, and how it is written: the first that it has."""
+
+
+def brief(value: Any) -> str:
+    """Return a result by its headline, p-value or value, and anything else as it is written."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _headline(value)
+    if isinstance(value, (np.ndarray, Mapping)) or (isinstance(value, Sequence) and not isinstance(value, str)):
+        return f"{len(value)} entries"
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _headline(result: Any) -> str:
+    error = getattr(result, "error", None)  # Of a curve.
+    if is_dataclass(error):
+        return f"error {brief(error)}"
+    found = next(((form, getattr(result, name)) for name, form in HEADS if hasattr(result, name)), None)
+    text = type(result).__name__ if found is None else found[0].format(found[1])
+    low = getattr(result, "low", None)
+    return f"{text} ({low:.4g} to {result.high:.4g})" if isinstance(low, float) else text
+
+
+def _listed(entries: list[str], *, one_per_line: bool) -> str:
+    """Return entries in one line or several, and how many more there are."""
+    most = MOST_LINES if one_per_line else MOST
+    more = [f"and {len(entries) - most} more"] if len(entries) > most else []
+    return ("\n" if one_per_line else ", ").join(entries[:most] + more)
+
+
+def _aligned(name: str, text: str, width: int) -> list[str]:
+    """Return a field with its name before the first line."""
+    lines = text.splitlines() or [""]
+    heads = [name, *[""] * (len(lines) - 1)]
+    return [f"  {head:<{width}}  {_cut(line)}" for head, line in zip(heads, lines, strict=True)]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, Mapping, Sequence)) and len(value) == 0)

@@ -1,0 +1,66 @@
+"""Results, printed."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import calibrant
+from calibrant import Predictions, assess, compare, recommend, reliability_curve
+from calibrant.metrics import ECE
+
+RNG = np.random.default_rng(0)
+P = RNG.random(300)
+DATA = Predictions(P, (RNG.random(300) < P**2).astype(int))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        assess(DATA, rng=0),
+        reliability_curve(DATA),
+        compare({"a": DATA, "b": DATA}, metrics=["nll"], rng=0),
+        recommend(DATA, candidates=["ts"], rng=0),
+        ECE().estimate(DATA),
+    ],
+    ids=lambda result: type(result).__name__,
+)
+def test_results_print_in_a_few_short_lines_without_arrays(result):
+    lines = repr(result).splitlines()
+    assert lines[0] == type(result).__name__
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 110
+    assert "array(" not in repr(result)
+
+
+def test_an_assessment_begins_with_its_verdict():
+    shown = repr(assess(DATA, sections=("metrics",), metrics=["nll"], rng=0))
+    assert "  verdict    Biased: it predicts class 1 too often" in shown
+    assert f"  metrics    nll {calibrant.metrics.NLL()(DATA):.4g}" in shown
+
+
+def test_predictions_have_a_length_and_rows():
+    assert len(DATA) == 300
+    assert len(DATA[:10]) == 10
+    assert len(DATA[DATA.labels == 1]) == DATA.labels.sum()
+    assert DATA[-1].probs.tolist() == DATA.probs[-1:].tolist()
+    assert [len(DATA[rows]) for rows in ([1, 2], np.array([5]), slice(None, None, 3))] == [2, 1, 100]
+
+
+def test_predictions_of_an_estimator():
+    X = RNG.normal(size=(200, 2))
+    y = np.array(["b", "a"])[(X[:, 0] + RNG.normal(size=200) > 0).astype(int)]
+    model = LogisticRegression().fit(X[:100], y[:100])
+    found = Predictions.from_estimator(model, X[100:], y[100:], sample_weight=np.arange(1, 101))
+    assert found.classes == ("a", "b")
+    np.testing.assert_array_equal(found.probs, model.predict_proba(X[100:]))
+    assert found.weights[-1] == 100
+    with pytest.raises(TypeError, match="model must have predict_proba, but ndarray has none"):
+        Predictions.from_estimator(X, X, y)
+
+
+def test_bins_may_be_a_number():
+    assert ECE(bins=7) == ECE(calibrant.binning.EqualWidth(7))
+    assert calibrant.metrics.DebiasedECE(bins=7) == calibrant.metrics.DebiasedECE(calibrant.binning.EqualMass(7))
+    for bad in (True, "many", 1.5):
+        with pytest.raises(TypeError, match="bins must be a Binning such as"):
+            ECE(bins=bad)
