@@ -176,6 +176,15 @@ def test_plain_arrays_need_a_file_of_labels(tmp_path, monkeypatch):
         read_predictions("probs.npy", label="missing.npy")
 
 
+@pytest.mark.filterwarnings("ignore:Stored array in format 3.0")
+def test_fields_with_names_of_any_language_are_read(tmp_path):
+    table = np.zeros(3, dtype=[("label", "<i8"), ("p_漢字", "<f8"), ("p_é", "<f8")])
+    table["p_漢字"] = 1
+    np.save(tmp_path / "a.npy", table)  # In version 3 of the format.
+    assert column_names(tmp_path / "a.npy") == ["label", "p_漢字", "p_é"]
+    assert read_column(tmp_path / "a.npy", "p_漢字").tolist() == [1, 1, 1]
+
+
 def test_single_columns_keep_their_type_and_missing_values(tmp_path):
     path = write(tmp_path, "age,sex,share,member,note\n31,m,.5,true,\n45,f,1e-3,False,x\n")
     assert read_column(path, "age").tolist() == [31, 45]

@@ -1,4 +1,4 @@
-"""Calibrators in files: JSON that cannot run code, sealed with a checksum."""
+"""Calibrators in files: JSON that cannot run code, with a checksum."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ FORMAT = 1
 MAX_FILE_BYTES = 100 * 2**20
 """Largest file that is written or read."""
 
-_UNSEALED = "0" * 64
+_NO_CHECKSUM = "0" * 64
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str], *, details: Mappi
         raise InputError("the calibrator was fitted inside another one and does not know the classes. Save the other.")
     check_learnt(calibrator)
     check_usable(calibrator)
-    content, checksum = _sealed(calibrator, details or {})
+    content, checksum = _as_json(calibrator, details or {})
     if len(content) > MAX_FILE_BYTES:
         raise InputError(
             f"the calibrator would take {len(content):,} bytes, more than the {MAX_FILE_BYTES:,} that are read again. "
@@ -122,19 +122,19 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
 
     with open_regular(path) as file:
         try:
-            return _opened(file.handle.read(MAX_FILE_BYTES + 1))
+            return _from_json(file.handle.read(MAX_FILE_BYTES + 1))
         except InputError as error:
             raise InputError(f"{file.name} cannot be used as a calibrator: {error}") from error
 
 
-def _sealed(calibrator: Calibrator, details: Mapping[str, Any]) -> tuple[bytes, str]:
+def _as_json(calibrator: Calibrator, details: Mapping[str, Any]) -> tuple[bytes, str]:
     """Return the content of a file and its checksum, that of the same content with zeros in its place."""
     from calibrant import __version__
 
     document = {
         "format": FORMAT,
         "calibrant": __version__,
-        "sha256": _UNSEALED,
+        "sha256": _NO_CHECKSUM,
         "details": dict(details),
         "calibrator": encode(calibrator),
     }
@@ -143,10 +143,10 @@ def _sealed(calibrator: Calibrator, details: Mapping[str, Any]) -> tuple[bytes, 
     except TypeError as error:
         raise TypeError(f"details must be texts and numbers: {error}.") from error
     checksum = hashlib.sha256(content).hexdigest()
-    return content.replace(_UNSEALED.encode(), checksum.encode(), 1), checksum
+    return content.replace(_NO_CHECKSUM.encode(), checksum.encode(), 1), checksum
 
 
-def _opened(content: bytes) -> StoredCalibrator:
+def _from_json(content: bytes) -> StoredCalibrator:
     if len(content) > MAX_FILE_BYTES:
         raise InputError(f"it has more than the {MAX_FILE_BYTES:,} bytes that are read.")
     try:
@@ -160,7 +160,7 @@ def _opened(content: bytes) -> StoredCalibrator:
             f"it has format {document['format']}, written by calibrant {str(document.get('calibrant'))[:20]}, and this "
             f"version reads formats up to {FORMAT}. Upgrade calibrant."
         )
-    checksum = _checked_seal(content, document.get("sha256"))
+    checksum = _verified(content, document.get("sha256"))
     calibrator, details = decode(document["calibrator"]), document.get("details")
     if not isinstance(calibrator, Calibrator) or not isinstance(details, dict):
         raise InputError("it does not describe a calibrator.")
@@ -169,9 +169,9 @@ def _opened(content: bytes) -> StoredCalibrator:
     return StoredCalibrator(calibrator, details, checksum)
 
 
-def _checked_seal(content: bytes, checksum: Any) -> str:
+def _verified(content: bytes, checksum: Any) -> str:
     if not isinstance(checksum, str) or not re.fullmatch("[0-9a-f]{64}", checksum):
         raise InputError("it is incomplete. Write it again.")
-    if hashlib.sha256(content.replace(checksum.encode(), _UNSEALED.encode(), 1)).hexdigest() != checksum:
+    if hashlib.sha256(content.replace(checksum.encode(), _NO_CHECKSUM.encode(), 1)).hexdigest() != checksum:
         raise InputError("its content does not match its checksum: it was changed or damaged. Copy or write it again.")
     return checksum

@@ -118,10 +118,9 @@ _REPORT = (
 )
 """What holds for every optimiser that reports how it went, and for names of columns."""
 
-_GUARD = Rule(
-    ("zeros_",),
-    lambda v: isinstance(v, LaplaceGuard),
-    "must be a LaplaceGuard. A file without it is of an earlier version, whose map was another one: fit again",
+_GUARD = Rule(("zeros_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard")
+_NEW_GUARD = _GUARD._replace(
+    words="must be a LaplaceGuard. A file without it is of an earlier version, whose map was another one: fit again"
 )
 _MIXTURE = Rule(("calibrators_", "weights_"), _mixture, "must be calibrators, with shares that sum to 1")
 _AFFINE = Rule(("coef_", "intercept_"), _affine, "must be finite, with one row a class")
@@ -139,7 +138,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "VectorScaling": (_AFFINE,),
     "MatrixScaling": (_AFFINE,),
     "DirichletCalibration": (_AFFINE,),
-    "StructuredScaling": (_GUARD, _AFFINE),
+    "StructuredScaling": (_NEW_GUARD, _AFFINE),
     "PlattScaling": (Rule(("slope_", "intercept_"), _finite, "must be finite"),),
     "QuadraticScaling": (
         Rule(("coef_",), lambda c: len(_vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),

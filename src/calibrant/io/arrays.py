@@ -64,7 +64,7 @@ def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[Any]:
 
 
 def _check_header(where: str, shape: tuple[int, ...], dtype: np.dtype[Any], available: int) -> None:
-    if not all(0 <= n < 2**62 for n in shape):
+    if len(shape) > 8 or not all(0 <= n < 2**62 for n in shape):
         raise InputError(f"{where} has an NPY header with the impossible shape {printable(str(shape), CELL_LIMIT)}.")
     for part in [dtype[name].base for name in dtype.names] if dtype.names else [dtype]:
         _check_type(where, part)
