@@ -54,6 +54,12 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path, name):
             read_predictions(path)
 
 
+def test_weights_in_lists_are_refused(tmp_path):
+    pl.DataFrame({"label": [0], "p": [0.5], "w": [[1.0]]}).write_parquet(tmp_path / "a.parquet")
+    message = failure(tmp_path / "a.parquet", weight="w")
+    assert "column 'w' must hold numbers, but its type is List(Float64)" in message
+
+
 def lying_parquet(path, find, replace):
     """Write a Parquet file in which the number of values of a page is replaced."""
     pl.DataFrame({"label": [0] * 50, "p": np.linspace(0, 1, 50)}).write_parquet(path, compression="uncompressed")
@@ -68,6 +74,9 @@ def test_parquet_that_lies_about_its_size_is_refused_before_allocation(tmp_path)
     for lie in (b"\x2c\x15\x63", b"\x2c\x15\x66"):  # -50 and 51.
         lying_parquet(path, b"\x2c\x15\x64", lie)
         assert "size of a page is impossible" in failure(path)
+    # In the footer, field 5 of a column, an i64: more values than its pages have.
+    lying_parquet(path, b"\x16\x64", b"\x16\x66")
+    assert "cannot be read as Parquet" in failure(path)
     lying_parquet(path, b"PAR1", b"PAR2")
     path.write_bytes(b"PAR1" + path.read_bytes()[4:])
     assert "cannot be read as Parquet" in failure(path)
@@ -163,6 +172,8 @@ NPY_HEADERS = {
     "too many elements": ("'<f8'", "(1000000000000000000,)", "promises 8,000,000,000,000,000,000 bytes"),
     "more than fits 64 bits": ("'<f8'", "(4611686018427387904, 0)", "impossible shape"),
     "negative": ("'<f8'", "(-1, 2)", "impossible shape"),
+    "too many dimensions": ("'<f8'", "(" + "1, " * 9 + ")", "impossible shape"),
+    "a structure in a structure": ("[('a', [('b', '<f8')])]", "(10,)", "must hold numbers, booleans or text"),
     "too few": ("'<f8'", "(2, 2)", "promises 32 bytes of data, shape (2, 2), but there are 80"),
     "not numbers": ("'<M8[ns]'", "(10,)", "must hold numbers, booleans or text, but its type is <M8[ns]"),
     "no bytes": ("'<U0'", "(10,)", "must hold numbers, booleans or text"),

@@ -109,8 +109,9 @@ from calibrant.io import limits, read
 from calibrant.io.columns import Request
 limits.BLOCK_BYTES = 2**20
 def load(path):
-    with read._open_source(path) as source:
-        return source.read(source.choose(Request())).probs.nbytes
+    with read.open_source(path) as source:
+        columns = source.choose(Request())
+        return source.read({"probs": columns.probs}, columns.label)["probs"].nbytes
 def peak():  # Not ru_maxrss: a child inherits that from its parent.
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
 load(sys.argv[1])
@@ -173,6 +174,15 @@ def test_plain_arrays_need_a_file_of_labels(tmp_path, monkeypatch):
         read_predictions("probs.npy")
     with pytest.raises(FileNotFoundError, match=r"missing.npy does not exist"):
         read_predictions("probs.npy", label="missing.npy")
+
+
+@pytest.mark.filterwarnings("ignore:Stored array in format 3.0")
+def test_fields_with_names_of_any_language_are_read(tmp_path):
+    table = np.zeros(3, dtype=[("label", "<i8"), ("p_漢字", "<f8"), ("p_é", "<f8")])
+    table["p_漢字"] = 1
+    np.save(tmp_path / "a.npy", table)  # In version 3 of the format.
+    assert column_names(tmp_path / "a.npy") == ["label", "p_漢字", "p_é"]
+    assert read_column(tmp_path / "a.npy", "p_漢字").tolist() == [1, 1, 1]
 
 
 def test_single_columns_keep_their_type_and_missing_values(tmp_path):

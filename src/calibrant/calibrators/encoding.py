@@ -17,10 +17,9 @@ MAX_DEPTH = 20
 """How deep calibrators may be nested."""
 
 _DTYPES = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
-_LARGEST_INTEGER = 2**63
 
 
-def calibrator_classes() -> dict[str, type[Calibrator]]:
+def calibrator_classes() -> dict[str, type]:
     """Return the classes that may stand in a file, by name: the public calibrators."""
     from calibrant import calibrators
 
@@ -39,7 +38,7 @@ def choice_classes() -> dict[str, type]:
 def encode(value: Any) -> Any:
     """Return what JSON can say of a value."""
     if isinstance(value, Calibrator):
-        return encode_calibrator(value)
+        return _encode_calibrator(value)
     if isinstance(value, np.ndarray):
         return _encode_array(value)
     if isinstance(value, np.generic):
@@ -50,50 +49,21 @@ def encode(value: Any) -> Any:
         return value
     if isinstance(value, (list, tuple)):
         return [encode(entry) for entry in value]
-    return _encode_choice(value)
+    name = type(value).__name__
+    if choice_classes().get(name) is not type(value) or not is_dataclass(value):
+        raise TypeError(f"a setting must be a number, a text, an array or a choice of calibrant, but is {value!r:.80}.")
+    return {"choice": name, "fields": {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
 
 
-def encode_calibrator(calibrator: Calibrator) -> dict[str, Any]:
-    """Return settings and learnt attributes of a calibrator."""
+def _encode_calibrator(calibrator: Calibrator) -> dict[str, Any]:
     name = type(calibrator).__name__
     if calibrator_classes().get(name) is not type(calibrator):
         raise TypeError(f"only calibrators of calibrant can be saved, but {name} is defined elsewhere.")
-    fitted = {key: value for key, value in vars(calibrator).items() if _is_learnt(key)}
     return {
         "class": name,
         "params": {key: encode(value) for key, value in calibrator.get_params(deep=False).items()},
-        "fitted": {key: encode(value) for key, value in sorted(fitted.items())},
+        "fitted": {key: encode(value) for key, value in sorted(vars(calibrator).items()) if _is_learnt(key)},
     }
-
-
-def decode(value: Any, depth: int = 0) -> Any:
-    """Return the value that `encode` was given; anything else than its output is refused."""
-    if depth > 3 * MAX_DEPTH:
-        raise InputError(f"calibrators must be nested at most {MAX_DEPTH} deep, but these are deeper.")
-    if isinstance(value, list):
-        return [decode(entry, depth + 1) for entry in value]
-    if not isinstance(value, dict):
-        return _checked_number(value)
-    for key, read in _READERS.items():
-        if key in value:
-            return read(value, depth)
-    raise InputError(f"an entry must be an array, a number or a calibrator, but has the keys {list(value)!r:.80}.")
-
-
-def _is_learnt(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_") and name.isidentifier()
-
-
-def _checked_number(value: Any) -> Any:
-    too_large = isinstance(value, int) and abs(value) >= _LARGEST_INTEGER
-    if too_large or (isinstance(value, float) and not math.isfinite(value)):
-        raise InputError(f"numbers must be finite and of ordinary size, but one is {str(value)[:30]}.")
-    return value
-
-
-def _only_keys(value: Mapping[str, Any], *keys: str) -> None:
-    if set(value) != set(keys):
-        raise InputError(f"an entry must have the keys {', '.join(keys)}, but has {', '.join(value)[:80]}.")
 
 
 def _encode_array(array: NDArray[Any]) -> dict[str, Any]:
@@ -106,11 +76,24 @@ def _encode_array(array: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(content).decode("ascii")}
 
 
-def _decode_array(value: Mapping[str, Any], _depth: int) -> NDArray[Any]:
-    _only_keys(value, "dtype", "shape", "data")
-    dtype, shape, data = value["dtype"], value["shape"], value["data"]
-    sound = isinstance(shape, list) and len(shape) <= 2 and all(type(n) is int and 0 <= n < 2**40 for n in shape)
-    if not sound:
+def decode(value: Any, depth: int = 0) -> Any:
+    """Return the value that `encode` was given; anything else than its output is refused."""
+    if depth > 3 * MAX_DEPTH:
+        raise InputError(f"calibrators must be nested at most {MAX_DEPTH} deep, but these are deeper.")
+    if isinstance(value, list):
+        return [decode(entry, depth + 1) for entry in value]
+    if isinstance(value, dict):
+        keys, read = next((found for found in _DECODERS.items() if set(found[0]) == set(value)), ((), None))
+        if read is None:
+            raise InputError(f"an entry must be an array, a number or a calibrator, but has {', '.join(value)[:80]}.")
+        return read(*(value[key] for key in keys), depth)
+    if not math.isfinite(value) if isinstance(value, float) else isinstance(value, int) and abs(value) >= 2**63:
+        raise InputError(f"numbers must be finite and of ordinary size, but one is {str(value)[:30]}.")
+    return value
+
+
+def _decode_array(dtype: Any, shape: Any, data: Any, _depth: int) -> NDArray[Any]:
+    if not isinstance(shape, list) or len(shape) > 2 or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
         raise InputError(f"the shape of an array must be one or two sizes, but is {shape!r:.60}.")
     if dtype == "str":
         return _decode_texts(data, shape)
@@ -131,41 +114,34 @@ def _decode_texts(data: Any, shape: list[int]) -> NDArray[Any]:
     if not isinstance(data, list) or not all(isinstance(text, str) for text in data) or len(data) != math.prod(shape):
         raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
     longest = max(map(len, data), default=0)
-    if longest * len(data) > 100 * sum(map(len, data)) + 10**6:
+    if longest * len(data) > 100 * sum(map(len, data)) + 10**6:  # Every text takes the memory of the longest.
         raise InputError(f"texts must be of similar length, but one has {longest:,} characters.")
     return np.array(data, dtype=str).reshape(shape)
 
 
-def _decode_float(value: Mapping[str, Any], _depth: int) -> float:
-    _only_keys(value, "float")
-    if value["float"] not in ("inf", "-inf"):
-        raise InputError(f"a number must be finite, inf or -inf, but is {value['float']!r:.30}.")
-    return float(value["float"])
+def _decode_float(text: Any, _depth: int) -> float:
+    if text not in ("inf", "-inf"):
+        raise InputError(f"a number must be finite, inf or -inf, but is {text!r:.30}.")
+    return float(text)
 
 
-def _encode_choice(value: Any) -> dict[str, Any]:
-    name = type(value).__name__
-    if choice_classes().get(name) is not type(value) or not is_dataclass(value):
-        raise TypeError(f"a setting must be a number, a text, an array or a choice of calibrant, but is {value!r:.80}.")
-    return {"choice": name, "fields": {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
+def _decode_choice(name: Any, settings: Any, depth: int) -> Any:
+    return _built(choice_classes(), name, settings, depth)
 
 
-def _decode_choice(value: Mapping[str, Any], depth: int) -> Any:
-    _only_keys(value, "choice", "fields")
-    return _built(choice_classes(), value["choice"], value["fields"], depth)
-
-
-def _decode_calibrator(value: Mapping[str, Any], depth: int) -> Calibrator:
-    _only_keys(value, "class", "params", "fitted")
-    calibrator = _built(calibrator_classes(), value["class"], value["params"], depth)
-    fitted = value["fitted"]
-    if not isinstance(fitted, dict) or not all(_is_learnt(name) for name in fitted):
-        raise InputError(f"what {value['class']} has learnt must be named with a final underscore.")
-    for name, entry in fitted.items():
-        if isinstance(getattr(type(calibrator), name, None), property):
-            raise InputError(f"{value['class']} cannot learn {name}.")
-        setattr(calibrator, name, decode(entry, depth + 1))
+def _decode_calibrator(name: Any, params: Any, fitted: Any, depth: int) -> Calibrator:
+    calibrator: Calibrator = _built(calibrator_classes(), name, params, depth)
+    if not isinstance(fitted, dict) or not all(_is_learnt(key) for key in fitted):
+        raise InputError(f"what {name} has learnt must be named with a final underscore.")
+    for key, entry in fitted.items():
+        if isinstance(getattr(type(calibrator), key, None), property):
+            raise InputError(f"{name} cannot learn {key}.")
+        setattr(calibrator, key, decode(entry, depth + 1))
     return calibrator
+
+
+def _is_learnt(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_") and name.isidentifier()
 
 
 def _built(classes: Mapping[str, type], name: Any, settings: Any, depth: int) -> Any:
@@ -176,16 +152,16 @@ def _built(classes: Mapping[str, type], name: Any, settings: Any, depth: int) ->
         )
     if not isinstance(settings, dict):
         raise InputError(f"the settings of {name} must be an object, but are {settings!r:.60}.")
-    decoded = {key: decode(entry, depth + 1) for key, entry in settings.items()}
     try:
-        return classes[name](**decoded)
+        return classes[name](**{key: decode(entry, depth + 1) for key, entry in settings.items()})
     except TypeError as error:
-        raise InputError(f"{name} does not have the settings {', '.join(decoded)[:80]}.") from error
+        raise InputError(f"{name} does not have the settings {', '.join(settings)[:80]}.") from error
 
 
-_READERS: dict[str, Callable[[Mapping[str, Any], int], Any]] = {
-    "dtype": _decode_array,
-    "float": _decode_float,
-    "choice": _decode_choice,
-    "class": _decode_calibrator,
+_DECODERS: dict[tuple[str, ...], Callable[..., Any]] = {
+    ("dtype", "shape", "data"): _decode_array,
+    ("float",): _decode_float,
+    ("choice", "fields"): _decode_choice,
+    ("class", "params", "fitted"): _decode_calibrator,
 }
+"""What objects of JSON can be, by their keys."""

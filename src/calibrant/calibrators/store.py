@@ -1,8 +1,9 @@
-"""Calibrators in files: JSON that cannot run code, sealed with a checksum."""
+"""Calibrators in files: JSON that cannot run code, with a checksum."""
 
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.encoding import decode, encode_calibrator
-from calibrant.calibrators.stored_rules import check_learnt
-from calibrant.calibrators.stored_use import check_usable
+from calibrant.calibrators.encoding import decode, encode
+from calibrant.calibrators.stored_rules import check_learnt, check_usable
 from calibrant.exceptions import InputError
 
 FORMAT = 1
@@ -21,8 +21,7 @@ FORMAT = 1
 MAX_FILE_BYTES = 100 * 2**20
 """Largest file that is written or read."""
 
-_UNSEALED = "0" * 64
-_SYNTAX = (ValueError, RecursionError)
+_NO_CHECKSUM = "0" * 64
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str], *, details: Mappi
         raise InputError("the calibrator was fitted inside another one and does not know the classes. Save the other.")
     check_learnt(calibrator)
     check_usable(calibrator)
-    content, checksum = _sealed(calibrator, details or {})
+    content, checksum = _as_json(calibrator, details or {})
     if len(content) > MAX_FILE_BYTES:
         raise InputError(
             f"the calibrator would take {len(content):,} bytes, more than the {MAX_FILE_BYTES:,} that are read again. "
@@ -123,36 +122,46 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
 
     with open_regular(path) as file:
         try:
-            return _opened(file.handle.read(MAX_FILE_BYTES + 1))
+            return _from_json(file.handle.read(MAX_FILE_BYTES + 1))
         except InputError as error:
             raise InputError(f"{file.name} cannot be used as a calibrator: {error}") from error
 
 
-def _sealed(calibrator: Calibrator, details: Mapping[str, Any]) -> tuple[bytes, str]:
+def _as_json(calibrator: Calibrator, details: Mapping[str, Any]) -> tuple[bytes, str]:
+    """Return the content of a file and its checksum, that of the same content with zeros in its place."""
     from calibrant import __version__
 
     document = {
         "format": FORMAT,
         "calibrant": __version__,
-        "sha256": _UNSEALED,
+        "sha256": _NO_CHECKSUM,
         "details": dict(details),
-        "calibrator": encode_calibrator(calibrator),
+        "calibrator": encode(calibrator),
     }
     try:
         content = json.dumps(document, indent=1, allow_nan=False).encode("ascii") + b"\n"
     except TypeError as error:
         raise TypeError(f"details must be texts and numbers: {error}.") from error
     checksum = hashlib.sha256(content).hexdigest()
-    return content.replace(_UNSEALED.encode(), checksum.encode(), 1), checksum
+    return content.replace(_NO_CHECKSUM.encode(), checksum.encode(), 1), checksum
 
 
-def _opened(content: bytes) -> StoredCalibrator:
+def _from_json(content: bytes) -> StoredCalibrator:
     if len(content) > MAX_FILE_BYTES:
         raise InputError(f"it has more than the {MAX_FILE_BYTES:,} bytes that are read.")
-    document = _parsed(content)
-    checksum = _check_seal(content, document)
-    calibrator = decode(document["calibrator"])
-    details = document["details"]
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError("it is not JSON, or it is damaged. Write it again with calibrant.calibrators.save.") from error
+    if not isinstance(document, dict) or not isinstance(document.get("format"), int) or "calibrator" not in document:
+        raise InputError("it does not describe a calibrator. Write it with calibrant.calibrators.save.")
+    if document["format"] > FORMAT:
+        raise InputError(
+            f"it has format {document['format']}, written by calibrant {str(document.get('calibrant'))[:20]}, and this "
+            f"version reads formats up to {FORMAT}. Upgrade calibrant."
+        )
+    checksum = _verified(content, document.get("sha256"))
+    calibrator, details = decode(document["calibrator"]), document.get("details")
     if not isinstance(calibrator, Calibrator) or not isinstance(details, dict):
         raise InputError("it does not describe a calibrator.")
     check_learnt(calibrator)
@@ -160,38 +169,9 @@ def _opened(content: bytes) -> StoredCalibrator:
     return StoredCalibrator(calibrator, details, checksum)
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(content.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-    except _SYNTAX as error:
-        reason = str(error) if isinstance(error, InputError) else "it is not JSON, or it is damaged"
-        raise InputError(f"{reason.rstrip('.')}. Write it again with calibrant.calibrators.save.") from error
-    if not isinstance(document, dict) or not isinstance(document.get("format"), int) or "calibrator" not in document:
-        raise InputError("it does not describe a calibrator. Write it with calibrant.calibrators.save.")
-    return document
-
-
-def _check_seal(content: bytes, document: Mapping[str, Any]) -> str:
-    if document["format"] > FORMAT:
-        raise InputError(
-            f"it has format {document['format']}, written by calibrant {str(document.get('calibrant'))[:20]}, and this "
-            f"version reads formats up to {FORMAT}. Upgrade calibrant."
-        )
-    checksum = document.get("sha256")
-    missing = {"calibrant", "details"} - set(document)
-    if missing or not isinstance(checksum, str) or len(checksum) != len(_UNSEALED) or not checksum.isalnum():
+def _verified(content: bytes, checksum: Any) -> str:
+    if not isinstance(checksum, str) or not re.fullmatch("[0-9a-f]{64}", checksum):
         raise InputError("it is incomplete. Write it again.")
-    if hashlib.sha256(content.replace(checksum.encode(), _UNSEALED.encode(), 1)).hexdigest() != checksum:
+    if hashlib.sha256(content.replace(checksum.encode(), _NO_CHECKSUM.encode(), 1)).hexdigest() != checksum:
         raise InputError("its content does not match its checksum: it was changed or damaged. Copy or write it again.")
     return checksum
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise InputError("an object has the same key twice.")
-    return result
-
-
-def _refuse_constant(name: str) -> Any:
-    raise InputError(f"{name} is not a JSON number.")

@@ -1,6 +1,7 @@
-"""What must hold for the learnt attributes of a calibrator that comes from a file."""
+"""What must hold for a calibrator that comes from a file: what it has learnt, and what it makes of scores."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,24 +46,23 @@ def _finite(*values: Any) -> bool:
     return all(np.isfinite(_number(value)) for value in values)
 
 
-def _rising(*arrays: Any) -> bool:
-    return all(np.all(a[1:] >= a[:-1]) for a in map(_vector, arrays))
+def _rising(values: Any) -> bool:
+    return bool(np.all(_vector(values)[1:] >= values[:-1]))
 
 
-def _probabilities(*arrays: Any) -> bool:
-    return all(len(a) > 0 and a.min() >= 0 and a.max() <= 1 for a in map(_vector, arrays))
+def _probabilities(values: Any) -> bool:
+    return len(_vector(values)) > 0 and values.min() >= 0 and values.max() <= 1
 
 
-def _shares(weights: Any) -> bool:
-    return _probabilities(weights) and abs(float(weights.sum()) - 1) < 1e-9
+def _shares(weights: Any, n: int | None = None) -> bool:
+    return _probabilities(weights) and abs(float(weights.sum()) - 1) < 1e-9 and len(weights) == (n or len(weights))
 
 
-def _same_length(*arrays: Any) -> bool:
-    return len({len(_vector(a)) for a in arrays}) == 1
-
-
-def _one_more(longer: Any, shorter: Any) -> bool:
-    return len(_vector(longer)) == len(_vector(shorter)) + 1
+def _steps(*arrays: Any, more: int = 0, rising: bool = True) -> bool:
+    """Whether the last array is a step function over the others, which have so many entries more."""
+    *places, values = arrays
+    in_order = all(_rising(p) and len(p) == len(values) + more for p in places)
+    return in_order and _probabilities(values) and (not rising or _rising(values))
 
 
 def _affine(coef: Any, intercept: Any) -> bool:
@@ -70,8 +70,9 @@ def _affine(coef: Any, intercept: Any) -> bool:
     return coef.shape in ((k,), (k, k)) and bool(np.isfinite(coef).all() and np.isfinite(intercept).all())
 
 
-def _lists_match(members: Any, weights: Any) -> bool:
-    return isinstance(members, list) and len(members) == len(_vector(weights))
+def _curve(knots: Any, values: Any) -> bool:
+    same_length = len(_vector(knots)) == len(_vector(values))
+    return same_length and bool(np.all(np.diff(knots) > 0) and np.isfinite(values).all())
 
 
 def _columns(names: Any, classes: Any) -> bool:
@@ -88,21 +89,18 @@ def _all_maps_of_lines(layers: Any) -> bool:
     )
 
 
-def _falls_without_end(knots: Any) -> bool:
-    return bool(len(_vector(knots)) > 1 and knots[0] == 0 and knots[-1] == -np.inf and np.all(knots[1:] < knots[:-1]))
+def _falling_line(knots: Any, slopes: Any) -> bool:
+    falls = knots[0] == 0 and knots[-1] == -np.inf and np.all(_vector(knots)[1:] < knots[:-1])
+    return bool(falls and len(knots) == len(_vector(slopes)) + 1 and np.isfinite(slopes).all())
 
 
-def _rises_strictly(values: Any) -> bool:
-    return bool(len(_vector(values)) > 0 and np.isfinite(values).all() and np.all(np.diff(values) > 0))
+def _mixture(members: Any, weights: Any) -> bool:
+    return _all_calibrators(members) and _shares(weights, len(members))
 
 
-def _all_finite(*arrays: Any) -> bool:
-    return all(np.isfinite(_vector(a)).all() for a in arrays)
-
-
-def _pieces(family: Any, knots: Any, slopes: Any) -> bool:
-    n_pieces = len(_vector(knots)) - 1
-    return n_pieces > 0 and len(_vector(slopes)) == (2 * n_pieces if family == "oi" else n_pieces)
+def _segments(family: Any, knots: Any, slopes: Any) -> bool:
+    n_segments = len(_vector(knots)) - 1
+    return n_segments > 0 and len(_vector(slopes)) == (2 * n_segments if family == "oi" else n_segments)
 
 
 def _starts_raw(scores: Any, stages: Any) -> bool:
@@ -115,7 +113,7 @@ def _ranks_raw(scores: Any, members: Any) -> bool:
 
 
 def _knots(family: Any, segments: Any, knots: Any, scores: Any) -> bool:
-    """Whether knots go from 0 to the last rank, or from the top down to minus infinity, in at most so many steps."""
+    """Whether knots go from 0 to the last rank, or from the top down to minus infinity, in at most `segments` steps."""
     raw_top = scores == RAW_LOGITS and family == "diag" and abs(knots[0]) <= LARGEST_LOGIT
     if not (raw_top or knots[0] == 0) or len(_vector(knots)) - 1 > segments:
         return False
@@ -132,34 +130,27 @@ _REPORT = (
 )
 """What holds for every optimiser that reports how it went, and for names of columns."""
 
-_MIXTURE = (
-    Rule(("calibrators_",), _all_calibrators, "must be calibrators"),
-    Rule(("weights_",), _shares, "must be shares that sum to 1"),
-    Rule(("calibrators_", "weights_"), _lists_match, "must be of the same length"),
+_GUARD = Rule(("zeros_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard")
+_NEW_GUARD = _GUARD._replace(
+    words="must be a LaplaceGuard. A file without it is of an earlier version, whose map was another one: fit again"
 )
-_AFFINE = (Rule(("coef_", "intercept_"), _affine, "must be finite, with one row per class"),)
+_MIXTURE = Rule(("calibrators_", "weights_"), _mixture, "must be calibrators, with shares that sum to 1")
+_AFFINE = Rule(("coef_", "intercept_"), _affine, "must be finite, with one row per class")
 _TEMPERATURE = Rule(("temperature_",), _positive, "must be a positive number")
-_STEPS = "must be probabilities"
-_ASCENDING = "must not fall"
+_RISING_STEPS = "must be of the same length and must not fall, and the last must be probabilities"
+_STEPS = "must be edges that must not fall, and as many probabilities as bins, which must be probabilities"
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "TemperatureScaling": (_TEMPERATURE,),
     "EnsembleTemperatureScaling": (
         _TEMPERATURE,
-        Rule(("weights_",), lambda w: _shares(w) and len(w) == 3, "must be three shares that sum to 1"),
+        Rule(("weights_",), partial(_shares, n=3), "must be three shares that sum to 1"),
     ),
     "LaplaceGuard": (Rule(("share_",), lambda v: 0 <= _number(v) <= 1, "must be a share"),),
-    "VectorScaling": _AFFINE,
-    "MatrixScaling": _AFFINE,
-    "DirichletCalibration": _AFFINE,
-    "StructuredScaling": (
-        Rule(
-            ("zeros_",),
-            lambda v: isinstance(v, LaplaceGuard),
-            "must be a LaplaceGuard. A file without it is of an earlier version, whose map was another one: fit again",
-        ),
-        *_AFFINE,
-    ),
+    "VectorScaling": (_AFFINE,),
+    "MatrixScaling": (_AFFINE,),
+    "DirichletCalibration": (_AFFINE,),
+    "StructuredScaling": (_NEW_GUARD, _AFFINE),
     "PlattScaling": (Rule(("slope_", "intercept_"), _finite, "must be finite"),),
     "QuadraticScaling": (
         Rule(("coef_",), lambda c: len(_vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
@@ -169,42 +160,17 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("a_", "b_"), _not_negative, "must not be negative"),
         Rule(("c_",), _finite, "must be finite"),
     ),
-    "IsotonicCalibration": (
-        Rule(("scores_", "probabilities_"), _same_length, "must be of the same length"),
-        Rule(("probabilities_",), _probabilities, _STEPS),
-        Rule(("scores_", "probabilities_"), _rising, _ASCENDING),
-    ),
-    "ROCConvexHull": (
-        Rule(("lower_", "upper_", "probabilities_"), _same_length, "must be of the same length"),
-        Rule(("probabilities_",), _probabilities, _STEPS),
-        Rule(("lower_", "upper_", "probabilities_"), _rising, _ASCENDING),
-    ),
-    "HistogramBinning": (
-        Rule(("edges_", "probabilities_"), _one_more, "must be one edge more than bins"),
-        Rule(("probabilities_",), _probabilities, _STEPS),
-        Rule(("edges_",), _rising, _ASCENDING),
-    ),
-    "BBQ": (
-        Rule(("probabilities_", "edges_"), _one_more, "must be one step more than edges"),
-        Rule(("probabilities_",), _probabilities, _STEPS),
-        Rule(("edges_",), _rising, _ASCENDING),
-    ),
+    "IsotonicCalibration": (Rule(("scores_", "probabilities_"), _steps, _RISING_STEPS),),
+    "ROCConvexHull": (Rule(("lower_", "upper_", "probabilities_"), _steps, _RISING_STEPS),),
+    "HistogramBinning": (Rule(("edges_", "probabilities_"), partial(_steps, more=1, rising=False), _STEPS),),
+    "BBQ": (Rule(("edges_", "probabilities_"), partial(_steps, more=-1, rising=False), _STEPS),),
     "VennAbers": (
-        Rule(("lower_scores_", "lower_"), _same_length, "must be of the same length"),
-        Rule(("upper_scores_", "upper_"), _same_length, "must be of the same length"),
-        Rule(("lower_", "upper_"), _probabilities, _STEPS),
-        Rule(("lower_scores_", "lower_", "upper_scores_", "upper_"), _rising, _ASCENDING),
+        Rule(("lower_scores_", "lower_"), _steps, _RISING_STEPS),
+        Rule(("upper_scores_", "upper_"), _steps, _RISING_STEPS),
     ),
-    "SplineCalibration": (
-        Rule(("knots_", "values_"), _same_length, "must be of the same length"),
-        Rule(("knots_",), lambda k: np.all(np.diff(_vector(k)) > 0), "must rise"),
-        Rule(("values_",), lambda v: np.isfinite(_vector(v)).all(), "must be finite"),
-    ),
-    "Ensemble": _MIXTURE,
-    "StackedCalibration": (
-        Rule(("zeros_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard"),
-        *_MIXTURE,
-    ),
+    "SplineCalibration": (Rule(("knots_", "values_"), _curve, "must be rising knots, with a finite value each"),),
+    "Ensemble": (_MIXTURE,),
+    "StackedCalibration": (_GUARD, _MIXTURE),
     "Compose": (
         Rule(("stages_",), _all_calibrators, "must be calibrators"),
         Rule(("scores", "stages_"), _starts_raw, "must agree on raw logits: those of the whole are those of the first"),
@@ -214,19 +180,16 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("scores", "calibrators_"), _ranks_raw, "must agree: raw logits are raw scores of every class"),
     ),
     "JointScaling": (
-        Rule(("guard_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard"),
-        Rule(("knots_", "slopes_"), _one_more, "must be one knot more than slopes"),
-        Rule(("knots_",), _falls_without_end, "must fall from 0 to minus infinity"),
-        Rule(("row_knots_", "row_factors_"), _same_length, "must be of the same length"),
-        Rule(("row_knots_",), _rises_strictly, "must rise"),
-        Rule(("slopes_", "row_factors_"), _all_finite, "must be finite"),
-        *_AFFINE,
+        _GUARD._replace(names=("guard_",)),
+        Rule(("knots_", "slopes_"), _falling_line, "must be knots from 0 to minus infinity, with finite slopes"),
+        Rule(("row_knots_", "row_factors_"), _curve, "must be rising knots, with a finite value each"),
+        _AFFINE,
     ),
     "DeepOrderPreserving": (Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),),
     "OrderPreserving": (
         _TEMPERATURE,
         Rule(("slopes_",), lambda s: _vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
-        Rule(("family", "knots_", "slopes_"), _pieces, "must be pieces that meet at the knots"),
+        Rule(("family", "knots_", "slopes_"), _segments, "must be pieces that meet at the knots"),
         Rule(("family", "segments", "knots_", "scores"), _knots, "must be knots from the top of a row to its bottom"),
     ),
 }
@@ -236,7 +199,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
 def check_learnt(calibrator: Calibrator) -> None:
     """Refuse learnt attributes that no fit can give, here and in the calibrators inside."""
     for name, value in vars(calibrator).items():
-        _check_no_nan(type(calibrator).__name__, name, value)
+        is_float = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+        if is_float and np.isnan(value).any():
+            raise InputError(f"{name} of {type(calibrator).__name__} must not hold NaN, but does.")
     for inner in _inner(calibrator):
         check_learnt(inner)
     # With more than two classes, the maps of a calibrator of two classes are in the lift.
@@ -247,12 +212,6 @@ def check_learnt(calibrator: Calibrator) -> None:
     for rule in _REPORT:
         if hasattr(calibrator, rule.names[0]):
             _check_rule(calibrator, rule)
-
-
-def _check_no_nan(owner: str, name: str, value: Any) -> None:
-    is_float = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
-    if is_float and np.isnan(value).any():
-        raise InputError(f"{name} of {owner} must not hold NaN, but does.")
 
 
 def _inner(calibrator: Calibrator) -> Iterator[Calibrator]:
@@ -271,3 +230,29 @@ def _check_rule(calibrator: Calibrator, rule: Rule) -> None:
         sound = False
     if not sound:
         raise InputError(f"{' and '.join(rule.names)} of {name} {rule.words}.")
+
+
+def check_usable(calibrator: Calibrator) -> None:
+    """Refuse a calibrator that does not turn scores into probabilities of its classes."""
+    classes = getattr(calibrator, "classes_", None)
+    name = type(calibrator).__name__
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not 2 <= len(classes) == len(np.unique(classes)):
+        raise InputError(f"{name} must have at least two different classes.")
+    try:
+        with np.errstate(all="ignore"):
+            probs = calibrator.predict_proba(_trial_scores(calibrator, len(classes)))
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, ArithmeticError) as error:
+        raise InputError(f"{name} cannot be used: {str(error)[:200]}") from error
+    if probs.shape[1:] != (len(classes),) or not np.all(np.abs(probs.sum(axis=1) - 1) < 1e-9):
+        raise InputError(f"{name} does not give {len(classes)} probabilities that sum to 1.")
+
+
+def _trial_scores(calibrator: Calibrator, k: int) -> FloatArray:
+    """Return some rows to try: uniform, certain, and in between."""
+    if calibrator.scores == "raw":
+        return np.linspace(-3.0, 3.0, 7)
+    if uses_raw_logits(calibrator):
+        return np.vstack([np.zeros((1, k)), 9.0 * np.eye(min(k, 100), k) - 5.0])
+    certain = np.eye(k)[sorted({0, 1, k // 2, k - 1})] if k < 10**4 else np.empty((0, k))
+    probs = np.vstack([np.full((1, k), 1 / k), certain, 0.5 * certain + 0.5 / k])
+    return np.log(probs) if calibrator.scores == "logits" else probs

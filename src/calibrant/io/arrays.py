@@ -1,36 +1,39 @@
-"""NPY and NPZ files, of which no byte is trusted and no pickle loaded."""
+"""NPZ archives and NPY files, read by NumPy after their declared sizes were checked; no pickle is loaded."""
 
-import ast
+import errno
 import math
-import re
+import stat
 import struct
-from dataclasses import dataclass
+import tokenize
+import warnings
+import zipfile
+import zlib
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import PurePosixPath
 from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.text import CELL_LIMIT, brief, printable
+from calibrant.io.columns import Columns, Request, choose_keys, find_column
+from calibrant.io.forecast_columns import WHOLE_DRAWS, Arguments, ForecastRequest, choose_forecasts
+from calibrant.io.sniff import Kind, OpenFile, open_regular, recognise
+from calibrant.io.sources import Source
+from calibrant.io.text import CELL_LIMIT, brief, damaged, listing, printable, quoted, repeated
 
-_MAGIC = b"\x93NUMPY"
 _MAX_HEADER = 65536
-_TYPE = re.compile(r"[<>|=]?(f(2|4|8|16)|[iu][1248]|b1|[US][1-9][0-9]{0,8})")
+_HEADERS = {
+    (1, 0): npy.read_array_header_1_0,
+    (2, 0): npy.read_array_header_2_0,
+    (3, 0): npy.read_array_header_2_0,  # Differs in the encoding of names of fields, which `read_array` respects.
+}
 
-
-@dataclass(frozen=True)
-class Header:
-    """What an NPY file says about itself."""
-
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    fortran: bool
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of the data that must follow."""
-        return math.prod(self.shape) * self.dtype.itemsize
+_BROKEN = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError, tokenize.TokenError)
 
 
 def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[Any]:
@@ -45,82 +48,45 @@ def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[Any]:
     size : int
         How many bytes there are; the header must agree with it before anything is allocated.
     """
-    header, used = _read_header(where, handle)
-    if header.n_bytes != size - used:
-        raise InputError(
-            f"{where}: the header promises {header.n_bytes:,} bytes of data, shape {header.shape}, but there are "
-            f"{size - used:,}. The file is damaged or incomplete; write it again."
-        )
-    if header.n_bytes > limits.MAX_BYTES:
-        raise InputError(f"{where} holds more than {limits.MAX_BYTES / 2**30:g} GiB. Split it, or keep a sample.")
-    values = np.frombuffer(_read_exactly(where, handle, header.n_bytes), dtype=header.dtype)
-    return checked(where, values).reshape(header.shape, order="F" if header.fortran else "C")
-
-
-def _read_exactly(where: str, handle: IO[bytes], size: int) -> bytearray:
-    data = bytearray(size)
-    view = memoryview(data)
-    done = 0
-    while done < size:
-        piece = handle.read(min(limits.BLOCK_BYTES, size - done))
-        if not piece:
-            raise InputError(f"{where} is cut off after {done:,} of {size:,} bytes. Write it again.")
-        view[done : done + len(piece)] = piece
-        done += len(piece)
-    return data
-
-
-def _read_header(where: str, handle: IO[bytes]) -> tuple[Header, int]:
-    start = handle.read(8)
-    width = {1: 2, 2: 4, 3: 4}.get(start[6]) if len(start) == 8 and start.startswith(_MAGIC) else None
-    if width is None:
-        raise InputError(f"{where} is not in the NPY format, or in a version of it that is not known.")
-    raw = handle.read(width)
-    length = struct.unpack("<H" if width == 2 else "<I", raw)[0] if len(raw) == width else 0
-    if not 0 < length <= _MAX_HEADER:
-        raise InputError(f"{where} has an NPY header of {length:,} bytes, which cannot be right. Write it again.")
-    text = _read_exactly(where, handle, length).decode("utf-8" if start[6] == 3 else "latin-1", "replace")
-    return _parse_header(where, text), 8 + width + length
-
-
-def _parse_header(where: str, text: str) -> Header:
     try:
-        fields = ast.literal_eval(text.strip())
-        shape = tuple(fields["shape"])
-        fortran = bool(fields["fortran_order"])
-        descr = fields["descr"]
-    except (ValueError, TypeError, KeyError, IndexError, SyntaxError, MemoryError, RecursionError) as error:
-        raise InputError(f"{where} has an NPY header that cannot be understood ({brief(error)}).") from error
-    sound = all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**62 for n in shape)
-    if not sound or len(shape) > 8:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # About headers that Python 2 has written.
+            shape, _, dtype = _HEADERS[npy.read_magic(handle)](handle, _MAX_HEADER)
+            _check_header(where, shape, dtype, size - handle.tell())
+            handle.seek(0)
+            return checked(where, npy.read_array(handle, allow_pickle=False, max_header_size=_MAX_HEADER))
+    except InputError:
+        raise
+    except KeyError as error:
+        raise InputError(f"{where} is in version {error} of the NPY format, which is not known.") from error
+    except _BROKEN as error:
+        raise InputError(f"{where} has NPY data that cannot be understood ({brief(error)}). Write it again.") from error
+
+
+def _check_header(where: str, shape: tuple[int, ...], dtype: np.dtype[Any], available: int) -> None:
+    if len(shape) > 8 or not all(0 <= n < 2**62 for n in shape):
         raise InputError(f"{where} has an NPY header with the impossible shape {printable(str(shape), CELL_LIMIT)}.")
-    return Header(_dtype(where, descr), shape, fortran)
+    for part in [dtype[name].base for name in dtype.names] if dtype.names else [dtype]:
+        _check_type(where, part)
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if n_bytes != available:
+        raise InputError(
+            f"{where}: the header promises {n_bytes:,} bytes of data, shape {shape}, but there are {available:,}. "
+            "The file is damaged or incomplete; write it again."
+        )
+    if n_bytes > limits.MAX_BYTES:
+        raise InputError(f"{where} holds more than {limits.MAX_BYTES / 2**30:g} GiB. Split it, or keep a sample.")
 
 
-def _dtype(where: str, descr: Any) -> np.dtype[Any]:
-    """Return a type of numbers, booleans or text, or a structure of them; everything else is refused."""
-    if isinstance(descr, str):
-        _check_type(where, descr)
-        return np.dtype(descr)
-    try:
-        for field in descr:
-            _check_type(where, field[1])
-        return np.dtype([tuple(field) for field in descr])
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{where} has a data type that cannot be understood ({brief(error)}).") from error
-
-
-def _check_type(where: str, descr: Any) -> None:
-    if "O" in str(descr):
+def _check_type(where: str, dtype: np.dtype[Any]) -> None:
+    if dtype.hasobject:
         raise InputError(
             f"{where} holds pickled Python objects, which are never loaded because they can run code. "
             "Save it with a type of numbers or text."
         )
-    if not isinstance(descr, str) or not _TYPE.fullmatch(descr):
+    if dtype.kind not in "fiubUS" or not dtype.itemsize:
         raise InputError(
-            f"{where} must hold numbers, booleans or text, but its type is {printable(str(descr), CELL_LIMIT)}."
+            f"{where} must hold numbers, booleans or text, but its type is {printable(dtype.str, CELL_LIMIT)}."
         )
 
 
@@ -134,7 +100,200 @@ def checked(where: str, values: NDArray[Any]) -> NDArray[Any]:
         except UnicodeDecodeError as error:
             raise InputError(f"{where} holds bytes that are not UTF-8 text. Save it as text.") from error
     if values.dtype.kind == "U":
-        letters = values.view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
+        letters = np.ascontiguousarray(values).view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
         if letters.size and letters.max() > 0x10FFFF:
             raise InputError(f"{where} holds text that is damaged. Write it again.")
     return values
+
+
+class Arrays(Source):
+    """A file of named arrays."""
+
+    @abstractmethod
+    def get(self, name: str) -> NDArray[Any]:
+        """Read one array."""
+
+    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
+        """Read the chosen arrays."""
+        arrays = {argument: self._joined(argument, names) for argument, names in numbers.items()}
+        if label:
+            arrays["label"] = self.get(label)
+        self.file.check_unchanged()
+        return arrays
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Read one array, which must have one entry per row."""
+        values = self.get(find_column(self.file.name, self.names, name))
+        if values.ndim != 1:
+            raise InputError(
+                f"{self.file.name}: {quoted(name)} must have one entry per row, but has shape {values.shape}."
+            )
+        return values
+
+    def _joined(self, argument: str, names: Sequence[str]) -> NDArray[Any]:
+        arrays = [self.get(name) for name in names]
+        if len(arrays) == 1:
+            return arrays[0]
+        for name, values in zip(names, arrays, strict=True):
+            if values.ndim != 1 or len(values) != len(arrays[0]):
+                raise InputError(
+                    f"{self.file.name}: {quoted(name)} must have one entry per row, as {quoted(names[0])}, but has "
+                    f"shape {values.shape}. An array of whole rows must be the only one: name it alone with {argument}=."
+                )
+        return np.column_stack(arrays)
+
+
+class Archive(Arrays):
+    """An NPZ file."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self.file = file
+        with self.undamaged():
+            self.zip = zipfile.ZipFile(file.handle)
+        members = self.zip.infolist()
+        _check_members(file, members)
+        self._members = {m.filename.removesuffix(".npy"): m for m in members if m.filename.endswith(".npy")}
+        self.names = tuple(self._members)
+        if not self.names:
+            raise InputError(f"{file.name} is a zip archive without NumPy arrays in it.{_guess(members)}")
+
+    def choose(self, request: Request) -> Columns:
+        """Choose the arrays of predictions."""
+        return choose_keys(self.file.name, self.names, request)
+
+    def choose_forecasts(self, request: ForecastRequest) -> Arguments:
+        """Choose the arrays of forecasts."""
+        return choose_forecasts(self.file.name, self.names, WHOLE_DRAWS, request)
+
+    def get(self, name: str) -> NDArray[Any]:
+        """Read one array."""
+        member = self._members[name]
+        with self.undamaged(), self.zip.open(member) as handle:
+            values = read_array(f"{self.file.name}, array {quoted(name)}", handle, member.file_size)
+            handle.read(1)  # At the end of the member its checksum is compared.
+            return values
+
+    @contextmanager
+    def undamaged(self) -> Iterator[None]:
+        """Turn what the zip module says of a damaged archive into one clear line."""
+        foreign = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
+        try:
+            yield
+        except InputError:
+            raise
+        except foreign as error:
+            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+                raise
+            raise damaged(self.file.name, Kind.NPZ, brief(error)) from error
+
+
+def _check_members(file: OpenFile, members: Sequence[zipfile.ZipInfo]) -> None:
+    """Refuse an archive that is built to harm before anything in it is unpacked."""
+    twice = repeated([member.filename for member in members])
+    if twice is not None:
+        raise InputError(f"{file.name} holds the member {quoted(twice)} twice. Write it again with numpy.savez.")
+    for member in members:
+        problem = _problem(member)
+        if problem:
+            raise InputError(f"{file.name} holds the member {quoted(member.filename)}, which {problem}.")
+    total = sum(member.file_size for member in members)
+    if total > limits.MAX_BYTES:
+        raise InputError(
+            f"{file.name} would unpack to {total:,} bytes, more than {limits.MAX_BYTES / 2**30:g} GiB. "
+            "Split it, or keep a sample of the rows."
+        )
+
+
+def _problem(member: zipfile.ZipInfo) -> str | None:
+    path = PurePosixPath(member.filename.replace("\\", "/"))
+    packed_too_well = member.file_size > limits.MAX_RATIO * max(member.compress_size, 1)
+    problems = {
+        "points outside the archive": path.is_absolute() or ".." in path.parts,
+        "is a symbolic link": stat.S_ISLNK(member.external_attr >> 16),
+        "is encrypted": bool(member.flag_bits & 1),
+        "is compressed in a way that NumPy does not use": member.compress_type
+        not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
+        f"unpacks to more than {limits.MAX_RATIO} times its size, as a zip bomb does": packed_too_well
+        and member.file_size > limits.RATIO_FREE_BYTES,
+    }
+    return next((problem for problem, found in problems.items() if found), None)
+
+
+def _guess(members: Sequence[zipfile.ZipInfo]) -> str:
+    names = [member.filename for member in members]
+    if "[Content_Types].xml" in names:
+        return " It looks like an Excel workbook: save the sheet as CSV."
+    if any(name.endswith("data.pkl") for name in names):
+        return " It looks like a PyTorch file: save the tensors with numpy.savez."
+    return " Write it with numpy.savez."
+
+
+class Structured(Arrays):
+    """An NPY file with named fields."""
+
+    def __init__(self, file: OpenFile, values: NDArray[Any]) -> None:
+        self.file = file
+        self.values = values.ravel()
+        self.names = tuple(values.dtype.names or ())
+        self.nested = frozenset(name for name in self.names if values.dtype[name].shape)
+
+    def get(self, name: str) -> NDArray[Any]:
+        """Return one field."""
+        return checked(f"{self.file.name}, field {quoted(name)}", np.ascontiguousarray(self.values[name]))
+
+
+class Plain(Arrays):
+    """An NPY file with one array; labels, targets and weights are in files of their own, named in their place."""
+
+    names = ()
+
+    def __init__(self, file: OpenFile, values: NDArray[Any]) -> None:
+        self.file = file
+        self.values = values
+
+    def choose(self, request: Request) -> Columns:
+        """Take the array as probabilities."""
+        label = self._file_of("labels", "label", "probs", request.label)
+        if request.probs is not None:
+            raise InputError(f"{self.file.name} holds one array without names: leave out probs=.")
+        return Columns(label, (), request.weight, request.classes)
+
+    def choose_forecasts(self, request: ForecastRequest) -> Arguments:
+        """Take the array as draws."""
+        if request.mean is not None or request.sd is not None or request.draws is not None:
+            raise InputError(
+                f"{self.file.name} holds one array without names, which is read as draws: leave out mean=, sd= and "
+                "draws=."
+            )
+        target = self._file_of("targets", "target", "draws", request.target)
+        weights: Arguments = {} if request.weight is None else {"weights": (request.weight,)}
+        return {"targets": (target,), "draws": (), **weights}
+
+    def _file_of(self, what: str, argument: str, array: str, name: str | None) -> str:
+        if name is None or not name.endswith(".npy"):
+            raise InputError(
+                f"{self.file.name} holds one array without names, so the {what} must be in a file of their own: pass "
+                f"{argument}='{what}.npy', or save both with numpy.savez(file, {array}=..., {what}=...)."
+            )
+        return name
+
+    def get(self, name: str) -> NDArray[Any]:
+        """Read the array in another file."""
+        if not name.endswith(".npy"):
+            raise InputError(f"{self.file.name} has no names in it: {quoted(name)} must be the path of an .npy file.")
+        with open_regular(name) as file:
+            if recognise(file) is not Kind.NPY:
+                raise InputError(f"{file.name} must be an NPY file.")
+            values = read_array(file.name, file.handle, file.size)
+        if values.dtype.names:
+            raise InputError(f"{file.name} must hold one array, but has the fields {listing(values.dtype.names)}.")
+        return values
+
+    def _joined(self, argument: str, names: Sequence[str]) -> NDArray[Any]:
+        return super()._joined(argument, names) if names else self.values
+
+
+def open_npy(file: OpenFile) -> Arrays:
+    """Return an NPY file as a source."""
+    values = read_array(file.name, file.handle, file.size)
+    return Structured(file, values) if values.dtype.names else Plain(file, values)

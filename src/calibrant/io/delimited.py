@@ -5,7 +5,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", ";", "\t", "|")
 
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
 _BLANK_LINES = re.compile(rb'"[^"]*"|\n(?:\r?\n)+')
 
 
@@ -58,11 +60,16 @@ class Delimited(Table):
         line, fields = self._row(row)
         return csv_errors.bad_cell(self.file.name, line, column, fields[self._positions[column]])
 
-    def rows(self) -> Iterator[list[str]]:
-        """Yield the header and the rows as texts."""
+    def frame(self) -> "pl.DataFrame":
+        """Read all columns, as numbers where no text loses anything by becoming one."""
+        import polars as pl
+
         with self._undamaged():
-            for _, fields in self._lines():
-                yield fields
+            lines = self._lines()
+            next(lines)
+            columns = zip(*(fields for _, fields in lines), strict=True)
+            names = (name or f"column_{j}" for j, name in enumerate(self.names))
+            return pl.DataFrame([_typed(name, cells) for name, cells in zip(names, columns, strict=True)])
 
     def lines(self) -> Iterator[str]:
         """Yield the lines as they are."""
@@ -120,16 +127,11 @@ class Delimited(Table):
             )
 
     def _parse(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
-        import polars as pl
-
         if b"\0" in block:
             raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
         if self._has_too_many_lines(block):
             return self._parse_full_lines(block, texts, numbers)
-        try:
-            frame = self._frame(block, texts, numbers)
-        except pl.exceptions.PolarsError:
-            frame = self._frame_of_texts(block, texts, numbers)
+        frame = self._cells(block, texts, numbers)
         separators = _count_outside_quotes(block, self.separator.encode())
         if separators == len(frame) * (len(self.names) - 1):
             return frame
@@ -149,29 +151,28 @@ class Delimited(Table):
             raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
         return self._parse(full, texts, numbers)
 
-    def _frame(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
-        import polars as pl
-
-        frame = self._cells(block, texts, numbers, pl.Float64())
-        frame.columns = [*texts, *numbers]
-        return frame
-
-    def _frame_of_texts(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
-        """Accept spaces around numbers, and leave cells that hold none empty, to be reported with their line."""
+    def _cells(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
+        """Return the wanted columns; numbers with spaces around them are read too, and what is no number is null."""
         import polars as pl
 
         try:
-            frame = self._cells(block, texts, numbers, pl.String())
-        except pl.exceptions.PolarsError as error:
-            raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names), brief(error)) from error
-        frame = frame.with_columns(pl.col(frame.columns[len(texts) :]).str.strip_chars().cast(pl.Float64, strict=False))
+            frame = self._read_csv(block, texts, numbers, pl.Float64())
+        except pl.exceptions.PolarsError:
+            try:
+                frame = self._read_csv(block, texts, numbers, pl.String())
+            except pl.exceptions.PolarsError as error:
+                raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names), brief(error)) from error
+            cells = pl.col(frame.columns[len(texts) :]).str.strip_chars()
+            frame = frame.with_columns(cells.cast(pl.Float64, strict=False))
+        text = pl.col(frame.columns[: len(texts)]).str.strip_chars()
+        frame = frame.with_columns(pl.when(text != "").then(text).name.keep())
         frame.columns = [*texts, *numbers]
         return frame
 
-    def _cells(
+    def _read_csv(
         self, block: bytes, texts: Sequence[str], numbers: Sequence[str], number: "pl.DataType"
     ) -> "pl.DataFrame":
-        """Return the wanted columns, named by their position, texts without spaces around them."""
+        """Return the wanted columns, named by their position."""
         import polars as pl
 
         wanted = [self._positions[name] for name in (*texts, *numbers)]
@@ -179,11 +180,8 @@ class Delimited(Table):
         schema.update({str(self._positions[name]): number for name in numbers})
         # polars takes the number of columns from the first line that it sees: from one that is then dropped.
         guide = self.separator.encode() * (len(self.names) - 1) + b"\n"
-        frame = pl.read_csv(guide + block, has_header=False, separator=self.separator, schema=schema, columns=wanted)[
-            1:
-        ]
-        text = pl.col(frame.columns[: len(texts)]).str.strip_chars()
-        return frame.with_columns(pl.when(text != "").then(text).name.keep())
+        options: dict[str, Any] = {"separator": self.separator, "schema": schema, "columns": wanted}
+        return pl.read_csv(guide + block, has_header=False, **options)[1:]
 
     @contextmanager
     def _undamaged(self) -> Iterator[None]:
@@ -216,3 +214,14 @@ def _count_outside_quotes(text: bytes, separator: bytes) -> int:
 
 def _without_blank_lines(text: bytes) -> bytes:
     return _BLANK_LINES.sub(lambda found: found[0] if found[0].startswith(b'"') else b"\n", text.lstrip(b"\r\n"))
+
+
+def _typed(name: str, texts: Sequence[str]) -> "pl.Series":
+    import polars as pl
+
+    cells = pl.Series(name, [text or None for text in texts], dtype=pl.String)
+    filled = [text for text in texts if text]
+    for pattern, dtype in ((_WHOLE, pl.Int64), (_DECIMAL, pl.Float64)):
+        if filled and all(pattern.fullmatch(text) for text in filled):
+            return cells.cast(dtype)
+    return cells

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.exceptions import InputError
-from calibrant.io.columns import choose_one, expand, find_column, hint
-from calibrant.io.patterns import as_patterns, is_pattern, matches
+from calibrant.io.columns import as_patterns, choose_one, expand, find_column, hint, is_pattern, matches
 from calibrant.io.text import listing, quoted, repeated
 
 TARGETS = ("target", "targets", "y", "y_true", "label", "observed", "value")
@@ -72,7 +71,6 @@ def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], r
     twice = repeated(name for columns in chosen.values() for name in columns)
     if twice is not None:
         raise InputError(f"{file}: the column {quoted(twice)} is asked for twice. Name it once.")
-    _check_alone(file, chosen.get("draws", ()), nested)
     return chosen
 
 
@@ -122,13 +120,4 @@ def _check_no_variance(file: str, names: Sequence[str]) -> None:
         raise InputError(
             f"{file} has a column {quoted(variance)} but no standard deviation ({', '.join(SDS)}). Write the square "
             "root of the variance in a column sd, or name the right column with sd=."
-        )
-
-
-def _check_alone(file: str, draws: Sequence[str], nested: Collection[str]) -> None:
-    whole = next((name for name in draws if name in nested), None)
-    if whole is not None and len(draws) > 1:
-        raise InputError(
-            f"{file}: column {quoted(whole)} holds all draws of a row in each cell, so it must be the only column of "
-            "draws. Name it alone with draws=."
         )

@@ -1,30 +1,12 @@
 """Files to `Forecasts`."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from calibrant.forecasts import Forecasts, Normal, Samples
 from calibrant.io.forecast_columns import as_forecast_request
-from calibrant.io.numbers import (
-    ArchiveNumbers,
-    ColumnarNumbers,
-    DelimitedNumbers,
-    Numbers,
-    NumberSource,
-    open_npy_numbers,
-)
-from calibrant.io.sniff import Kind, OpenFile
-from calibrant.io.sources import located, open_source
-
-_READERS: dict[Kind, Callable[[OpenFile], NumberSource]] = {
-    Kind.CSV: lambda file: DelimitedNumbers(file, gzipped=False),
-    Kind.GZIP: lambda file: DelimitedNumbers(file, gzipped=True),
-    Kind.PARQUET: lambda file: ColumnarNumbers(file, Kind.PARQUET),
-    Kind.IPC_FILE: lambda file: ColumnarNumbers(file, Kind.IPC_FILE),
-    Kind.IPC_STREAM: lambda file: ColumnarNumbers(file, Kind.IPC_STREAM),
-    Kind.NPZ: ArchiveNumbers,
-    Kind.NPY: open_npy_numbers,
-}
+from calibrant.io.read import open_source
+from calibrant.io.sources import located
 
 _WORDS = {"loc and scale must": "mean and sd must", "loc must": "mean must", "scale must": "sd must"}
 
@@ -89,13 +71,9 @@ def read_forecasts(
     [21.5, 18.0]
     """
     request = as_forecast_request(draws, target=target, mean=mean, sd=sd, weight=weight)
-    with open_source(path, _READERS) as source:
+    with open_source(path) as source:
         columns = source.choose_forecasts(request)
-        numbers = source.numbers(columns)
+        numbers = source.read(columns)
         with located(source, columns, _WORDS):
-            return _as_forecasts(numbers)
-
-
-def _as_forecasts(numbers: Numbers) -> Forecasts:
-    law = Samples(numbers["draws"]) if "draws" in numbers else Normal(numbers["loc"], numbers["scale"])
-    return Forecasts(law, numbers["targets"], numbers.get("weights"))
+            law = Samples(numbers["draws"]) if "draws" in numbers else Normal(numbers["loc"], numbers["scale"])
+            return Forecasts(law, numbers["targets"], numbers.get("weights"))

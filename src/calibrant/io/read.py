@@ -1,24 +1,24 @@
 """Files to `Predictions`: the public reading functions."""
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from numpy.typing import NDArray
 
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.io.archives import Archive, ArrayFile, open_npy
+from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
-from calibrant.io.columns import as_request
+from calibrant.io.columns import Columns, as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.sniff import Kind, OpenFile
-from calibrant.io.sources import located, open_source
-from calibrant.io.tables import Table
+from calibrant.io.sniff import Kind, OpenFile, open_regular, recognise
+from calibrant.io.sources import Source, located
+from calibrant.io.values import as_labels
 from calibrant.predictions import Predictions
 
-READERS: dict[Kind, Callable[[OpenFile], Table | ArrayFile]] = {
+_SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
     Kind.CSV: lambda file: Delimited(file, gzipped=False),
     Kind.GZIP: lambda file: Delimited(file, gzipped=True),
     Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
@@ -89,13 +89,13 @@ def read_predictions(
     if logits and renormalise:
         raise InputError("renormalise=True is for probabilities, and logits=True says that these are logits.")
     request = as_request(label, probs, weight, logits, classes)
-    with _open_source(path) as source:
+    with open_source(path) as source:
         columns = source.choose(request)
-        arrays = source.read(columns)
+        scores, labels, weights = _read_arrays(source, columns)
         with located(source, {"probs": columns.probs, "logits": columns.probs}, ADVICE):
             if logits:
-                return Predictions.from_logits(arrays.probs, arrays.labels, arrays.weights, columns.classes)
-            return Predictions(arrays.probs, arrays.labels, arrays.weights, columns.classes, renormalise=renormalise)
+                return Predictions.from_logits(scores, labels, weights, columns.classes)
+            return Predictions(scores, labels, weights, columns.classes, renormalise=renormalise)
 
 
 def read_raw_logits(
@@ -123,12 +123,12 @@ def read_raw_logits(
     from calibrant.calibrators.raw_logits import as_raw_logits
 
     request = as_request(label, probs, weight, True, classes)
-    with _open_source(path) as source:
+    with open_source(path) as source:
         columns = source.choose(request)
-        arrays = source.read(columns)
+        scores, labels, weights = _read_arrays(source, columns)
         with located(source, {"logits": columns.probs}, ADVICE):
-            logits = as_raw_logits(arrays.probs)
-            return Predictions.from_logits(logits, arrays.labels, arrays.weights, columns.classes), logits
+            logits = as_raw_logits(scores)
+            return Predictions.from_logits(logits, labels, weights, columns.classes), logits
 
 
 def read_column(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
@@ -145,15 +145,38 @@ def read_column(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
     ndarray of shape (n,)
         Integers, floats, booleans, or else objects: strings, and None where a value is missing.
     """
-    with _open_source(path) as source:
+    with open_source(path) as source:
         return source.column(name)
 
 
 def column_names(path: str | os.PathLike[str]) -> list[str]:
     """Return the names of the columns of a table, or of the arrays of an NPZ file, in the order of the file."""
-    with _open_source(path) as source:
+    with open_source(path) as source:
         return list(source.names)
 
 
-def _open_source(path: str | os.PathLike[str]) -> AbstractContextManager[Table | ArrayFile]:
-    return open_source(path, READERS)
+@contextmanager
+def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
+    """Open a file with the reader of its format, which is recognised by content."""
+    with open_regular(path) as file:
+        kind = recognise(file)
+        if kind not in (Kind.NPZ, Kind.NPY):
+            _need_polars()
+        yield _SOURCES[kind](file)
+
+
+def _need_polars() -> None:
+    try:
+        import polars as pl  # noqa: F401 (only whether it is there)
+    except ImportError as error:
+        raise ImportError(
+            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
+            "NPZ and NPY files can be read without it."
+        ) from error
+
+
+def _read_arrays(source: Source, columns: Columns) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Return probabilities, labels and weights as the file gives them."""
+    numbers = {"probs": columns.probs} | ({} if columns.weight is None else {"weights": (columns.weight,)})
+    arrays = source.read(numbers, columns.label)
+    return arrays["probs"], as_labels(source.file.name, arrays["label"], columns), arrays.get("weights")

@@ -1,12 +1,12 @@
 """Files written again with other probabilities: the same rows, and the same other columns."""
 
 import gzip
+import io
 import os
 import shutil
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -16,32 +16,26 @@ from numpy.typing import NDArray
 
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.io.archives import Archive, ArrayFile
-from calibrant.io.columnar import Columnar
-from calibrant.io.columns import Columns, as_request
+from calibrant.io.arrays import Archive, Arrays
+from calibrant.io.columns import as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.read import ADVICE, READERS
-from calibrant.io.rewrite_text import replace_cells, typed
-from calibrant.io.sniff import Kind
-from calibrant.io.sources import located, open_source
+from calibrant.io.read import ADVICE, open_source
+from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
-from calibrant.io.text import brief, damaged, listing, printable, quoted
+from calibrant.io.text import listing, printable
 from calibrant.io.write import write_atomically
 
 if TYPE_CHECKING:
     import polars as pl
 
-_KINDS = {
-    ".csv": Kind.CSV,
-    ".tsv": Kind.CSV,
-    ".gz": Kind.GZIP,
-    ".parquet": Kind.PARQUET,
-    ".pq": Kind.PARQUET,
-    ".arrow": Kind.IPC_FILE,
-    ".feather": Kind.IPC_FILE,
-    ".ipc": Kind.IPC_FILE,
-    ".arrows": Kind.IPC_STREAM,
-    ".npz": Kind.NPZ,
+_TEXT = (".csv", ".tsv", ".gz")
+_FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], Any]] = {
+    ".parquet": lambda frame, handle: frame.write_parquet(handle),
+    ".pq": lambda frame, handle: frame.write_parquet(handle),
+    ".arrow": lambda frame, handle: frame.write_ipc(handle),
+    ".feather": lambda frame, handle: frame.write_ipc(handle),
+    ".ipc": lambda frame, handle: frame.write_ipc(handle),
+    ".arrows": lambda frame, handle: frame.write_ipc_stream(handle),
 }
 
 
@@ -77,107 +71,117 @@ def rewrite_probabilities(
         The columns that were replaced, in the order of the classes.
     """
     request = replace(as_request(label, probs, None, logits, classes), needs_label=False)
-    with open_source(path, READERS) as source:
-        write = _writer(source, out)
-        columns = source.choose(request)
-        values = source.scores(columns)
-        with located(source, {"probs": columns.probs, "logits": columns.probs}, ADVICE):
+    with open_source(path) as source:
+        _check_formats(source, out)
+        columns = source.choose(request).probs
+        values = source.read({"probs": columns})["probs"]
+        with located(source, {"probs": columns, "logits": columns}, ADVICE):
             new = transform(values)
         with write_atomically(out) as handle:
-            write(source, columns, new, handle)
+            if isinstance(source, Archive):
+                _write_archive(source, columns[0], new, handle)
+            else:
+                _write_table(cast("Table", source), columns, new, handle, PurePath(out).suffix.lower())
             source.file.check_unchanged()
-    return columns.probs
+    return columns
 
 
-def _writer(source: Table | ArrayFile, out: str | os.PathLike[str]) -> Callable[..., None]:
-    """Return the function that writes the format of the output, if it can be made from the source."""
-    kind = _KINDS.get(PurePath(out).suffix.lower())
-    if kind is None:
-        raise InputError(f"{printable(out)} must have an extension that tells its format: {', '.join(_KINDS)}.")
-    if (kind is Kind.NPZ) != isinstance(source, ArrayFile):
-        have, ending = ("arrays", ".npz") if isinstance(source, ArrayFile) else ("a table", ".csv or .parquet")
+def _check_formats(source: Source, out: str | os.PathLike[str]) -> None:
+    """Refuse an output whose format is unknown or cannot hold what the source holds."""
+    suffix = PurePath(out).suffix.lower()
+    known = (*_TEXT, *_FRAMES, ".npz")
+    if suffix not in known:
+        raise InputError(f"{printable(out)} must have an extension that tells its format: {', '.join(known)}.")
+    if (suffix == ".npz") != isinstance(source, Arrays):
+        have, ending = ("arrays", ".npz") if isinstance(source, Arrays) else ("a table", ".csv or .parquet")
         raise InputError(f"{source.file.name} holds {have}, so the output must end in {ending}.")
-    if isinstance(source, ArrayFile) and not isinstance(source, Archive):
+    if isinstance(source, Arrays) and not isinstance(source, Archive):
         raise InputError(f"{source.file.name} must be an NPZ file: save the array with numpy.savez(file, probs=...).")
-    if kind is Kind.NPZ:
-        return _write_archive
-    separator = "\t" if str(out).endswith(".tsv") else getattr(source, "separator", ",")
-
-    def write_texts(source: Table, columns: Columns, new: FloatArray, handle: BinaryIO) -> None:
-        with _text(handle, gzipped=kind is Kind.GZIP) as content:
-            _write_csv(source, columns, new, content, separator)
-
-    return write_texts if kind in (Kind.CSV, Kind.GZIP) else _FRAME_WRITERS[kind]
 
 
-@contextmanager
-def _text(handle: BinaryIO, *, gzipped: bool) -> Iterator[BinaryIO]:
-    if not gzipped:
-        yield handle
+def _write_archive(source: Archive, name: str, new: FloatArray, handle: BinaryIO) -> None:
+    """Copy all members but one; `Archive` has checked their sizes."""
+    with source.undamaged(), zipfile.ZipFile(handle, "w") as written:
+        for member in source.zip.infolist():
+            copy = zipfile.ZipInfo(member.filename, member.date_time)
+            copy.compress_type = member.compress_type
+            with written.open(copy, "w", force_zip64=member.file_size >= 2**31) as target:
+                if member.filename == f"{name}.npy":
+                    np.lib.format.write_array(target, new, allow_pickle=False)
+                else:
+                    with source.zip.open(member) as content:
+                        shutil.copyfileobj(content, target)
+
+
+def _write_table(source: Table, columns: Sequence[str], new: FloatArray, handle: BinaryIO, suffix: str) -> None:
+    if suffix in _FRAMES:
+        _FRAMES[suffix](_replaced(source, columns, new), handle)
         return
-    with gzip.GzipFile(fileobj=handle, mode="wb", filename="", mtime=0) as content:
-        yield cast("BinaryIO", content)
+    separator = "\t" if suffix == ".tsv" else getattr(source, "separator", ",")
+    with _compressed(handle) if suffix == ".gz" else nullcontext(handle) as content:
+        if isinstance(source, Delimited):
+            _replace_cells(source, columns, new, content, separator)
+            return
+        frame = _replaced(source, columns, new)
+        nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+        if nested:
+            raise InputError(f"CSV cannot hold lists, which {listing(nested)} does. Write Parquet.")
+        frame.write_csv(content, separator=separator)
 
 
-def _write_csv(source: Table, columns: Columns, new: FloatArray, content: BinaryIO, separator: str) -> None:
-    if isinstance(source, Delimited):
-        replace_cells(source, columns, new, content, separator)
-    else:
-        _check_flat(_replaced(source, columns, new)).write_csv(content, separator=separator)
+def _compressed(handle: BinaryIO) -> AbstractContextManager[BinaryIO]:
+    """Return a file that is compressed with gzip; its bytes do not depend on the clock."""
+    return cast("AbstractContextManager[BinaryIO]", gzip.GzipFile(fileobj=handle, mode="wb", filename="", mtime=0))
 
 
-def _check_flat(frame: "pl.DataFrame") -> "pl.DataFrame":
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-    if nested:
-        raise InputError(f"CSV cannot hold lists, which {listing(nested)} does. Write Parquet.")
-    return frame
-
-
-def _write_parquet(source: Table, columns: Columns, new: FloatArray, handle: BinaryIO) -> None:
-    _replaced(source, columns, new).write_parquet(handle)
-
-
-def _write_ipc(source: Table, columns: Columns, new: FloatArray, handle: BinaryIO) -> None:
-    _replaced(source, columns, new).write_ipc(handle)
-
-
-def _write_ipc_stream(source: Table, columns: Columns, new: FloatArray, handle: BinaryIO) -> None:
-    _replaced(source, columns, new).write_ipc_stream(handle)
-
-
-_FRAME_WRITERS = {
-    Kind.PARQUET: _write_parquet,
-    Kind.IPC_FILE: _write_ipc,
-    Kind.IPC_STREAM: _write_ipc_stream,
-}
-
-
-def _replaced(source: Table, columns: Columns, new: FloatArray) -> "pl.DataFrame":
+def _replaced(source: Table, columns: Sequence[str], new: FloatArray) -> "pl.DataFrame":
     """Return the whole table with the new numbers."""
     import polars as pl
 
-    frame = source.frame() if isinstance(source, Columnar) else typed(cast("Delimited", source))
-    if columns.probs[0] in source.nested:
-        cells = pl.Series(columns.probs[0], new)
-        is_list = isinstance(frame.schema[columns.probs[0]], pl.List)
+    frame = source.frame()
+    if columns[0] in source.nested:
+        cells = pl.Series(columns[0], new)
+        is_list = isinstance(frame.schema[columns[0]], pl.List)
         return frame.with_columns(cells.arr.to_list() if is_list else cells)
     matrix = new.reshape(len(new), -1)
-    return frame.with_columns([pl.Series(name, matrix[:, j]) for j, name in enumerate(columns.probs)])
+    return frame.with_columns([pl.Series(name, matrix[:, j]) for j, name in enumerate(columns)])
 
 
-def _write_archive(source: Archive, columns: Columns, new: FloatArray, handle: BinaryIO) -> None:
-    """Copy all arrays but one, byte by byte; `Archive` has checked their sizes."""
-    target = f"{columns.probs[0]}.npy"
-    try:
-        with zipfile.ZipFile(source.file.handle) as old, zipfile.ZipFile(handle, "w") as written:
-            for member in old.infolist():
-                copy = zipfile.ZipInfo(member.filename, member.date_time)
-                copy.compress_type = member.compress_type
-                with written.open(copy, "w", force_zip64=member.file_size >= 2**31) as sink:
-                    if member.filename == target:
-                        np.lib.format.write_array(sink, new, allow_pickle=False)
-                    else:
-                        with old.open(member) as content:
-                            shutil.copyfileobj(content, sink)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise damaged(source.file.name, Kind.NPZ, f"{quoted(target)}, {brief(error)}") from error
+def _replace_cells(
+    source: Delimited, columns: Sequence[str], new: FloatArray, content: BinaryIO, separator: str
+) -> None:
+    """Write a text table with new numbers and every other byte as it is."""
+    text = io.TextIOWrapper(content, encoding="utf-8", newline="")
+    places = [source.names.index(name) for name in columns]
+    numbers = new.reshape(len(new), -1).tolist()
+    row = -1  # The header.
+    for line in _joined(source.lines(), ""):
+        body = line.rstrip("\r\n")
+        fields = body.split(source.separator)
+        if '"' in body:
+            fields = list(_joined(fields, source.separator))
+        if body and 0 <= row < len(numbers):
+            for place, number in zip(places, numbers[row], strict=True):
+                fields[place] = repr(number)
+        row += bool(body)
+        if separator != source.separator:
+            fields = [f'"{f}"' if separator in f and not f.lstrip().startswith('"') else f for f in fields]
+        text.write(separator.join(fields) + line[len(body) :])
+    if row != len(numbers):
+        raise InputError(f"{source.file.name} has {len(numbers)} rows or {row}: quotation marks are misplaced.")
+    text.flush()
+    text.detach()
+
+
+def _joined(pieces: Iterable[str], between: str) -> Iterator[str]:
+    """Yield the pieces, those together between which a quotation mark is open."""
+    parts: list[str] = []
+    is_open = False
+    for piece in pieces:
+        parts.append(piece)
+        is_open ^= piece.count('"') % 2 == 1
+        if not is_open:
+            yield between.join(parts)
+            parts = []
+    if parts:
+        yield between.join(parts)

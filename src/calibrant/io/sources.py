@@ -1,48 +1,67 @@
-"""Opening a file with the reader of its format, and naming places in it."""
+"""What files of all formats have in common: named columns or arrays, and names of places in them."""
 
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Any
+
+from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.io.sniff import Kind, OpenFile, open_regular, recognise
+from calibrant.io.columns import Columns, Request, choose_columns
+from calibrant.io.forecast_columns import Arguments, ForecastRequest, choose_forecasts
+from calibrant.io.sniff import OpenFile
 from calibrant.io.text import printable, quoted
 
 
-class Source(Protocol):
-    """A file with named columns or arrays."""
+class Source(ABC):
+    """An open file with named columns or arrays.
+
+    Attributes
+    ----------
+    file : OpenFile
+    names : tuple of str
+    nested : collection of str
+        Those columns that hold a whole row of numbers in each cell.
+    """
 
     file: OpenFile
+    names: tuple[str, ...]
+    nested: Collection[str] = frozenset()
+
+    def choose(self, request: Request) -> Columns:
+        """Choose the columns of predictions."""
+        return choose_columns(self.file.name, self.names, self.nested, request)
+
+    def choose_forecasts(self, request: ForecastRequest) -> Arguments:
+        """Choose the columns of forecasts."""
+        return choose_forecasts(self.file.name, self.names, self.nested, request)
+
+    @abstractmethod
+    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
+        """Read columns.
+
+        Parameters
+        ----------
+        numbers : mapping
+            Arguments of a container to the columns of numbers that they are read from, which stand side by side.
+        label : str, optional
+            A column of any type.
+
+        Returns
+        -------
+        dict
+            An array per argument and, with the key "label", the column of any type as an array or as `Coded`.
+        """
+
+    @abstractmethod
+    def column(self, name: str) -> NDArray[Any]:
+        """Read one column of any type."""
 
     def place(self, row: int) -> str:
         """Say where in the file a row is."""
-
-
-AnySource = TypeVar("AnySource", bound=Source)
-
-
-@contextmanager
-def open_source(
-    path: str | os.PathLike[str], readers: Mapping[Kind, Callable[[OpenFile], AnySource]]
-) -> Iterator[AnySource]:
-    """Open a file with the reader of its format, which is recognised by content."""
-    with open_regular(path) as file:
-        kind = recognise(file)
-        if kind not in (Kind.NPZ, Kind.NPY):
-            _need_polars()
-        yield readers[kind](file)
-
-
-def _need_polars() -> None:
-    try:
-        import polars as pl  # noqa: F401 (only whether it is there)
-    except ImportError as error:
-        raise ImportError(
-            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
-            "NPZ and NPY files can be read without it."
-        ) from error
+        return f"row {row}"
 
 
 @contextmanager

@@ -1,8 +1,7 @@
-"""What all tables have in common: rows read in batches into the arguments of `Predictions`."""
+"""What all tables have in common: rows that are read in batches."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,38 +10,28 @@ from numpy.typing import NDArray
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, Request, choose_columns, find_column
-from calibrant.io.sniff import OpenFile
+from calibrant.io.columns import find_column
+from calibrant.io.sources import Source
 from calibrant.io.text import quoted
-from calibrant.io.values import Collector, Stack, as_array, as_labels
+from calibrant.io.values import Collector, Stack, as_array
 
 if TYPE_CHECKING:
     import polars as pl
 
-
-@dataclass(frozen=True)
-class Arrays:
-    """The three arguments of `Predictions`, as the file gives them."""
-
-    probs: NDArray[Any]
-    labels: NDArray[Any]
-    weights: NDArray[Any] | None
+WIDE = {"probs": "a whole row of probabilities", "draws": "all draws of a row"}
+"""Arguments that are matrices, and what a cell is called that holds a row of one; all others are single columns."""
 
 
-class Table(ABC):
+class Table(Source):
     """A file with named columns, read in batches of rows."""
-
-    file: OpenFile
-    names: tuple[str, ...]
-    nested: frozenset[str] = frozenset()
 
     @abstractmethod
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns, those in `numbers` converted to numbers if the file holds text."""
 
-    def place(self, row: int) -> str:
-        """Say where in the file a row is."""
-        return f"row {row}"
+    @abstractmethod
+    def frame(self) -> "pl.DataFrame":
+        """Read all columns."""
 
     def missing_cell(self, row: int, column: str) -> InputError:
         """Return the error for a cell that holds no value."""
@@ -51,49 +40,44 @@ class Table(ABC):
             "Fill it in or drop the row."
         )
 
-    def choose(self, request: Request) -> Columns:
-        """Choose the columns to read."""
-        return choose_columns(self.file.name, self.names, self.nested, request)
-
-    def read(self, columns: Columns) -> Arrays:
-        """Read the chosen columns."""
-        probs, weights, labels = Stack(self.file.name), Stack(self.file.name), Collector()
-        weight = [] if columns.weight is None else [columns.weight]
-        for start, frame in self._numbered([columns.label], [*columns.probs, *weight]):
-            self._check_missing(frame, start)
-            probs.append(self.matrix(frame, columns.probs, start))
-            labels.append(frame[columns.label])
-            if weight:
-                weights.append(as_numbers(frame, weight))
-        if not len(probs.values):
+    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
+        """Read the chosen columns, each number once."""
+        stacks = {argument: Stack(self.file.name) for argument in numbers}
+        labels = Collector()
+        rows = 0
+        texts = [label] if label else []
+        for frame in self._checked(texts, [name for names in numbers.values() for name in names]):
+            self._check_missing(frame, rows)
+            for argument, names in numbers.items():
+                stacks[argument].append(self.matrix(frame, names, rows))
+            if label:
+                labels.append(frame[label])
+            rows += len(frame)
+        if not rows:
             raise InputError(f"{self.file.name} has columns but no rows. At least one row is needed.")
-        values = as_labels(self.file.name, labels.result(), columns)
-        return Arrays(probs.values, values, weights.values if weight else None)
-
-    def scores(self, columns: Columns) -> NDArray[Any]:
-        """Read the probabilities alone, (n, m) for m columns."""
-        probs = Stack(self.file.name)
-        for start, frame in self._numbered([], columns.probs):
-            self._check_missing(frame, start)
-            probs.append(self.matrix(frame, columns.probs, start))
-        if not len(probs.values):
-            raise InputError(f"{self.file.name} has columns but no rows. At least one row is needed.")
-        return probs.values
+        arrays: dict[str, Any] = {a: s.values if a in WIDE else s.values[:, 0] for a, s in stacks.items()}
+        return arrays | {"label": labels.result()} if label else arrays
 
     def column(self, name: str) -> NDArray[Any]:
-        """Read one column of any kind."""
+        """Read one column of any type."""
         find_column(self.file.name, self.names, name)
         collector = Collector()
-        for _, frame in self._numbered([name], []):
+        for frame in self._checked([name], []):
             collector.append(frame[name])
         return as_array(collector.result())
 
-    def _numbered(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator[tuple[int, "pl.DataFrame"]]:
+    def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:  # noqa: ARG002 (`start` is for messages)
+        """Return columns of a batch, of which the first row is row `start` of the file, side by side."""
+        import polars as pl
+
+        return np.column_stack([frame[name].cast(pl.Float64).to_numpy() for name in names])
+
+    def _checked(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         start = 0
         for frame in self.batches(texts, numbers):
             for name in texts:
                 self._check_length(frame[name], start)
-            yield start, frame
+            yield frame
             start += len(frame)
         self.file.check_unchanged()
 
@@ -118,14 +102,3 @@ class Table(ABC):
         if first:
             column = min(first, key=lambda name: first[name])
             raise self.missing_cell(start + first[column], column)
-
-    def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:  # noqa: ARG002 (`start` is for messages)
-        """Return the probabilities of a batch of which the first row is row `start` of the file."""
-        return as_numbers(frame, names)
-
-
-def as_numbers(frame: "pl.DataFrame", names: Sequence[str]) -> FloatArray:
-    """Return columns of numbers in double precision, side by side."""
-    import polars as pl
-
-    return np.column_stack([frame[name].cast(pl.Float64).to_numpy() for name in names])
