@@ -138,7 +138,8 @@ class Arrays(Source):
             if values.ndim != 1 or len(values) != len(arrays[0]):
                 raise InputError(
                     f"{self.file.name}: {quoted(name)} must have one entry per row, as {quoted(names[0])}, but has "
-                    f"shape {values.shape}. An array of whole rows must be the only one: name it alone with {argument}=."
+                    f"shape {values.shape}. An array of whole rows must be the only one: name it alone with "
+                    f"{argument}=."
                 )
         return np.column_stack(arrays)
 
