@@ -83,8 +83,8 @@ class TestEveryTest:
         assert test(p.top_label()).details["view"] == "binary"
 
     def test_the_seed_decides_at_most_and_the_result_can_be_written_out(self, test):
-        result = test(binary(100), np.random.default_rng(1), progress=None)
-        assert result.pvalue == test(binary(100), 1).pvalue
+        result = test(binary(100), rng=np.random.default_rng(1), progress=None)
+        assert result.pvalue == test(binary(100), rng=1).pvalue
         assert result.name == repr(test)
         json.dumps(as_record(result), allow_nan=False)
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
-from calibrant import Predictions, event_counts
+from calibrant import Predictions
 from calibrant.binning import EqualMass
 from calibrant.hypotest import ConsistencyTest, OmnibusTest
 from calibrant.hypotest.evidence import LineEvidence, line
 from calibrant.metrics import ECE, METRICS, DebiasedSquaredGap
+from calibrant.resampling import event_counts
 from calibrant.resampling.event_counts import EventCells, fine_cells, thinned
 from simulate import sharpened
 

@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from calibrant import Predictions, random_features
-from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, GramKernel, TotalVariation, WhiteKernel
+from calibrant import Predictions
+from calibrant.kernels import (
+    Euclidean,
+    ExponentialKernel,
+    GaussianKernel,
+    GramKernel,
+    TotalVariation,
+    WhiteKernel,
+    random_features,
+)
 from calibrant.kernels.discrepancy import pair_matrix
 from calibrant.kernels.random_features import feature_pairs
 from calibrant.metrics import SKCE

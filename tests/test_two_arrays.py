@@ -60,7 +60,7 @@ def test_one_column_is_the_probability_of_the_second_class():
     [
         ((Y_PROB[:, 1], Y_TRUE == 1), InputError, "look swapped"),
         ((Y_PROB, Y_TRUE), InputError, "look swapped"),
-        ((Y_PROB,), TypeError, "computed from Predictions, or \\(y_true, y_prob\\), but got ndarray"),
+        ((Y_PROB,), TypeError, "computed from Predictions, but got ndarray. Pass Predictions, or"),
         ((SAME, Y_PROB), TypeError, "pass them alone"),
         ((NAMES[np.zeros(300, int)], Y_PROB), InputError, "hold all 3 classes.*but holds 1"),
         (([0, "a", None], Y_PROB[:3]), InputError, "labels of one kind"),

@@ -16,7 +16,7 @@ P = Predictions(PROBS, [0, 1, 0, 1])
         (lambda: assess(PROBS), r"predictions must be Predictions, but is of type ndarray. Pass Predictions\("),
         (lambda: recommend(PROBS), "predictions must be Predictions, but is of type ndarray"),
         (lambda: reliability_curve(PROBS), "predictions must be Predictions, but is of type ndarray"),
-        (lambda: interval(PROBS, ECE()), r"ECE is computed from Predictions, or \(y_true, y_prob\), but got ndarray"),
+        (lambda: interval(PROBS, ECE()), "ECE is computed from Predictions, but got ndarray"),
         (
             lambda: interval(ECE(), P),
             r"metric must be a metric such as ECE.* but is Predictions",

@@ -77,6 +77,9 @@ def choose(
     best = min(helpful or names, key=values.__getitem__)
     held_against = safe if safe in helpful and not rows.is_behind(safe, best) else best
     chosen = next((name for name in helpful if rows.is_about(name, held_against)), nothing)
+    if chosen not in (nothing, held_against):  # A simplification: one that is even simpler, and better, comes first.
+        even_simpler = helpful[: helpful.index(chosen) + 1]
+        chosen = min(even_simpler, key=values.__getitem__)
     simpler = names[1 : names.index(chosen)]
     alternative = min(simpler, key=values.__getitem__, default=None)
     return Choice(

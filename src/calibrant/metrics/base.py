@@ -153,8 +153,9 @@ class Metric(ABC):
         """Refuse data that the metric cannot be computed from."""
         if not isinstance(data, self._kinds()):
             kinds = " or ".join(kind.__name__ for kind in self._kinds())
-            arrays = ", or (y_true, y_prob)" if self.predictions else ""
-            raise TypeError(f"{type(self).__name__} is computed from {kinds}{arrays}, but got {type(data).__name__}.")
+            remedy = "" if isinstance(data, (Predictions, Forecasts)) else " Pass Predictions, or (y_true, y_prob)."
+            found = type(data).__name__
+            raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {found}.{remedy}")
 
 
 def check_metric(value: object, name: str = "metric") -> None:

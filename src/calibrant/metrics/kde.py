@@ -194,7 +194,7 @@ class KdeECE(Metric):
         """Return the value at the data's own weights."""
         self.check(data)
         view = self.view(data)
-        return self._measured(view)[0] if self.form == "loo" else super().__call__(view)
+        return self._measured(view)[0] if self.form == "loo" else super().value(view)
 
     def _measured(self, view: Predictions) -> tuple[float, int]:
         """Return the value of binary predictions and the number of rows without neighbours; both from the same sums."""
