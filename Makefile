@@ -55,7 +55,7 @@ sanitize: .venv/test-installed
 		-o build/sanitized.so src/calibrant/_core/c/*.c -lm
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 		CALIBRANT_LIBRARY=build/sanitized.so OMP_NUM_THREADS=1 \
-		$(BIN)/python -m pytest -n 0 tests/test_native_*.py tests/test_core_twins.py tests/test_line_*.py tests/test_kde_replicates.py tests/test_redraws.py tests/test_shared_work.py
+		$(BIN)/python -m pytest -n 0 tests/_core tests/assessment/test_shared_work.py
 
 validity: .venv/test-installed
 	$(BIN)/python -m studies.validity --jobs 2

@@ -59,7 +59,7 @@ def cross_fit_all(
     they were fitted without that row's fold. So no label of a fold has a part in the members that are applied to it,
     nor is it among the labels that its weights were chosen for. What is left: the members whose predictions of the
     other folds were compared had seen this one, and so a few weights depend on it. A simulation finds the same loss as
-    with a nested cross-validation (tests/test_advice.py).
+    with a nested cross-validation (tests/advice/test_advice.py).
     """
     taken_apart = {name: _members(one, predictions) for name, one in calibrators.items()}
     outputs = _cross_fitted(taken_apart, predictions, folds, tick)

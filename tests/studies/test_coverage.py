@@ -243,7 +243,7 @@ def test_the_naive_bootstrap_of_a_calibrated_model_never_covers(truths):
     assert percentile.covered == 0
 
 
-DOCS = Path(__file__).parent.parent / "docs" / "coverage"
+DOCS = Path(__file__).parents[2] / "docs" / "coverage"
 
 
 def committed():

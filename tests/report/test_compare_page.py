@@ -7,7 +7,7 @@ import pytest
 
 from calibrant.cli import main
 
-PAGE = (Path(__file__).parents[1] / "docs" / "compare.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
 SHORT, LONG = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
 

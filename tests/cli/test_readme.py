@@ -12,7 +12,7 @@ from calibrant.calibrators import TemperatureScaling, save
 from calibrant.cli import main
 from simulate import calibrated
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL)
 PYTHON = [code for language, code in BLOCKS if language == "python"]
 COMMANDS = [

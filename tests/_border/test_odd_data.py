@@ -1,7 +1,6 @@
 """What metrics, curves and tests make of data that is valid but odd, by its number in the list of bad input."""
 
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,17 +11,9 @@ from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ECE, METRICS, NLL, Brier, TopLabel
 from calibrant.report import render_html
 from simulate import calibrated
+from traced import peak_memory
 
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-
-
-def peak_memory(function):
-    tracemalloc.start()
-    try:
-        function()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def is_defined(metric, predictions):

@@ -61,7 +61,7 @@ def test_percentiles_by_request_are_given_whatever_the_rows_and_say_what_they_co
 
 
 def test_the_words_about_percentiles_are_those_of_the_tables():
-    rows = [*csv.DictReader((Path(__file__).parents[1] / "docs/coverage/coverage.csv").read_text().splitlines())]
+    rows = [*csv.DictReader((Path(__file__).parents[2] / "docs/coverage/coverage.csv").read_text().splitlines())]
     for names in (("ece", "kde-ece"), ("nll", "brier")):
         shares = [
             100 * float(row["coverage"])

@@ -135,7 +135,7 @@ def test_a_scaled_white_kernel_is_the_scaled_identity():
 
 @pytest.mark.parametrize("metric", [SKCE(), UCME(), ECE().class_values], ids=["skce", "ucme", "ece"])
 def test_memory_does_not_grow_with_the_square_of_the_number_of_classes(metric):
-    from test_odd_data import peak_memory
+    from traced import peak_memory
 
     with pytest.warns(DataWarning, match="fewer rows"):
         p = Predictions(np.random.default_rng(0).dirichlet(np.ones(1000), 4), np.arange(4))

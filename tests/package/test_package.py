@@ -15,7 +15,7 @@ import pytest
 import calibrant
 from calibrant.cli import EXTRAS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def run(code, *flags):

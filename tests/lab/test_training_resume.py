@@ -55,7 +55,7 @@ def test_a_killed_process_goes_on(tmp_path):
     )
     path = tmp_path / "checkpoint"
     killed = subprocess.run(
-        [sys.executable, "-c", code, str(path)], cwd=Path(__file__).parent, check=False, timeout=100
+        [sys.executable, "-c", code, str(path)], cwd=Path(__file__).parents[1], check=False, timeout=100
     )
     assert killed.returncode == -signal.SIGKILL
     resumed, _ = fitted(rng=3, checkpoint=path)

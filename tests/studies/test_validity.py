@@ -322,7 +322,7 @@ def test_bad_options_are_refused(options, message, capsys):
 
 
 def committed(page):
-    with Path(__file__).parent.parent.joinpath("docs", "validity", page).open(encoding="utf-8") as file:
+    with Path(__file__).parents[2].joinpath("docs", "validity", page).open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 

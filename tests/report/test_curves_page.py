@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-PAGE = (Path(__file__).parents[1] / "docs" / "curves.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "curves.md").read_text(encoding="utf-8")
 
 
 def test_the_examples_run_in_order_and_write_their_pictures(tmp_path, monkeypatch, capsys):

@@ -299,7 +299,7 @@ class TestWeights:
 
 
 def test_the_example_of_the_page_runs():
-    page = (Path(__file__).parents[1] / "docs" / "training.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     names = {}
     exec(code, names)  # noqa: S102 (the page's own code)
