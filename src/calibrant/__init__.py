@@ -66,27 +66,6 @@ _HOMES = {
     "to_frame": "results",
 }
 
-_MODULES = (
-    "binning",
-    "calibrators",
-    "counts",
-    "curves",
-    "exceptions",
-    "export",
-    "forecasts",
-    "hypotest",
-    "intervals",
-    "io",
-    "kernels",
-    "lab",
-    "metrics",
-    "plots",
-    "report",
-    "results",
-    "roc",
-    "trees",
-)
-
 __all__ = [
     "DataWarning",
     "Forecasts",
@@ -129,6 +108,9 @@ __all__ = [
     "to_frame",
     "trees",
 ]
+
+
+_MODULES = frozenset(__all__) - frozenset(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
