@@ -221,9 +221,9 @@ def test_other_bad_arguments_are_refused():
     with pytest.raises(InputError, match='method must be "corp" or "murphy"'):
         decompose(SMALL, method="pav")
     with pytest.raises(TypeError, match="bins must be a Binning"):
-        decompose(SMALL, bins=10)
+        decompose(SMALL, bins="ten")
     with pytest.raises(TypeError, match="computed from Predictions, but got list"):
         decompose([0.2, 0.4])
     for metric in (Reliability, Resolution):
         with pytest.raises(TypeError, match="bins must be a Binning"):
-            metric(bins=10)
+            metric(bins="ten")

@@ -68,7 +68,9 @@ def is_missing(value: Any) -> bool:
 def _refuse(data: Any, name: str) -> None:
     if isinstance(data, Iterator):
         raise TypeError(f"{name} must be an array, but an iterator was given. Pass list({name}).")
-    if data is None or isinstance(data, (str, bytes, Mapping, AbstractSet, ValuesView)):
+    # Predictions have rows, but are no sequence of numbers.
+    is_container = hasattr(data, "probs") and hasattr(data, "labels")
+    if data is None or is_container or isinstance(data, (str, bytes, Mapping, AbstractSet, ValuesView)):
         raise TypeError(f"{name} must be an array, but got {type(data).__name__}. {READABLE}")
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         masked = np.argwhere(np.ma.getmaskarray(data))

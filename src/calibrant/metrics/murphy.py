@@ -81,7 +81,7 @@ def decompose(
     if not isinstance(predictions, Predictions):
         raise TypeError(f"decompose is computed from Predictions, but got {type(predictions).__name__}.")
     check_score(score)
-    ECE(bins)  # Which checks them.
+    bins = ECE(bins).bins  # Checked, and a rule if it is given by a number.
     if method not in ("corp", "murphy"):
         raise InputError(f'method must be "corp" or "murphy", but is {method!r}.')
     view = predictions if predictions.n_classes == 2 else predictions.top_label()
