@@ -28,6 +28,9 @@ from calibrant.results import Description
 CELLS = 4_000_000
 """Redrawn residuals are held in blocks of at most this many numbers."""
 
+MOST_SORTED = 2_000_000
+"""Largest number of rows of two classes that are sorted for sums over all pairs of them."""
+
 N_BATCHES = 16
 """Shares of the draws of a Monte Carlo distribution from which the standard error is estimated."""
 
@@ -154,8 +157,10 @@ class SKCE(KernelMetric):
         return self.rows_per_block(data.n_samples, data.n_classes if isinstance(data, Predictions) else 1)
 
     def sorts_pairs(self, data: Data) -> bool:
-        """Whether sums over all pairs take no more than sorting, as with the default kernel and two classes."""
-        return self.kernel is None and isinstance(data, Predictions) and data.n_classes == 2 and library() is not None
+        """Whether sums over all pairs take about a second, by sorting: with the default kernel and two classes."""
+        if self.kernel is not None or library() is None or not isinstance(data, Predictions):
+            return False
+        return data.n_classes == 2 and data.n_samples <= MOST_SORTED
 
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B estimates."""
@@ -318,7 +323,7 @@ class KCE(SKCE):
 class Affordable:
     """A block size for `SKCE`: all rows while that takes seconds, and above that blocks that cost as much.
 
-    Two classes with the default kernel are never cut into blocks: their sums take no longer than sorting.
+    Up to two million rows of two classes with the default kernel are one block: their sums take no longer than sorting.
 
     Parameters
     ----------
