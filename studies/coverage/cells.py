@@ -61,7 +61,7 @@ ALL_BETAS = BETAS | {"beta-1-30": (1.0, 30.0)}
 CLASSES = dict.fromkeys(ALL_BETAS, 2) | {"dirichlet-1": 3, "dirichlet-0.1": 10, "normal-logits": 4, "two-values": 2}
 
 SLOPES = (1.0, 0.8, 0.5, 1.5)
-"""True logits are so many times the predicted ones: calibrated, mildly and far over-confident, or under-confident."""
+"""True logits divided by predicted ones: calibrated, mildly and far over-confident, or under-confident."""
 
 HELD_OUT_SLOPES = (1.0, 0.7, 1.5)
 """Of the shapes that were held out: calibrated, over- and under-confident."""

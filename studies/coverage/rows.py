@@ -56,7 +56,7 @@ class Row:
 
     @property
     def is_offered(self) -> bool:
-        """Whether the library offers these limits for so many rows."""
+        """Whether the library offers these limits for this number of rows."""
         entry = BATTERY[self.key]
         return entry.offered == self.method and self.cell.n >= entry.least_rows
 

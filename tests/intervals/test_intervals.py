@@ -686,7 +686,7 @@ def test_wilson_limits_cover_from_ten_wrong_rows_on_and_not_always_below():
 def test_limits_for_forecasts_were_not_simulated_and_must_be_asked_for_by_name():
     f = Forecasts(Normal(np.linspace(0, 2, 20), np.ones(20)), np.linspace(-1, 1, 20))
     assert method_for(SKCE(), f) is None
-    with pytest.raises(InputError, match=r'predictions of classes only; method="law" gives limits all the same'):
+    with pytest.raises(InputError, match=r'predictions of classes only; method="law" still gives limits'):
         interval(f, SKCE())
     limits = interval(f, SKCE(), "law", rng=0)
     assert limits.low < limits.value < limits.high
@@ -773,13 +773,13 @@ def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits(
     ],
 )
 def test_a_method_by_name_must_be_for_the_metric(metric, method):
-    with pytest.raises(InputError, match=f'method="{method}" is not for'):
+    with pytest.raises(InputError, match=f'method="{method}" does not suit'):
         interval(calibrated(n=60, k=3), metric, method)
 
 
 def test_what_is_not_valid_is_refused():
     p = calibrated(n=60, k=3)
-    with pytest.raises(InputError, match="no interval that is known to cover"):
+    with pytest.raises(InputError, match="no interval with known coverage"):
         interval(p, UCME())
     with pytest.raises(InputError, match='method must be "auto" or one of'):
         interval(p, ECE(), "jackknife")

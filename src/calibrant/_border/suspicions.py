@@ -27,9 +27,9 @@ def suspicions(
     n_samples, n_classes = probs.shape
     tops = probs[np.arange(n_samples), predicted]
     if n_samples > 1 and np.all(tops == 1) and np.all((probs == 0) | (probs == 1)):
-        yield "every probability is exactly 0 or 1: these are decisions, they hold no probability information."
+        yield "every probability is exactly 0 or 1: these are decisions without information about probabilities."
     if n_samples < n_classes and n_classes > 2:
-        yield f"there are fewer rows ({n_samples}) than classes ({n_classes}): every estimate is rough."
+        yield f"there are fewer rows ({n_samples}) than classes ({n_classes}): every estimate is imprecise."
     elif n_samples >= ENOUGH_ROWS:
         yield from _about_labels(predicted == labels, np.bincount(labels, minlength=n_classes), weights, classes)
         yield from _about_order(tops, n_classes, predicted, labels)
@@ -68,8 +68,8 @@ def _about_order(tops: FloatArray, n_classes: int, predicted: IntArray, labels: 
     several = np.sort(shares[0])[-2] > 0.1  # One predicted class is as right after shuffling as before.
     if several and abs(accuracy - shuffled) < 2 * error and promised - accuracy > max(0.2, 4 * error):
         yield (
-            f"the accuracy {accuracy:.3g} is what shuffled labels would give ({shuffled:.3g}), but {promised:.3g} was "
-            "promised: make sure that the rows of probs and labels are in the same order."
+            f"the accuracy {accuracy:.3g} is what shuffled labels would give ({shuffled:.3g}), but the confidence is "
+            f"{promised:.3g} on average: make sure that the rows of probs and labels are in the same order."
         )
 
 

@@ -19,4 +19,4 @@ def engine() -> ModuleType:
 def description() -> str:
     """Say which core runs."""
     core = library()
-    return "NumPy, as nothing was compiled" if core is None else f"compiled, level {core.level}"
+    return "NumPy, because nothing was compiled" if core is None else f"compiled, level {core.level}"

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
 
 DEPTH = 8
-"""Features are padded to a multiple of so many numbers, which every processor takes in whole registers."""
+"""Features are padded to a multiple of this, so that every processor loads them in whole registers."""
 
 _LABELS, _MOST_LABELS = 2**22, 2**24
 """So many labels are drawn by one job, which takes a tenth of a second; of many classes more, up to the second number,

@@ -210,7 +210,7 @@ class _Plan:
         if self.score not in SCORES:
             raise InputError(
                 f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors do not decide: predictions '
-                "that are all the same can have none."
+                "that are all the same can have an error of 0."
             )
         check_count(self.n_resamples, "n_resamples")
         check_count(self.n_folds, "n_folds")

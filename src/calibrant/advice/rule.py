@@ -19,7 +19,7 @@ STACKS = ("stack", "stack-order")
 """Candidates that others are held against."""
 
 Case = Literal["two", "many", "keep"]
-"""Two classes, more classes, or predicted classes that have to stay."""
+"""Two classes, more classes, or predicted classes unchanged."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Row:
         """The same in words."""
         words = [
             f"from {self.least_rows} rows on" * bool(self.least_rows),
-            f"from {self.least_rows_per_class} rows a class on" * bool(self.least_rows_per_class),
+            f"from {self.least_rows_per_class} rows per class on" * bool(self.least_rows_per_class),
             f"up to {self.most_classes} classes" * (self.most_classes is not None),
         ]
         return ", ".join(filter(None, words)) or "always"

@@ -55,7 +55,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         "ranking", further "tests", "groups". A page needs all of them. What a section holds does not depend on which
         others are computed.
     metrics : mapping of str to Metric, or sequence of names in METRICS, optional
-        All of METRICS unless given, but for those that take long with so many rows and classes.
+        By default all of METRICS, except those that are slow for the given number of rows and classes.
     n_resamples : int, default=999
         Redraws of the labels in the test behind the verdict; and bootstrap samples behind the limits, of which there
         are 399 at most.

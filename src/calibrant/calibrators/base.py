@@ -83,7 +83,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         labels : array-like of shape (n,)
             As for `Predictions`.
         sample_weight : array-like of shape (n,), optional
-            A weight counts as so many copies of its row, as in scikit-learn; 0 leaves it out.
+            A row of weight w counts as w copies, as in scikit-learn; 0 leaves it out.
         classes : sequence, optional
             Names of the K classes, as for `Predictions`; a class without a row is kept.
         """

@@ -51,7 +51,7 @@ class BetaCalibration(BinaryCalibrator):
     n_parameters: ClassVar[str] = "3"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "There are two classes, some hundred rows, and the ranking must not change."
+    use_when: ClassVar[str] = "There are two classes and a few hundred rows, and the ranking must not change."
     harmed_by_zeros: ClassVar[bool] = True
 
     def __init__(

@@ -68,7 +68,7 @@ class DeepOrderPreserving(Calibrator):
     preserves_argmax = True
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "medium"
-    use_when: ClassVar = "No ranking may change, and confidence is curved: one temperature does not fit both ends."
+    use_when: ClassVar = "No ranking may change, and no single temperature fits both high and low confidence."
     harmed_by_zeros: ClassVar[bool] = True
     layers_: list[OrderPreserving]
 

@@ -94,7 +94,7 @@ class Ensemble(WithMembers):
     """
 
     kind: ClassVar[Literal["ensemble"]] = "ensemble"
-    use_when: ClassVar[str] = "Several calibrators are in question: their best mixture is hardly ever worse than one."
+    use_when: ClassVar[str] = "Several calibrators are candidates: their best mixture is hardly ever worse than one."
     list_name: ClassVar[str] = "calibrators"
 
     def __init__(

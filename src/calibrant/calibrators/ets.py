@@ -25,7 +25,7 @@ class EnsembleTemperatureScaling(Calibrator):
     Parameters
     ----------
     loss : {"nll", "brier"}, default="nll"
-        What temperature and weights minimise. Published was "brier", which can raise the log loss.
+        What temperature and weights minimise. The published method uses "brier", which can raise the log loss.
     joint : bool, default=False
         Whether temperature and weights are chosen together. Otherwise, as published, the temperature is the best one
         without mixing, and the weights are the best ones for this temperature.

@@ -56,7 +56,7 @@ def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_
 
 
 def _dealt(up_to: FloatArray, fold: int, n_folds: int) -> FloatArray:
-    """Return how much of the first so many cards a player holds."""
+    """Return the units that a fold receives when the first `up_to` units are dealt to the folds in turn."""
     rounds = np.floor(up_to / n_folds)
     return rounds + np.clip(up_to - n_folds * rounds - fold, 0.0, 1.0)
 

@@ -54,7 +54,7 @@ class IsotonicCalibration(BinaryCalibrator):
     n_parameters: ClassVar[str] = "up to 2n"
     data_efficiency: ClassVar[Literal["low"]] = "low"
     expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "There are thousands of rows and the scores rank well, whatever their scale."
+    use_when: ClassVar[str] = "There are thousands of rows and the scores rank well, on any scale."
     accepts_raw: ClassVar[bool] = True
 
     def __init__(self, centred: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:

@@ -96,7 +96,7 @@ class JointScaling(Calibrator):
     n_parameters: ClassVar[str] = "K^2 + K + 14"
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "high"
-    use_when: ClassVar = "After iop-diag, where confidence is curved, classes differ, and there are a thousand rows."
+    use_when: ClassVar = "After iop-diag, where the map is curved, classes differ, and there are a thousand rows."
 
     def __init__(
         self,

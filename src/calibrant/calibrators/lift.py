@@ -36,7 +36,7 @@ class OneVsRest(Calibrator):
     Attributes
     ----------
     calibrators_ : list of BinaryCalibrator
-        One a class, fitted.
+        One per class, fitted.
 
     Notes
     -----
@@ -159,7 +159,7 @@ class Pooled(Calibrator):
     """
 
     preserves_argmax = True
-    use_when: ClassVar[str] = "The predicted class must not change and a temperature is too stiff."
+    use_when: ClassVar[str] = "The predicted class must not change and a temperature is not flexible enough."
 
     def __init__(self, calibrator: BinaryCalibrator, scores: Literal["probs", "logits"] = "probs") -> None:
         self.calibrator = calibrator

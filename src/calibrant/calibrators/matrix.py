@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 class MatrixScaling(AffineScaling):
     r"""Multiply the log-probabilities by a matrix, add a vector, and take the softmax.
 
-    It has so many parameters that it follows chance unless there are many rows for each of them:
+    With many parameters, it overfits unless there are many rows for each of them:
     `StructuredScaling` is nearly always better.
 
     Parameters
@@ -109,7 +109,7 @@ class DirichletCalibration(AffineScaling):
     n_parameters: ClassVar = "K^2 + K"
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "high"
-    use_when: ClassVar = "With few classes, and rows enough to choose the strength by cross-validation."
+    use_when: ClassVar = "With few classes, and enough rows to choose the strength by cross-validation."
     harmed_by_zeros: ClassVar[bool] = True
 
     def __init__(

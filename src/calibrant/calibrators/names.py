@@ -40,7 +40,7 @@ def calibrator_name(name: str) -> str:
     Parameters
     ----------
     name : str
-        In any case; "hb", "ir", "sigmoid" and arrows as in "TS→IROvA" are understood as well.
+        In upper or lower case; "hb", "ir", "sigmoid" and arrows as in "TS→IROvA" are understood as well.
 
     Raises
     ------

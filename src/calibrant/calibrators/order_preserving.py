@@ -114,7 +114,7 @@ class OrderPreserving(Calibrator):
     preserves_argmax = True
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "medium"
-    use_when: ClassVar = "No ranking may change, and there are a thousand rows or more for what a temperature misses."
+    use_when: ClassVar = "No ranking may change, a temperature is not enough, and there are a thousand rows or more."
     accepts_raw_logits: ClassVar[bool] = True
     harmed_by_zeros: ClassVar[bool] = True
     temperature_: float
@@ -218,7 +218,7 @@ class OrderPreserving(Calibrator):
         """Refuse raw logits where they make no sense."""
         if self.family == "oi":
             raise InputError(
-                'OrderPreserving with family="oi" is made of the differences between the logits of a row, to which a '
+                'OrderPreserving with family="oi" uses only the differences between the logits of a row, so a '
                 'number added to all of them does not matter: build it with scores="logits". The family "diag" takes '
                 "raw logits."
             )

@@ -12,7 +12,7 @@ from calibrant.calibrators.nonnegative import Curve
 _FEW_ENTRIES = 1024
 
 _MOST_KEPT = 1 << 23
-"""Up to so many numbers, 64 MB, are kept from one step of the search to the next."""
+"""At most this many numbers (64 MB) are kept from one step of the search to the next."""
 
 
 class Pieces:

@@ -135,7 +135,7 @@ class QuadraticScaling(BinaryCalibrator):
     n_parameters: ClassVar[str] = "3"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "There are two classes and at least some hundred rows."
+    use_when: ClassVar[str] = "There are two classes and at least a few hundred rows."
     harmed_by_zeros: ClassVar[bool] = True
 
     def __init__(self, monotone: bool = True, scores: Literal["probs", "logits"] = "probs") -> None:

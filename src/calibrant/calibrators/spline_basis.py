@@ -112,7 +112,7 @@ class Basis:
 
 
 def quantile_knots(scores: FloatArray, measure: FloatArray, n_knots: int) -> FloatArray:
-    """Return up to so many distinct scores that share out the measure evenly."""
+    """Return at most `n_knots` distinct scores that divide the measure evenly."""
     reached = np.cumsum(measure)
     levels = (np.arange(n_knots) + 0.5) / n_knots
     return np.unique(scores[np.searchsorted(reached, levels * reached[-1]).clip(max=len(scores) - 1)])

@@ -21,17 +21,17 @@ TWO_CLASSES = ("ts>guard", "svs", "spline>guard", "centred-isotonic>guard")
 MANY_CLASSES = ("ts", "svs", "sms", "iop-deep", "iop-diag>joint")
 MOST_CLASSES = ("ts", "iop-diag", "svs", "svs>iop-diag")
 KEPT_CLASSES = ("ts", "ets", "iop-diag", "iop-deep")
-"""Members by default, by name: for two classes, for more, for so many that no matrix is fitted, and if the predicted
+"""Default members by name: for two classes, for more, for too many to fit a matrix, and if the predicted
 class has to stay. Chosen by benchmarks/calibrators_stack.py."""
 
 LARGEST_MATRIX = 200
 """Classes up to which a matrix is fitted."""
 
 ENOUGH_ROWS = 3000
-"""Of so many rows that the members were not fitted to, a few weights are learnt well enough."""
+"""Number of rows, not used to fit the members, that suffices to learn a few weights."""
 
 FEW_ROWS = 1000
-"""Below so many rows there are ten folds instead of five: what is left out is then missed."""
+"""Below this many rows there are ten folds instead of five, because the rows left out are then missed."""
 
 _LESS_LIKELY = 7.0
 """In a row of the prior, the labels are exp(7) times as likely by one member as by the others."""

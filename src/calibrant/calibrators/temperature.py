@@ -72,7 +72,7 @@ class TemperatureScaling(Calibrator):
     n_parameters: ClassVar = "1"
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
-    use_when: ClassVar = "First of all: it needs few rows and keeps every decision, and repairs over-confidence."
+    use_when: ClassVar = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
     harmed_by_zeros: ClassVar[bool] = True
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:

@@ -106,7 +106,7 @@ class VennAbers(BinaryCalibrator):
         return np.column_stack([low for low, _ in pairs]), np.column_stack([high for _, high in pairs])
 
     def line_intervals(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return both probabilities of class 1 for one score a row."""
+        """Return both probabilities of class 1 for one score per row."""
         order = np.argsort(scores)  # Sorting is fast, and what is sorted is found much faster.
         ascending = scores[order]
         low, high = np.empty(len(scores)), np.empty(len(scores))

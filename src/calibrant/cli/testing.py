@@ -1,4 +1,4 @@
-"""`calibrant test`: whether the difference is chance."""
+"""`calibrant test`: whether the miscalibration could be chance."""
 
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +34,7 @@ def run_tests(
     file
         CSV, Parquet, Arrow IPC or NPZ with a column per class and a column of labels, or with forecasts.
     test
-        One or more tests, or "all": those that refuse these rows then say why, and the others answer.
+        One or more tests, or "all": tests that cannot be applied to these rows then say why, and the others run.
     kernel
         Kernel on the predictions in the kernel tests, such as exponential or gaussian.
     fail_below
@@ -53,11 +53,11 @@ def run_tests(
             try:
                 results[name] = configured(data, rng=options.seed, progress=progress)
             except InputError as error:
-                if test != ("all",):  # A test that was asked for by name must answer.
+                if test != ("all",):  # A test that was requested by name must run.
                     raise InputError(f"--test {name}: {error}") from error
                 refused[name] = str(error)
     if not results:
-        raise InputError("every test refuses these rows. " + next(iter(refused.values())))
+        raise InputError("no test can be applied to these rows. " + next(iter(refused.values())))
     adjusted = holm({name: result.pvalue for name, result in results.items()})
     if options.json:
         found = {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}

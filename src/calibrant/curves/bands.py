@@ -12,7 +12,7 @@ ROUNDING = 1e-9
 
 
 def wilson(frequency: FloatArray, trials: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return Wilson's confidence limits of frequencies in so many trials."""
+    """Return Wilson's confidence limits of frequencies, given the numbers of trials."""
     z = normal_quantile((1 + level) / 2)
     centre = (frequency + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z * np.sqrt(frequency * (1 - frequency) / trials + (z / (2 * trials)) ** 2) / (1 + z**2 / trials)

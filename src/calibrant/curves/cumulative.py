@@ -14,7 +14,7 @@ from calibrant.results.estimate import Estimate
 from calibrant.two_arrays import takes_two_arrays
 
 STRETCHES = 100
-"""A long path is given by four points of each of so many stretches."""
+"""Number of stretches of a long path; four points of each are kept."""
 
 NEGLIGIBLE = 1e-100
 """Rows with less than this share of the largest weight count as absent, as in the metric and the test."""

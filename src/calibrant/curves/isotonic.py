@@ -17,7 +17,7 @@ from calibrant.results import Estimate, ReliabilityCurve
 from calibrant.two_arrays import takes_two_arrays
 
 MAX_POINTS = 2000
-"""About so many points carry the curve and its band if there are more distinct predictions than this."""
+"""With more distinct predictions than this, the curve and its band are thinned to about this many points."""
 
 
 @takes_two_arrays

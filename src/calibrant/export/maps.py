@@ -40,7 +40,7 @@ def as_program(calibrator: Calibrator) -> Program:
     """Return the operations of `predict_proba`: of scores (n, K), or (n,) if they are raw, to probabilities (n, K)."""
     if not isinstance(calibrator, Calibrator):
         raise TypeError(
-            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, export its calibrator_."
+            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, export calibrator_."
         )
     check_is_fitted(calibrator)
     program = Program()

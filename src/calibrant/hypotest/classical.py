@@ -40,7 +40,7 @@ class SpiegelhalterTest(BinaryTest):
     is standard normal in large samples. The statistic is :math:`|Z|`, the p-value two-sided, and the estimate the mean
     excess :math:`\sum_i w_i (y_i - p_i)(1 - 2 p_i) / \sum_i w_i`. The details hold ``z`` with its sign and its
     ``direction``: "over-confident" if positive (the errors are larger than claimed), "under-confident" if negative,
-    whether significant or not. Each row counts as one independent draw, whatever its weight. Where fewer than 20
+    whether significant or not. Each row counts as one independent draw, regardless of its weight. Where fewer than 20
     effective events make the sum, :math:`(\sum c_i^2 v_i)^2 / \sum c_i^4 v_i (1 - 3 v_i)` with
     :math:`c_i = w_i (1 - 2 p_i)` and :math:`v_i = p_i (1 - p_i)`, the law of :math:`|Z|` is drawn.
 

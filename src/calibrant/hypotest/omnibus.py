@@ -71,7 +71,7 @@ class OmnibusTest(CalibrationTest):
         """Return how it is presented."""
         return Description(
             label="Omnibus",
-            meaning="Bias, slope, every class, and other shapes less sharply, in one p-value; the verdict rests on it.",
+            meaning="Bias, slope, every class, and with less power other shapes, in one p-value; the verdict uses it.",
             caution="Exact for independent rows.",
         )
 

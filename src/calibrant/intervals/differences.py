@@ -89,7 +89,7 @@ def difference_limits(
     Finite scores: Student's law of the mean difference of the rows, corrected for skewness. Slope, intercept and O/E:
     the sandwich of the differences of influences. Debiased root-mean-square errors: `debiased_difference`. Other
     calibration errors that chance makes positive have none, because the bias of chance does not cancel. If neither
-    model is expected to be wrong in enough rows, or fills the bins, no limits are known to cover; nor if the scores of
+    model is expected to be wrong in enough rows, or fills the bins, no limits with known coverage; nor if the scores of
     a few rows differ at all, or calibration errors are those of rows in clusters.
     """
     found = {}

@@ -32,7 +32,7 @@ METHODS: Mapping[str, Method] = {
 }
 """Every method by its name; each is given data, metric, level, bootstrap and generator.
 
-"auto" chooses among the first five, which are formulas: they resample nothing. The last three are there by name.
+"auto" chooses among the first five, which are formulas: they resample nothing. The last three are used on request only.
 """
 
 
@@ -129,7 +129,7 @@ def _automatic(metric: Metric, data: Any, bootstrap: Bootstrap) -> str | None:
         return None
     if name is None:
         raise InputError(
-            f"{metric!r} has no interval that is known to cover. Compare two models by compare, or test with "
+            f"{metric!r} has no interval with known coverage. Compare two models by compare, or test with "
             "ConsistencyTest."
         )
     if missing:
@@ -142,7 +142,7 @@ def _by_name(method: str, metric: Metric) -> str:
         raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
     is_gap = squared_gap(metric) is not None
     if not isinstance(metric, FITTING.get(method, Metric)) or (method == "debiased" and not is_gap):
-        raise InputError(f'method="{method}" is not for {metric!r}. "auto" chooses one that is, if there is one.')
+        raise InputError(f'method="{method}" does not suit {metric!r}. "auto" chooses one that does, if there is one.')
     return method
 
 
@@ -157,7 +157,7 @@ FITTING: Mapping[str, Any] = {
 
 
 def _refusal(metric: Metric, method: str, reason: str) -> str:
-    return f'limits of {metric!r} are not known to cover: {reason}; method="{method}" gives limits all the same.'
+    return f'the coverage of limits of {metric!r} is not known: {reason}; method="{method}" still gives limits.'
 
 
 class MethodOutcome(NamedTuple):

@@ -77,7 +77,7 @@ def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> lis
 def _parts(metric: Metric, predictions: Predictions, sign: float) -> list[Part]:
     gap = squared_gap(metric)
     if gap is None:
-        raise InputError(f"only debiased squared gaps are sums over pairs in bins, but {metric!r} is none.")
+        raise InputError(f"only debiased squared gaps are sums over pairs in bins, but {metric!r} is not one.")
     bins = gap.bins
     metric = metric.metric if isinstance(metric, Root) else metric
     if isinstance(metric, Classwise):

@@ -62,7 +62,7 @@ MOST_PAIRED_CLASSES = 2 * 10**7
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
 DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
-UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows decide about the variance"
+UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows determine the variance"
 
 
 def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
@@ -89,7 +89,7 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
         return "its lengthscale is far below the median distance of the predictions"
     missing = too_few_wrong(data, FEWEST["law"])
     if not missing and has_calm_labels(metric, data):
-        return "the labels scatter less than the predictions say, so that they would be too wide"
+        return "the labels scatter less than the predictions say, so they would be too wide"
     return missing
 
 

@@ -14,7 +14,7 @@ from calibrant.resampling.bootstrap import Bootstrap, group_rows
 from calibrant.resampling.redraws import BLOCK_CELLS
 
 N_GROUPS = 200
-"""The jackknife leaves out so many groups of rows, one at a time, if there are more rows."""
+"""With more rows than this, the jackknife leaves out this many groups of rows, one at a time."""
 
 
 def percentile(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
@@ -56,8 +56,8 @@ def _replicates(
 ) -> FloatArray:
     if metric.measures == "calibration" and metric.better != "none":
         raise InputError(
-            f"percentile intervals of {metric!r} do not cover: chance makes it positive, and resampling adds the same "
-            'once more. Pass method="auto".'
+            f"percentile intervals of {metric!r} do not cover: chance makes it positive, and resampling adds as much "
+            'again. Pass method="auto".'
         )
     weights = data.weights[:, None]
     return np.concatenate([evaluate(counts * weights) for counts in bootstrap.counts(data.n_samples, rng)])

@@ -58,7 +58,7 @@ def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[Any]:
     except InputError:
         raise
     except KeyError as error:
-        raise InputError(f"{where} is in version {error} of the NPY format, which is not known.") from error
+        raise InputError(f"{where} is in version {error} of the NPY format, which is unknown.") from error
     except _BROKEN as error:
         raise InputError(f"{where} has NPY data that cannot be understood ({brief(error)}). Write it again.") from error
 

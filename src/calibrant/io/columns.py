@@ -219,7 +219,7 @@ def _with_classes(file: str, columns: Columns, classes: tuple[Hashable, ...]) ->
     """Put the columns in the order of the caller's classes where names tell it, else take that order as given."""
     if len(classes) != len(columns.probs):
         raise InputError(
-            f"{file}: classes must name one class a probability column, but there are {len(classes)} classes and "
+            f"{file}: classes must name one class per probability column, but there are {len(classes)} classes and "
             f"{len(columns.probs)} columns: {listing(columns.probs)}."
         )
     by_name = {str(name): column for name, column in zip(columns.classes or (), columns.probs, strict=True)}
@@ -238,7 +238,7 @@ def check_positional(file: str, columns: Columns) -> None:
     """Refuse to number classes whose columns were sorted by name into another order than the file's."""
     if not columns.positional and not by_value(columns.classes or ()):
         raise InputError(
-            f"{file}: it is not clear which column belongs to which class, because the classes are told by position, "
+            f"{file}: it is not clear which column belongs to which class, because classes are matched by position, "
             f"and {listing(columns.probs)} stand in another order in the file. List the columns in the order of the "
             "classes with probs=."
         )

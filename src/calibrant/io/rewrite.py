@@ -91,7 +91,7 @@ def _check_formats(source: Source, out: str | os.PathLike[str]) -> None:
     suffix = PurePath(out).suffix.lower()
     known = (*_TEXT, *_FRAMES, ".npz")
     if suffix not in known:
-        raise InputError(f"{printable(out)} must have an extension that tells its format: {', '.join(known)}.")
+        raise InputError(f"{printable(out)} must have an extension that names its format: {', '.join(known)}.")
     if (suffix == ".npz") != isinstance(source, Arrays):
         have, ending = ("arrays", ".npz") if isinstance(source, Arrays) else ("a table", ".csv or .parquet")
         raise InputError(f"{source.file.name} holds {have}, so the output must end in {ending}.")

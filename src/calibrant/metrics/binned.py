@@ -133,7 +133,7 @@ class ECE(BinnedMetric):
     def about(self) -> Description:
         """Return how it is presented."""
         if self.norm == np.inf:
-            return self._presented("ECE, maximum", "The largest gap of any bin, however few rows it holds.")
+            return self._presented("ECE, maximum", "The largest gap of any bin, even of one with few rows.")
         if self.norm != 1:
             name = "root mean square" if self.norm == 2 else f"norm {self.norm:g}"
             return self._presented(

@@ -51,7 +51,8 @@ class ChanceECE(Metric):
     def about(self) -> Description:
         """Return how it is presented."""
         return self._presented(
-            "ECE by chance", "The ECE that a perfectly calibrated model with the same predictions would show."
+            "ECE by chance",
+            "The ECE that a perfectly calibrated model with the same predictions has on average.",
         )
 
     def __post_init__(self) -> None:

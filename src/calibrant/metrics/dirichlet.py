@@ -20,7 +20,7 @@ from calibrant.smoothing.bandwidth import minimise
 from calibrant.smoothing.kernel_regression import check_bandwidth
 
 _PAIRS_AT_A_TIME = 2**18
-# The bandwidth is chosen on so many rows at most, between these limits.
+# The bandwidth is chosen on at most this many rows, between these limits.
 _TUNING_ROWS = 1000
 _NARROW, _WIDE, _TRIED = 1e-3, 1.0, 12
 # Stands for log 0, so that 0 log 0 is 0; times a probability over any bandwidth it stays finite.
@@ -219,7 +219,7 @@ class _Neighbours:
 
 
 def _rows(predictions: Predictions, most: int) -> IntArray:
-    """Return rows with a weight, at most so many, sorted by label; which ones depends on nothing but their values."""
+    """Return some rows with positive weight, sorted by label; the choice depends only on their values."""
     rows = np.flatnonzero(predictions.weights > 0)
     if len(rows) > most:
         order = np.lexsort([predictions.labels[rows], *predictions.probs[rows].T])

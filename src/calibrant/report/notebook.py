@@ -22,7 +22,7 @@ from calibrant.results import (
 )
 
 FEW_METRICS = 6
-"""An assessment shows so many at first."""
+"""Number of metrics that an assessment shows at first."""
 
 MOST_ROWS = 60
 """A table of more rows is cut, and says so."""

@@ -134,7 +134,7 @@ def as_series(assessments: Assessment | Mapping[str, Assessment]) -> list[Series
             raise TypeError(f"assessments[{key!r}] must be an Assessment, but is {type(value).__name__}.")
         if value.curve is None:
             raise InputError(
-                f"assessments[{key!r}] must hold curves, which a page draws, but they were not asked for. Call assess "
+                f"assessments[{key!r}] must hold curves, which a page draws, but it has none. Call assess "
                 'without sections, or with "curves" among them.'
             )
     return [Series(i, str(key), lighten(value)) for i, (key, value) in enumerate(named.items())]

@@ -14,7 +14,7 @@ from calibrant.binning.ties import comparable
 from calibrant.predictions import Predictions
 
 FEW_ROWS = 4096
-"""Up to so many rows every row is drawn by itself."""
+"""Up to this many rows, every row is drawn by itself."""
 
 GROUPS, MORE_GROUPS, MANY_ROWS = 2048, 8192, 1_000_000
 """Groups of equal size that predictions are cut into, below and from a million rows."""
@@ -220,7 +220,7 @@ def _distinct_starts(ascending: Any) -> NDArray[np.intp]:
 
 
 def thinned(starts: NDArray[np.intp], n: int, most: int) -> NDArray[np.intp]:
-    """Return all starts of groups of n rows, or so many that there are at most `most` groups of about equal size.
+    """Return the starts of groups of n rows, thinned to at most `most` groups of about equal size.
 
     Those for a half of `most`, a quarter and so on are among them.
 

@@ -163,7 +163,7 @@ def to_frame(result: Any, *, backend: str | None = None) -> Any:
     Parameters
     ----------
     result : result, sequence of results, or mapping of names to results
-        A curve gives a row a point, and the curves of all classes are one long frame; a recommendation gives a row a
+        A curve gives one row per point, and the curves of all classes form one long frame; a recommendation one row per
         candidate; a sequence or mapping gives a row a result, with its scalar fields.
     backend : {"polars", "pandas", "pyarrow"}, optional
         The first of these that is installed, if not given.

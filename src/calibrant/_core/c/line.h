@@ -9,7 +9,7 @@
 
 /* Chebyshev polynomials of the kernel with the most of them. */
 #define MOST_TERMS 14
-/* Sums of so many rows are added up, because the rounding of one long sum would grow with the number of its terms. */
+/* Rows per partial sum: the rounding error of one long sum would grow with the number of its terms. */
 #define ROWS_PER_SUM 1024
 
 enum { GAUSSIAN, TRIWEIGHT, EPANECHNIKOV };

@@ -104,5 +104,5 @@ class RowGaps:
 
 
 def _repeated(column: Floats, width: int) -> Floats:
-    """Return a column as so many equal ones, without a copy."""
+    """Return a column repeated `width` times, without a copy."""
     return np.broadcast_to(column[:, None], (len(column), width))

@@ -56,7 +56,7 @@ def for_columns(fill: Fill, charges: Floats, sources: Order, targets: Order, n_t
 
 
 def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_threads: int | None) -> None:
-    """Call task on groups of columns, each of which takes so many lanes, with room for their charges and sums.
+    """Call task on groups of columns, each with its number of lanes, and with buffers for their charges and sums.
 
     `sizes` are the numbers of sources and targets. A single group is spread over the threads; of several, each is one
     thread's.

@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 _PAIRS_AT_A_TIME = 2**15
 _CELLS_AT_A_TIME = 2**20
 FEW_ROWS = 181
-"""Up to so many rows all pairs are quicker than any preparation."""
+"""Up to this many rows, all pairs are quicker than any preparation."""
 
 _FEW_SOURCES = 4
 """In a box with so few sources a row may have next to no neighbours: subtracting the row itself would cancel."""

@@ -87,7 +87,7 @@ def _plainest(parts: Mapping[str, Mapping[str, Any]], found_by: str, preferred: 
 
 
 def in_words(evidence: Evidence) -> str:
-    """Say what gave it away, such as "the slope (too extreme)" or "class Shirt (too high)".
+    """Say what revealed the error, such as "the slope (too extreme)" or "class Shirt (too high)".
 
     Examples
     --------

@@ -20,7 +20,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling.event_counts import EventCells, fine_cells, thinned
 
 PLACES = 256
-"""The running sum is looked at after so many distinct predictions at most."""
+"""The running sum is evaluated at no more than this many distinct predictions."""
 
 
 @dataclass(frozen=True, eq=False)

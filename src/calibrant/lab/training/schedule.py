@@ -20,7 +20,7 @@ class Schedule:
         The most rows of a batch; the batches of an epoch are equal up to one row.
     weight_decay : float, default=5e-4
     patience : int, optional
-        Stop after so many epochs in a row without a lower loss on the held-out rows, and keep the weights of the best
+        Stop after this many epochs in a row without a lower loss on the held-out rows, and keep the weights of the best
         epoch. None trains to the end and keeps the last weights.
     held_out : float, default=0.1
         Share of the rows that are watched and not trained on; 0 for none. Which ones depends on `rng` of `train`, so
