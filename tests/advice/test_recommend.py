@@ -302,7 +302,9 @@ class TestPage:
     def test_what_it_says_of_impossible_labels_and_of_raw_logits_is_so(self):
         text = PAGE.read_text(encoding="utf-8")
         harmed = text.split("**In fitting**")[1].split("again. ")[1].split(" say so by")[0]
-        assert set(re.findall(r"`([a-z-]+)`", harmed)) == {n for n in CALIBRATORS if CALIBRATORS[n]().harmed_by_zeros}
+        assert set(re.findall(r"`([a-z-]+)`", harmed)) == {
+            n for n in CALIBRATORS if CALIBRATORS[n]().sensitive_to_zeros
+        }
         section = text.split("## Raw logits")[1].split("```python")[0]
         takers = [name for name in CALIBRATORS if CALIBRATORS[name]().accepts_raw_logits and name != "iop-oi"]
         assert set(re.findall(r"^\| `(.*?)` \|", section, flags=re.MULTILINE)) == set(takers)

@@ -145,7 +145,7 @@ BAD_VALUES = [
         lambda: Forecasts(UNIT, EYE),
         "targets must have 1 coordinate per row, like the distribution, but have shape (2, 2)",
     ),
-    (lambda: Forecasts(MvNormal(EYE, 1), [0, 1]), "targets must have 2 coordinates a row"),
+    (lambda: Forecasts(MvNormal(EYE, 1), [0, 1]), "targets must have 2 coordinates per row"),
     (lambda: Forecasts(UNIT, [0, 1], [1, -1]), "weights must be finite and not negative, but row 1 is -1"),
     (lambda: Forecasts(UNIT, [0, 1], [1, 1, 1]), "there are 3 weights and 2 rows"),
     (lambda: Forecasts(stats.norm([0, 0, 0]), [0, 1]), "dist must have parameters of length 2, one entry per row"),

@@ -45,7 +45,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         Advice in one sentence.
     accepts_raw_logits : bool
         Whether `scores="raw-logits"` makes sense: logits as a network computes them, (n, K), not normalised.
-    harmed_by_zeros : bool
+    sensitive_to_zeros : bool
         Whether observed labels of probability 0 decide the map, since the logarithm of that probability counts.
     classes_ : ndarray of shape (K,)
         Names of the classes, in the order of the columns of an array.
@@ -61,7 +61,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     expressiveness: ClassVar[Literal["high", "medium", "low"]]
     use_when: ClassVar[str]
     accepts_raw_logits: ClassVar[bool] = False
-    harmed_by_zeros: ClassVar[bool] = False
+    sensitive_to_zeros: ClassVar[bool] = False
     scores: str
     classes_: Any
     feature_names_in_: Any

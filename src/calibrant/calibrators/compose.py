@@ -89,9 +89,9 @@ class Compose(WithMembers):
         return self._members()[0].accepts_raw_logits
 
     @property
-    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the first stage
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the first stage
         """Whether the first stage is: it decides what the others make of zeros."""
-        return self._members()[0].harmed_by_zeros
+        return self._members()[0].sensitive_to_zeros
 
     def check_raw_logits(self) -> None:
         """Refuse raw logits where they make no sense."""

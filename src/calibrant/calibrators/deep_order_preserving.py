@@ -69,7 +69,7 @@ class DeepOrderPreserving(Calibrator):
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "medium"
     use_when: ClassVar = "No ranking may change, and no single temperature fits both high and low confidence."
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
     layers_: list[OrderPreserving]
 
     def __init__(

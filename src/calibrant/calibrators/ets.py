@@ -73,7 +73,7 @@ class EnsembleTemperatureScaling(Calibrator):
     use_when: ClassVar = (
         "Like temperature scaling, if rows are wrong for reasons that have nothing to do with the model."
     )
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, loss: Loss = "nll", joint: bool = False, scores: Literal["probs", "logits"] = "probs") -> None:
         self.loss = loss

@@ -44,13 +44,13 @@ def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_
     unit = min(1.0, float(weights.mean()))
     order = _order(finite(log_probs), labels, weights)
     masses = np.empty((n_folds, len(labels)))
-    cards = weights[order] / unit
-    ends = np.cumsum(cards)
+    units = weights[order] / unit
+    ends = np.cumsum(units)
     starts = np.append(0.0, ends[:-1])
     for fold in range(n_folds):
         dealt = _dealt(ends, fold, n_folds) - _dealt(starts, fold, n_folds)
-        dealt[dealt < _ROUNDING * cards] = 0.0
-        whole = dealt > (1.0 - _ROUNDING) * cards
+        dealt[dealt < _ROUNDING * units] = 0.0
+        whole = dealt > (1.0 - _ROUNDING) * units
         masses[fold, order] = np.where(whole, weights[order], unit * dealt)
     return masses
 

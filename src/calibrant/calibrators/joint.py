@@ -16,8 +16,8 @@ from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import Minimum, minimise, warn_unless_converged
 from calibrant.calibrators.order_preserving import line_knots, weighted_quantiles
-from calibrant.calibrators.pieces import fallen, roughness
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
+from calibrant.calibrators.segments import fallen, roughness
 
 _RIDGE = 0.1
 """What the square of a slope minus 1, and of a factor of rows, costs, times 1 / n, so that a few rows which can be told
@@ -30,7 +30,7 @@ class JointScaling(Calibrator):
     Parameters
     ----------
     segments : int, default=8
-        Largest number of pieces of the shared map.
+        Largest number of segments of the shared map.
     row_knots : int, default=6
         Largest number of knots of the factor of rows.
     smoothness : float, default=3.0

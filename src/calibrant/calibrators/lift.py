@@ -87,9 +87,9 @@ class OneVsRest(Calibrator):
         return self.calibrator.expressiveness
 
     @property
-    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
         """Whether the inner calibrator is."""
-        return _checked(self.calibrator).harmed_by_zeros
+        return _checked(self.calibrator).sensitive_to_zeros
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         columns = self._columns(log_probs)
@@ -186,9 +186,9 @@ class Pooled(Calibrator):
         return "medium" if self.calibrator.expressiveness == "high" else "low"
 
     @property
-    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
         """Whether the inner calibrator is."""
-        return _checked(self.calibrator).harmed_by_zeros
+        return _checked(self.calibrator).sensitive_to_zeros
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         n_classes = log_probs.shape[1]

@@ -49,7 +49,7 @@ class MatrixScaling(AffineScaling):
     expressiveness: ClassVar = "high"
     use_when: ClassVar = "With few classes and thousands of rows for each; otherwise use structured scaling."
     accepts_raw_logits: ClassVar[bool] = True
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
         self.max_iter = max_iter
@@ -110,7 +110,7 @@ class DirichletCalibration(AffineScaling):
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "high"
     use_when: ClassVar = "With few classes, and enough rows to choose the strength by cross-validation."
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(
         self,

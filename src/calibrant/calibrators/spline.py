@@ -73,7 +73,7 @@ class SplineCalibration(BinaryCalibrator):
     data_efficiency: ClassVar[Literal["medium"]] = "medium"
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "There are a thousand rows or more and the map should be smooth."
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ class TemperatureScaling(Calibrator):
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
     use_when: ClassVar = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
         self.scores = scores

@@ -17,7 +17,7 @@ def warn_of_impossible_labels(
     calibrator: "Calibrator", log_probs: FloatArray, labels: IntArray, weights: FloatArray
 ) -> None:
     """Say that rows whose label had probability 0 decide the map, if it is one to which that happens."""
-    if not calibrator.harmed_by_zeros:
+    if not calibrator.sensitive_to_zeros:
         return
     impossible = (log_probs[np.arange(len(labels)), labels] == -np.inf) & (weights > 0)
     if not impossible.any():

@@ -78,7 +78,7 @@ def cumulative_curve(predictions: Predictions) -> CumulativeCurve:
     `ECCE`, and `ECCETest` says how probable that is.
 
     A path of more than 400 distinct predictions is cut into 100 stretches of equal weight, of which the first, the
-    lowest, the highest and the last point are kept. So no extreme is lost, and at 100 pixels or more the picture of
+    lowest, the highest and the last point are kept. So no extreme is lost, and at 100 pixels or more the figure of
     the path is that of all its points.
 
     References

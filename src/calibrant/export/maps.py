@@ -178,7 +178,7 @@ def _order_preserving(c: Any, x: Value, k: int) -> Value:
         knots = [ascending.columns([k - 1 - int(rank)]) for rank in c.knots_]
         confidence = knots[0].exp()
         own = [confidence * (slopes[1, m] - slopes[0, m]) + slopes[0, m] for m in range(g)]
-    # Nothing lies above the first knot but raw logits, for which the first piece goes on.
+    # Nothing lies above the first knot but raw logits, for which the first segment continues.
     tops = [np.inf, *knots[1:]] if uses_raw_logits(c) else knots
     falls = [(-floored.clip(knots[m + 1], tops[m]) + knots[m]) * own[m] for m in range(g)]
     return x.equals(-np.inf).choose(-np.inf, -reduce(Value.__add__, falls))

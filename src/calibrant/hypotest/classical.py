@@ -70,7 +70,7 @@ class SpiegelhalterTest(BinaryTest):
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
         """Return the absolute standardised excess of other labels, where few events make it."""
-        factors = weights * _lever(view)
+        factors = weights * _coefficients(view)
         if effective_events(view, factors) >= LEAST_EVENTS:
             return None
         deviation, expected = _deviation(view, factors), float(factors @ view.positive)
@@ -81,14 +81,14 @@ class SpiegelhalterTest(BinaryTest):
         from scipy.special import erfc
 
         refuse_certainty(view)
-        lever = _lever(view)
-        deviation = _deviation(view, weights * lever)
+        coefficients = _coefficients(view)
+        deviation = _deviation(view, weights * coefficients)
         if deviation == 0:
             raise InputError(
                 "some predictions must differ from 0, 1/2 and 1, but none does: at these the squared error is the same "
                 "whether or not they are right, so that it says nothing. Use ECCETest."
             )
-        excess = float(weights @ ((view.labels - view.positive) * lever))
+        excess = float(weights @ ((view.labels - view.positive) * coefficients))
         z = excess / deviation
         direction = "over-confident" if z > 0 else "under-confident" if z < 0 else "none"
         return Finding(
@@ -99,7 +99,7 @@ class SpiegelhalterTest(BinaryTest):
         )
 
 
-def _lever(view: Predictions) -> FloatArray:
+def _coefficients(view: Predictions) -> FloatArray:
     return view.probs[:, 0] - view.probs[:, 1]
 
 

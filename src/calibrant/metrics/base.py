@@ -93,7 +93,7 @@ class Metric(ABC):
         """Return the map from numbers of events in cells of rows to values, if that is all a binary metric needs.
 
         None if there are so few rows that the labels themselves are no slower. Where rows of a cell differ, in their
-        weights or levers, the value is that of rows with their mean.
+        weights or coefficients, the value is that of rows with their mean.
         """
         return None
 

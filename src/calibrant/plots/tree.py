@@ -1,4 +1,4 @@
-"""Probability trees as pictures."""
+"""Probability trees as figures."""
 
 from typing import TYPE_CHECKING
 
