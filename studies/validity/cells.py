@@ -21,7 +21,7 @@ MANY_SETS, FEW_SETS, POWER_SETS = 2000, 300, 200
 """Simulated data sets of a cell: where the level is measured up to 300 rows, above that, and where power is."""
 
 SPECIAL_SETS, LARGE_SETS = 500, 100
-"""The same of rare events, weights and ties; and of whatever takes longest."""
+"""The same for rare events, weights and ties, and for what takes longest."""
 
 
 @dataclass(frozen=True)

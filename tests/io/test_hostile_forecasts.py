@@ -146,7 +146,7 @@ def test_a_column_has_one_role(tmp_path):
         ({"draws": ["y", "draw_0"], "target": "y"}, "y"),
         ({"draws": ["mean", "me*n"]}, "mean"),
     ]:
-        assert f"the column '{name}' is asked for twice" in failure(path, **options)
+        assert f"the column '{name}' is named twice" in failure(path, **options)
     table = pl.DataFrame({"y": [1], "draw_0": [[1.0, 2.0]], "draw_1": [1.0]})
     table.write_parquet(tmp_path / "a.parquet")
     assert "column 'draw_0' holds all draws of a row in each cell" in failure(tmp_path / "a.parquet")

@@ -36,7 +36,7 @@ SMALL_PVALUE = 0.025
 by itself, it is meant to leave calibrated predictions alone in 95 of 100 cases."""
 
 LEAST_ROWS = 50
-"""With fewer rows even one temperature is a guess, and no difference can be told from chance."""
+"""With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
 
 
 @takes_two_arrays

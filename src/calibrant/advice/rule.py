@@ -86,7 +86,7 @@ def shortlist(
     certain : bool, default=False
         Whether nothing in the rows speaks against certainty: every predicted class is right, or all labels are the
         same. The guard then comes last, as nothing else would bound a fix. It always does for two classes, where it
-        costs next to nothing and a part of the rows is often free of errors, but for `svs` and stacks, which have their
+        costs next to nothing and a part of the rows is often free of errors, except `svs` and stacks, which have their
         own bounds. Stacks have their own remedy for impossible labels, too.
 
     Examples

@@ -10,7 +10,7 @@ from calibrant.results import Candidate, Difference, Recommendation, Verdict
 NAMES = {"nll": "log loss", "brier": "Brier score"}
 
 FEW_ROWS = 500
-"""Below this, a fix that helps is often not told from chance."""
+"""Below this, a fix that helps often cannot be distinguished from chance."""
 
 
 def headline(advice: Recommendation) -> str:

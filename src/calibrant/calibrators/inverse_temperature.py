@@ -141,7 +141,7 @@ def _root(slope: _Slope, start: float = 0.0, tolerance: float = _TOLERANCE) -> R
         if value == 0 or (at == ends[0] and value > 0) or (at == ends[1] and value < 0):
             return Root(at, value, True, n_calls)
         low, high = (at, high) if value < 0 else (low, at)
-        # Where the function is nearly flat, its derivatives do not tell how far the root is.
+        # Where the function is nearly flat, its derivatives do not show how far the root is.
         creeps = abs(value) > abs(last) / 2.0
         wanted = -math.copysign(math.inf, value) if creeps else _halley(value, first, second)
         if abs(wanted) < tolerance:

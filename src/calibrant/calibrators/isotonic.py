@@ -168,7 +168,7 @@ def _is_plain(knots: FloatArray) -> bool:
 
 
 def _share(places: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return which part of the way from low to high has been covered: half of it, if they cannot be told apart."""
+    """Return which part of the way from low to high has been covered: half of it, if they are equal."""
     with np.errstate(all="ignore"):
         share = (places - low) / (high - low)
     unknown = np.isnan(share)

@@ -20,8 +20,8 @@ from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.segments import fallen, roughness
 
 _RIDGE = 0.1
-"""What the square of a slope minus 1, and of a factor of rows, costs, times 1 / n, so that a few rows which can be told
-apart completely have a result, and since a number added to all factors is one added to all slopes."""
+"""Penalty, times 1 / n, of the square of a slope minus 1 and of a factor of rows: so that a few rows that are
+completely separable have a solution, and because a number added to all factors is one added to all slopes."""
 
 
 class JointScaling(Calibrator):

@@ -142,7 +142,7 @@ class Pooled(Calibrator):
     -----
     With the shared map g the probabilities are :math:`g(p_k) + 10^{-6} p_k`, divided by their sum. Every row keeps the
     order of its classes, ties included: a class that was ahead of another stays ahead by a factor of at least
-    :math:`1 + 2^{-21}`, also where g is constant or falls. Single precision can tell such numbers apart.
+    :math:`1 + 2^{-21}`, also where g is constant or falls. Single precision distinguishes such numbers.
 
     References
     ----------

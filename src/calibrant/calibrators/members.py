@@ -77,7 +77,7 @@ class WithMembers(Calibrator):
         return list(members)
 
     def _fresh_members(self) -> list[Calibrator]:
-        """Return clones; they are given log-probabilities, whatever their own `scores` say."""
+        """Return clones; they are given log-probabilities, regardless of their own `scores`."""
         members = [clone(member) for member in self._members()]
         return [member.set_params(scores="logits") if uses_raw_logits(member) else member for member in members]
 

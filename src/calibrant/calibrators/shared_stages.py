@@ -86,7 +86,7 @@ def _stages(member: Calibrator) -> list[Calibrator]:
 
 
 def _path(member: Calibrator) -> Path:
-    """Return what tells the stages apart: stages with the same settings are the same."""
+    """Return what identifies the stages: stages with the same settings are the same."""
     return tuple(f"{type(stage).__name__}{_settings(stage)!r}" for stage in _stages(member))
 
 

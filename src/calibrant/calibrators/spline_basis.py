@@ -11,7 +11,7 @@ N_CELLS = 400
 """The smoothing is chosen on at most this many cells of neighbouring scores."""
 
 LOG_SMOOTHING = (-7.0, 21.0)
-"""Range in which the logarithm of the smoothing is searched; the largest gives all but a straight line."""
+"""Range in which the logarithm of the smoothing is searched; the largest gives almost a straight line."""
 
 
 @dataclass(frozen=True, eq=False)

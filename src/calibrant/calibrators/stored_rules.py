@@ -193,7 +193,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("family", "segments", "knots_", "scores"), _knots, "must be knots from the top of a row to its bottom"),
     ),
 }
-"""Rules by class; those that are not here have nothing but numbers of any size."""
+"""Rules by class; classes that are not listed hold only numbers of any size."""
 
 
 def check_learnt(calibrator: Calibrator) -> None:

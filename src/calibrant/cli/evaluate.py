@@ -64,7 +64,7 @@ def evaluate(
 
 
 def _print(file: Path, options: Judging, names: "Sequence[str]", more: "Sequence[str]") -> "Assessment":
-    """Print the verdict as soon as it is known, then what was asked for; `more` metrics are only computed."""
+    """Print the verdict as soon as it is known, then what was requested; `more` metrics are only computed."""
     from calibrant.cli import metrics_table, show
     from calibrant.metrics import METRICS
 

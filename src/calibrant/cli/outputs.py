@@ -18,7 +18,7 @@ def check_out(out: Path, inputs: Sequence[Path], endings: Sequence[str]) -> None
 
 
 def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> None:
-    """Refuse to write where the data is read from, by whatever path."""
+    """Refuse to write where the data is read from, under any path."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
 

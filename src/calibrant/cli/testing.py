@@ -94,7 +94,7 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _configured(name: str, options: Options, kernel: str | None, data: Any) -> "CalibrationTest":
-    """Return a row of TESTS with the number of resamples and the kernel that were asked for."""
+    """Return a row of TESTS with the requested number of resamples and kernel."""
     from calibrant.forecasts import Forecasts
     from calibrant.hypotest import TESTS, ConsistencyTest
     from calibrant.metrics import SKCE

@@ -40,7 +40,7 @@ class Distribution(ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Whether expectations are exact; if not, they are Monte Carlo averages, and `batches` tells how good."""
+        """Whether expectations are exact; if not, they are Monte Carlo means whose precision `batches` shows."""
         return True
 
     @property

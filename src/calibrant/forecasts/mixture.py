@@ -151,7 +151,7 @@ class Mixture(Distribution):
         return total
 
     def _average(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Average arrays whose first axis runs over rows, one array a component."""
+        """Average arrays whose first axis runs over rows, one array per component."""
         return np.einsum("nm,mn...->n...", self.weights, np.stack(values))
 
     def _expect(self, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:

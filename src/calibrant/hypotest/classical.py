@@ -127,7 +127,7 @@ class HosmerLemeshowTest(BinaryTest):
     .. math:: \sum_g \frac{n_g (\bar y_g - \bar p_g)^2}{\bar p_g (1 - \bar p_g)},
 
     compared with chi-squared of as many degrees of freedom as there are groups, less two if `fitted`. Each row counts
-    as one independent draw, whatever its weight: with weights a group contributes
+    as one independent draw, regardless of its weight: with weights a group contributes
 
     .. math:: \frac{\big(\sum w_i (y_i - p_i)\big)^2}{\sum w_i^2 \; \tilde p_g (1 - \tilde p_g)}, \qquad
         \tilde p_g = \frac{\sum w_i^2 p_i}{\sum w_i^2}.

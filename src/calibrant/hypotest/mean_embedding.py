@@ -17,7 +17,7 @@ from calibrant.metrics.mean_embedding import UCME
 from calibrant.results import Description, TestResult
 
 LEAST_EVENTS = 5.0
-"""Directions along which a sum of deviations is made of fewer events are left out."""
+"""Directions in which fewer events contribute to the sum of deviations are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class CMETest(CalibrationTest):
 
     Notes
     -----
-    If the predictions are right, they tell the law of the deviations :math:`d_i` of each row at J locations. So
+    If the predictions are right, they determine the law of the deviations :math:`d_i` of each row at J locations. So
     :math:`\Sigma = \frac1n \sum_i E[d_i d_i^\top]` is known, by a sum over labels for classes and by draws with a fixed
     seed for forecasts (see `calibrant.hypotest.deviation_law`), and with the mean :math:`\bar z` of the deviations
     :math:`Q = n \bar z^\top \Sigma^+ \bar z` has as its mean the number of directions. Its variance follows from the

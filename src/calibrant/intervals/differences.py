@@ -35,7 +35,7 @@ BESIDE = "the percentiles lie on one side of it"
 
 
 class Pair(NamedTuple):
-    """A metric, and two models that predict the same rows: the second minus the first is asked for."""
+    """A metric, and two models that predict the same rows; of interest is the second minus the first."""
 
     metric: Metric
     first: Predictions

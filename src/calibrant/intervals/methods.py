@@ -87,13 +87,13 @@ def interval(
       bootstrap quantiles corrected for bias and skewness.
 
     How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97 % for limits of
-    95 %, "auto" refuses; a method asked for by its name does what it can. It refuses
+    95 %, "auto" refuses; a method requested by name does what it can. It refuses
 
     - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
-      fewer than four of them are there (10, 25), unless 50 are; for means over rows, if fewer than half of the
-      expected ones are there, unless 50 are; for debiased errors, if fewer than 0.4 of them are, unless 20 are;
+      fewer than four are observed (10, 25), unless 50 are observed; for means over rows, if fewer than half of the
+      expected ones are observed, unless 50 are; for debiased errors, if fewer than 0.4 of them are, unless 20 are;
     - for slope and intercept, if a threshold on the predictions separates the outcomes;
-    - if weights are so unequal that fewer than 20 rows decide about variances;
+    - if weights are so unequal that fewer than 20 rows determine variances;
     - if bins are so narrow that more than a third of what chance adds to the gaps comes from bins without a single
       uncertain row;
     - for SKCE below 1000 rows, with a lengthscale below a third of the median distance, or if labels scatter less than
@@ -241,7 +241,7 @@ def is_unbiased(metric: Metric) -> bool:
 
 
 def has_range(metric: Metric, data: Any, bootstrap: Bootstrap) -> bool:
-    """Whether it is told what chance makes of the metric: of errors of independent rows that are quick to redraw."""
+    """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
     quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
     is_error = metric.measures == "calibration" and metric.better == "lower"
     return quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None

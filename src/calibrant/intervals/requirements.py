@@ -111,9 +111,9 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
 
 
 def has_unequal_weights(data: Predictions) -> bool:
-    r"""Whether a few rows decide about variances, which are sums of squared weights.
+    r"""Whether a few rows determine variances, which are sums of squared weights.
 
-    So many do: :math:`(\sum w_i^2)^2 / \sum w_i^4`, all rows if their weights are equal.
+    Their number is :math:`(\sum w_i^2)^2 / \sum w_i^4`, all rows if their weights are equal.
     """
 
     def are_unequal() -> bool:
@@ -125,7 +125,7 @@ def has_unequal_weights(data: Predictions) -> bool:
 
 
 def has_clusters(bootstrap: Bootstrap) -> bool:
-    """Whether there are enough clusters, or none are asked for."""
+    """Whether there are enough clusters, or rows are not clustered."""
     return bootstrap.clusters is None or len(np.unique(bootstrap.clusters)) >= FEWEST_CLUSTERS
 
 

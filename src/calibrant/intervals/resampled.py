@@ -29,7 +29,7 @@ def bca(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.r
 
     Instead of the quantile :math:`\alpha` it takes :math:`\Phi(z_0 + (z_0 + z_\alpha) / (1 - a (z_0 + z_\alpha)))`.
     The bias :math:`z_0` is the normal quantile of the share of replicates below the value. The acceleration
-    :math:`a = \sum d_g^3 / (6 (\sum d_g^2)^{3/2})` tells how the spread grows with the value: :math:`d_g` is by how
+    :math:`a = \sum d_g^3 / (6 (\sum d_g^2)^{3/2})` describes how the spread grows with the value: :math:`d_g` is by how
     much the value without a group of rows lies below the mean of such values.
 
     References

@@ -91,7 +91,7 @@ def _check_type(where: str, dtype: np.dtype[Any]) -> None:
 
 
 def checked(where: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Return values that every later step can digest, whatever the bytes were."""
+    """Return values that every later step can handle, for any bytes."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind == "S":

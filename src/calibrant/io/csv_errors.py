@@ -11,7 +11,7 @@ from calibrant.io.text import brief, listing, quoted, repeated
 
 
 def lines(file: str, content: BinaryIO) -> Iterator[str]:
-    """Yield the decoded lines; at no time is more of the file consumed than was asked for."""
+    """Yield the decoded lines; no more of the file is consumed than was requested."""
     number = 0
     while raw := content.readline(limits.MAX_LINE_BYTES + 1):
         number += 1
@@ -55,7 +55,7 @@ def _csv_trouble(error: csv.Error) -> str:
 
 
 def check_header(file: str, names: Sequence[str]) -> None:
-    """Refuse a header in which a name occurs twice; columns without a name are never asked for."""
+    """Refuse a header in which a name occurs twice; columns without a name are never requested."""
     twice = repeated([name for name in names if name])
     if twice is None:
         return

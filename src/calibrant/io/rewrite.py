@@ -56,7 +56,7 @@ def rewrite_probabilities(
     path : str or path
         CSV, Parquet, Arrow IPC or NPZ. Labels are not needed.
     out : str or path
-        Its extension tells the format. Tables can be turned into one another, and archives written as archives; from
+        Its extension names the format. Tables can be turned into one another, and archives written as archives; from
         CSV to CSV, all other cells stay the same texts.
     transform : callable
         Given the numbers in the file, (n, K) or (n,), returns others of the same shape.

@@ -98,8 +98,8 @@ def _distributions(points: Any, name: str) -> Any:
 def median_distance(distance: Distance, points: Any) -> float:
     """Return the median distance between different rows: the lengthscale "median".
 
-    Above 5000 rows it is the median over 5000 of them, drawn with a fixed seed; of more than 160 classes, above fewer
-    rows, so that pairs times classes are 2e9 at most: 2000 rows of 1000 classes. If more than half of
+    Above 5000 rows it is the median over 5000 of them, drawn with a fixed seed; with more than 160 classes, of fewer
+    rows, so that pairs times classes are at most 2e9: 2000 rows of 1000 classes. If more than half of
     all pairs coincide, it is the median of the positive distances, and 1 if there are none; a `DataWarning` says so. It
     is 1 for a single row.
     """

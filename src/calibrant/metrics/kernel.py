@@ -323,9 +323,9 @@ class Affordable:
     Parameters
     ----------
     pairs : int, default=200_000_000
-        Number of pairs to compute at most.
+        Largest number of pairs to compute.
     products : int, default=20_000_000_000
-        Number of pairs times classes at most: of more than 100 classes there are fewer pairs.
+        Largest number of pairs times classes: with more than 100 classes there are fewer pairs.
 
     Examples
     --------

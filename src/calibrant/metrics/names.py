@@ -20,7 +20,7 @@ SPELLINGS = Spellings(
 
 
 def metric_name(given: Any, known: Collection[str] | None = None) -> Any:
-    """Return the name of a metric in its table, METRICS and FORECAST_METRICS unless told otherwise.
+    """Return the name of a metric in its table, by default METRICS and FORECAST_METRICS.
 
     What is not known comes back as it is, for the caller to refuse.
 

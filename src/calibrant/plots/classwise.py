@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW_CLASSES = len(PALETTE)
-"""Up to here every class has a colour and a name."""
+"""Up to this number, every class has a colour and a name."""
 
 NAMED = 5
 """With more classes, only this many are named: those with the largest error."""

@@ -1,4 +1,4 @@
-"""The assessments of one page, with what tells them apart in every figure and table."""
+"""The assessments of one page, with what identifies them in every figure and table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

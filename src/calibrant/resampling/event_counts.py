@@ -23,7 +23,7 @@ WEIGHTED_GROUPS = 256
 """The same where rows have weights, by which each group is cut further."""
 
 RATIO, SMALLEST_WEIGHT = 1.05, 1e-4
-"""Weights in a cell differ by at most this factor, but for those below this share of the largest, which are alike."""
+"""Weights in a cell differ by at most this factor; those below this share of the largest count as equal."""
 
 TOGETHER = 32
 """Redraws that are drawn together, from random numbers of their own."""

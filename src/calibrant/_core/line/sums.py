@@ -35,9 +35,9 @@ Integers = NDArray[np.int64]
 
 # Fewer pairs than this between a target box and its reach are summed one by one: translating costs as much.
 _FEW_PAIRS = 2500
-# A box with so few sources may leave a row with next to no neighbours, where subtracting the row itself would cancel.
+# A box with at most this many sources may leave a row almost without neighbours: subtracting itself would cancel.
 _FEW_SOURCES = 4
-# So many targets at most are compared with all sources in reach for that reason.
+# At most this many targets are compared with all sources in reach for that reason.
 _FEW_TARGETS = 16
 
 

@@ -87,7 +87,7 @@ def _compared(scale: str, tolerance: float, reason: str) -> str:
     """Say whether the error is within the tolerance."""
     if scale == UNKNOWN:
         why = f": {reason}" if reason else ""
-        return f"Whether it is within the tolerance of {tolerance:g} cannot be told{why}."
+        return f"Whether it is within the tolerance of {tolerance:g} is not known{why}."
     return f"It is {'within' if scale == WITHIN else 'beyond'} the tolerance of {tolerance:g}."
 
 

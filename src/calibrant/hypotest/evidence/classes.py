@@ -14,7 +14,7 @@ BLOCK_CELLS = 2**17
 """Probabilities that are worked on at a time, so that they stay in the cache."""
 
 ROUNDING = 1e-13
-"""A variance below this share of the mean square is none."""
+"""A variance below this share of the mean square counts as 0."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,7 @@ def _folder(data: Data) -> Path:
 
 
 def fingerprint(path: Path, split: str) -> dict[str, int]:
-    """Return checksums of the arrays of a split, as the archive lists them: nothing but its directory is read."""
+    """Return checksums of the arrays of a split, as the archive lists them: only its directory is read."""
     wanted = [f"{name}.npy" for name in (*PARTS, "classes") if name.startswith((split, "classes"))]
     try:
         with zipfile.ZipFile(path) as archive:

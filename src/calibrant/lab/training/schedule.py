@@ -17,7 +17,7 @@ class Schedule:
     learning_rate : float, default=0.05
         At the beginning. To fine-tune, take a tenth of that in training.
     batch_size : int, default=128
-        The most rows of a batch; the batches of an epoch are equal up to one row.
+        Largest number of rows per batch; the batches of an epoch are equal up to one row.
     weight_decay : float, default=5e-4
     patience : int, optional
         Stop after this many epochs in a row without a lower loss on the held-out rows, and keep the weights of the best
