@@ -748,7 +748,7 @@ def test_limits_of_scores_are_refused_where_labels_are_far_surer_than_the_predic
         why_not(one_bin, nearly_sure(60, 20), Bootstrap(9)) == why_not(one_bin, nearly_sure(30, 12), Bootstrap(9)) == ""
     )
     assert why_not(one_bin, nearly_sure(60, 19), Bootstrap(9)).startswith("less than 0.4 of the wrong rows")
-    assert why_not(one_bin, nearly_sure(30, 11), Bootstrap(9)).endswith("are seen, and fewer than 20")
+    assert why_not(one_bin, nearly_sure(30, 11), Bootstrap(9)).endswith("are observed, and fewer than 20")
 
 
 def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits():

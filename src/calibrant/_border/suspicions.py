@@ -1,4 +1,4 @@
-"""What is worth a second look in data that is valid."""
+"""Valid data that looks suspicious."""
 
 import math
 from collections.abc import Hashable, Iterator

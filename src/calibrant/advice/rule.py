@@ -42,7 +42,7 @@ class Row:
     most_classes: int | None = None
 
     def suits(self, n_rows: int, n_classes: int) -> bool:
-        """Tell whether there are enough rows, and not too many classes."""
+        """Return whether there are enough rows, and not too many classes."""
         enough = n_rows >= max(self.least_rows, self.least_rows_per_class * n_classes)
         return enough and (self.most_classes is None or n_classes <= self.most_classes)
 
@@ -113,11 +113,11 @@ def stack_of(names: Iterable[str]) -> str | None:
 
 
 def has_impossible_labels(predictions: Predictions) -> bool:
-    """Tell whether a label that was observed had probability 0; no weight is 0."""
+    """Return whether a label that was observed had probability 0; no weight is 0."""
     return bool(np.isneginf(predictions.log_probs[np.arange(predictions.n_samples), predictions.labels]).any())
 
 
 def allows_certainty(predictions: Predictions) -> bool:
-    """Tell whether every predicted class is right, or all labels are the same; no weight is 0."""
+    """Return whether every predicted class is right, or all labels are the same; no weight is 0."""
     labels = predictions.labels
     return bool((predictions.predicted == labels).all() or (labels == labels[0]).all())

@@ -16,10 +16,10 @@ from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, Interval
 
 LEVEL = 0.95
-"""Of all intervals."""
+"""Level of all intervals."""
 
 MOST_REDRAWS, FEWEST_REDRAWS = 99, 39
-"""Of the labels, for the range of errors if the model were calibrated, which is there to look at."""
+"""Redraws of the labels for the range of errors if the model were calibrated, which is for information only."""
 
 RANGE_CELLS = 4 * 10**5
 """Redraws times rows: with more rows there are fewer redraws."""
@@ -31,7 +31,7 @@ MOST_REDRAWN: Mapping[type[Metric], int] = {
     KdeECE: 100_000,
     SmoothECE: 100_000,
 }
-"""With more rows, times classes if each has an error of its own, metrics that take long to redraw get no range."""
+"""With more rows (times classes if each has its own error), metrics that are slow to redraw get no range."""
 
 MOST_CELLS = 2_000_000
 """With more probabilities, no error that is an average over classes gets a range."""

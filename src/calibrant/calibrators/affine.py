@@ -1,4 +1,4 @@
-"""What the methods share that multiply log-probabilities by numbers, add numbers, and take the softmax."""
+"""Shared by the methods that multiply log-probabilities by numbers, add numbers, and take the softmax."""
 
 import math
 from typing import Self

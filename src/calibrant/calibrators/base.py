@@ -46,7 +46,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     accepts_raw_logits : bool
         Whether `scores="raw-logits"` makes sense: logits as a network computes them, (n, K), not normalised.
     sensitive_to_zeros : bool
-        Whether observed labels of probability 0 decide the map, since the logarithm of that probability counts.
+        Whether observed labels of probability 0 dominate the map, because it depends on their logarithm.
     classes_ : ndarray of shape (K,)
         Names of the classes, in the order of the columns of an array.
     feature_names_in_ : ndarray of str

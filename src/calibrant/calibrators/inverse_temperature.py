@@ -54,7 +54,7 @@ def best_log_beta(logits: FloatArray, labels: IntArray, weights: FloatArray, nea
 
 
 def never_wrong(logits: FloatArray, labels: IntArray) -> bool:
-    """Tell whether every label has the largest logit of its row, ties included."""
+    """Return whether every label has the largest logit of its row, ties included."""
     return bool(np.all(logits[np.arange(len(labels)), labels] == over_classes(np.maximum, logits)[:, 0]))
 
 

@@ -15,7 +15,7 @@ _HEIGHT = 256
 """Rows that are looked at together: products of their features stay in the cache."""
 
 SharedFeatures = Callable[[slice], FloatArray]
-"""Of some rows: what every shared parameter is multiplied by, (m, n, K)."""
+"""For some rows, the factor of every shared parameter, (m, n, K)."""
 
 
 class JointLikelihood:

@@ -68,7 +68,7 @@ class OneVsRest(Calibrator):
 
     @property
     def kind(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """That of the inner calibrator."""
+        """As for the inner calibrator."""
         return self.calibrator.kind
 
     @property
@@ -78,12 +78,12 @@ class OneVsRest(Calibrator):
 
     @property
     def data_efficiency(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """That of the inner calibrator: every class has as many rows."""
+        """As for the inner calibrator: every class has as many rows."""
         return self.calibrator.data_efficiency
 
     @property
     def expressiveness(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """That of the inner calibrator."""
+        """As for the inner calibrator."""
         return self.calibrator.expressiveness
 
     @property
@@ -167,7 +167,7 @@ class Pooled(Calibrator):
 
     @property
     def kind(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """That of the inner calibrator."""
+        """As for the inner calibrator."""
         return self.calibrator.kind
 
     @property

@@ -92,7 +92,7 @@ class _Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """What is known about the coefficients at one place: the value is loss and penalty."""
+    """Value (loss plus penalty) and derivatives at one point of the coefficients."""
 
     loss: float
     value: float

@@ -9,7 +9,7 @@ from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
 
 LEVELS = ("low", "medium", "high")
-"""Of data efficiency and expressiveness, in order."""
+"""Levels of data efficiency and expressiveness, in order."""
 
 
 class WithMembers(Calibrator):
@@ -93,12 +93,12 @@ class WithMembers(Calibrator):
 
     @property
     def data_efficiency(self) -> Any:  # type: ignore[override]  # of the members
-        """That of the member which needs the most rows."""
+        """The value of the member that needs the most rows."""
         return LEVELS[min(LEVELS.index(member.data_efficiency) for member in self._members())]
 
     @property
     def expressiveness(self) -> Any:  # type: ignore[override]  # of the members
-        """That of the most flexible member."""
+        """The value of the most flexible member."""
         return LEVELS[max(LEVELS.index(member.expressiveness) for member in self._members())]
 
 

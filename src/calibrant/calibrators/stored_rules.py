@@ -1,4 +1,4 @@
-"""What must hold for a calibrator that comes from a file: what it has learnt, and what it makes of scores."""
+"""What must hold for a calibrator that comes from a file: what it has learnt, and its output for scores."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

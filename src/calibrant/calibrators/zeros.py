@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def warn_of_impossible_labels(
     calibrator: "Calibrator", log_probs: FloatArray, labels: IntArray, weights: FloatArray
 ) -> None:
-    """Say that rows whose label had probability 0 decide the map, if it is one to which that happens."""
+    """Warn that rows whose label had probability 0 dominate the map, if the calibrator is sensitive to them."""
     if not calibrator.sensitive_to_zeros:
         return
     impossible = (log_probs[np.arange(len(labels)), labels] == -np.inf) & (weights > 0)

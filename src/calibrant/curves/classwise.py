@@ -114,7 +114,7 @@ def _average(
 
 
 def _reached(curves: Sequence[ReliabilityCurve], grid: FloatArray) -> BoolArray:
-    """Tell which curves, (K,), have which points of the grid, (G,), between their ends."""
+    """Return which curves, (K,), have which points of the grid, (G,), between their ends."""
     return np.array([(c.predicted[0] <= grid) & (grid <= c.predicted[-1]) for c in curves])
 
 

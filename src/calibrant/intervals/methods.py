@@ -180,7 +180,7 @@ def known_interval(
 ) -> Interval | None:
     """Return what is known about a value: limits that cover or why there are none, and its range under calibration.
 
-    The range, for which labels are redrawn, is left out if nobody asks for ranges.
+    The range, for which labels are redrawn, is left out unless `ranges` is true.
     """
     method, reason = family(metric, bootstrap), why_not(metric, data, bootstrap)
     if method is None and not reason:

@@ -142,7 +142,7 @@ class Metric(ABC):
         return Estimate(name=repr(self), value=value, details=self.details(data), about=self.about())
 
     def suits(self, data: object) -> bool:
-        """Tell whether the metric can be computed from this data."""
+        """Return whether the metric can be computed from this data."""
         return isinstance(data, self._kinds())
 
     def _kinds(self) -> tuple[type, ...]:

@@ -1,4 +1,4 @@
-"""What chance alone makes of the binned calibration error."""
+"""The binned calibration error by chance alone."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

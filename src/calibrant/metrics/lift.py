@@ -32,7 +32,7 @@ class _ByClass(Lift):
 
     members: tuple[Metric, ...]
     rows: ClassVar[Literal["all", "predicted"]]
-    """Of which rows the metric of a class is taken."""
+    """The rows from which the metric of a class is computed."""
 
     def of_classes(self, predictions: Predictions) -> tuple[Metric, ...]:
         """Return the metric of every class: its own, or one with settings that many classes share."""

@@ -16,7 +16,7 @@ SPELLINGS = Spellings(
         "each class are 'kde-ece-per-predicted-class'. Write one of these."
     },
 )
-"""What is accepted beside the names in METRICS and FORECAST_METRICS."""
+"""What is accepted besides the names in METRICS and FORECAST_METRICS."""
 
 
 def metric_name(given: Any, known: Collection[str] | None = None) -> Any:

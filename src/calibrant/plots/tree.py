@@ -16,7 +16,7 @@ LISTED = 4
 
 INCHES_A_LEAF, INCHES_A_LEVEL, LARGEST = 1.5, 1.1, 40.0
 LEAF_WIDTH, BAR = 0.86, 0.08
-"""Of the bar of a leaf, in units of the distance between leaves and between levels."""
+"""Size of the bar of a leaf, in units of the distance between leaves and between levels."""
 
 LETTERS = 11.0
 """Size of letters, in points, for leaves of the width above; axes shrink in the layout, and the letters with them."""

@@ -88,7 +88,7 @@ def _fields(result: Any) -> list[Element]:
 
 
 def _is_long(value: Any) -> bool:
-    """Tell whether a value can only be described."""
+    """Return whether a value can only be described."""
     return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))
 
 

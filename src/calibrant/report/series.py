@@ -150,7 +150,7 @@ def as_forecast_series(assessments: ForecastAssessment | Mapping[str, ForecastAs
 
 
 def are_forecasts(assessments: object) -> bool:
-    """Tell whether this is one assessment of forecasts, or a mapping that begins with one."""
+    """Return whether this is one assessment of forecasts, or a mapping that begins with one."""
     if isinstance(assessments, Mapping):
         return isinstance(next(iter(assessments.values()), None), ForecastAssessment)
     return isinstance(assessments, ForecastAssessment)

@@ -1,4 +1,4 @@
-"""Where inputs and logits come from; each split is handed out on its own, and to nobody who has not declared it."""
+"""Where inputs and logits come from; each split is handed out separately, and only to steps that have declared it."""
 
 import zipfile
 from dataclasses import dataclass

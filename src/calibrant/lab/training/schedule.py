@@ -1,4 +1,4 @@
-"""How long and how fast to train, and what came of it."""
+"""How long and how fast to train, and the results."""
 
 import math
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What was seen in an epoch.
+    """What was measured in an epoch.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class History:
-    """What was seen in training.
+    """What was measured in training.
 
     Attributes
     ----------
