@@ -38,7 +38,7 @@ def as_classes(classes: Any, n_classes: int) -> Names | None:
 
 
 def column_order(columns: Names | None, classes: Names | None) -> list[int] | None:
-    """Return where each class stands among the columns if both are named; None if it stands where it is."""
+    """Return the position of each class among the columns if both are named; None if the order is the same."""
     if columns is None or classes is None or columns == classes:
         return None
     places = {str(column): i for i, column in enumerate(columns)}

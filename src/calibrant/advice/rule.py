@@ -84,7 +84,7 @@ def shortlist(
         Whether a label that was observed had probability 0. The guard then comes first, as hardly any other fix makes
         it possible.
     certain : bool, default=False
-        Whether nothing in the rows speaks against certainty: every predicted class is right, or all labels are the
+        Whether no row contradicts certainty: every predicted class is right, or all labels are the
         same. The guard then comes last, as nothing else would bound a fix. It always does for two classes, where it
         costs next to nothing and a part of the rows is often free of errors, except `svs` and stacks, which have their
         own bounds. Stacks have their own remedy for impossible labels, too.

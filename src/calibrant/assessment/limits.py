@@ -1,4 +1,4 @@
-"""Confidence limits of one set of predictions and what chance makes of errors, within bounds on their time."""
+"""Confidence limits of one set of predictions and the range of errors by chance, within bounds on their time."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -60,7 +60,7 @@ def limits_of(
     estimates : mapping of str to Estimate
         Their values, if they have one.
     null : mapping of str to array
-        Values of some metrics on labels drawn from the predictions, which say what chance makes of them.
+        Values of some metrics on labels drawn from the predictions, which show their size by chance.
     n_resamples : int
         Redraws of the labels for other metrics, at most; there are never more than 99, and from 4000 rows on fewer,
         down to 39.

@@ -33,8 +33,8 @@ class Compose(WithMembers):
 
     Notes
     -----
-    The stages are fitted in order, each to what the ones before it make of the same rows; nothing is held out between
-    them, as in the published compositions. A stage that is flexible enough to fit its rows exactly therefore leaves
+    The stages are fitted in order, each to the output of the ones before it on the same rows; nothing is held out
+    between them, as in the published compositions. A stage that is flexible enough to fit its rows exactly therefore leaves
     nothing for the next to learn.
 
     A class that a stage gives probability 0, as isotonic regression of two classes does, stays impossible in
@@ -90,7 +90,7 @@ class Compose(WithMembers):
 
     @property
     def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the first stage
-        """Whether the first stage is: it decides what the others make of zeros."""
+        """Whether the first stage is: it decides how zeros reach the others."""
         return self._members()[0].sensitive_to_zeros
 
     def check_raw_logits(self) -> None:

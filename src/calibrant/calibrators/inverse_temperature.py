@@ -40,7 +40,7 @@ def best_log_beta(logits: FloatArray, labels: IntArray, weights: FloatArray, nea
     """Return the logarithm of the inverse temperature of largest likelihood; logits are finite.
 
     The search begins at `near`, or looks for a start by itself. If every label has the largest logit of its row, the
-    likelihood grows for ever; see `TemperatureScaling` for what is returned then.
+    likelihood grows without bound; see `TemperatureScaling` for what is returned then.
     """
     slope = _Slope(logits, labels, weights)
     if slope.never_wrong:

@@ -33,7 +33,7 @@ class SharedStages:
         self._shared = {path[:i] for path in paths for i in range(1, len(path))}
 
     def learn(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Fit every stage to what the stages before it make of the rows."""
+        """Fit every stage to the output of the stages before it."""
         outputs: dict[Path, FloatArray] = {(): log_probs}
         for member in self.members:
             path = _path(member)

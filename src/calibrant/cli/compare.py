@@ -41,7 +41,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     metrics
         Names of metrics; by default the scores and the calibration errors that matter most.
     baseline
-        Name of the model to compare with; the first file, if not given.
+        Name of the model to compare with; by default the first file.
     row_id
         Column that identifies the rows, if the files hold them in different orders.
     cluster

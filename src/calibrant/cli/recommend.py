@@ -27,7 +27,7 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
     """Say which calibrator would improve the predictions in FILE, if any, and why.
 
     Candidates are compared by cross-validation. If the predictions are miscalibrated, a stack of several is
-    recommended if its loss is smaller, or a simpler candidate that is as good beyond doubt.
+    recommended if its loss is smaller, or a simpler candidate if that is as good beyond doubt.
 
     For example:
       calibrant recommend validation.csv

@@ -33,7 +33,7 @@ EXPORT void NAME(collect)(const double *x, const Boxes *boxes, const double *cha
     else collect(x, boxes, charges, width, 4, moments);
 }
 
-INLINE Found add_charged(Found so_far, Lanes values, int64_t first, const void *strip) {
+INLINE EventSums add_charged(EventSums so_far, Lanes values, int64_t first, const void *strip) {
     so_far.all = add_charges(so_far.all, values, strip, first);
     return so_far;
 }

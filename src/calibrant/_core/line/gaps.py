@@ -1,6 +1,6 @@
 """Mean gaps between rows and the frequencies among their neighbours, for many columns, without a matrix of sums.
 
-A register's width of columns is summed and reduced at a time, while the sums are still at hand.
+A register's width of columns is summed and reduced at a time, while the sums are still in the cache.
 """
 
 from collections.abc import Callable

@@ -100,7 +100,7 @@ class KernelSums:
         charges : array of shape (n, m)
             One row for each position, in the order in which the line was given.
         n_threads : int, optional
-            All processors unless given. The result does not depend on it.
+            Default: all processors. The result does not depend on it.
 
         Returns
         -------

@@ -52,7 +52,7 @@ class Transforms:
 
     @property
     def needed(self) -> FloatArray:
-        """The probability of the smallest central region that holds each target: uniform, too."""
+        """The probability of the smallest central region that holds each target: also uniform."""
         return np.abs(2 * self.values - 1) if self.central else self.values
 
     @property

@@ -29,7 +29,7 @@ TOLERANCE = 0.02
 """The largest calibration error that does not matter, unless another is given."""
 
 SIZE_RESAMPLES = 199
-"""Redraws that say what chance would make of the error."""
+"""Number of redraws that show the size of the error by chance."""
 
 MOST_CLASSES = 100
 """With more classes none is measured by itself, except one that revealed the error."""

@@ -98,7 +98,7 @@ def _about_confidence(case: Case) -> str:
 
 
 def explain(case: Case) -> str:
-    """Give the numbers: the error, its limits and what chance makes of it, the test, and what both mean together."""
+    """Give the numbers: the error, its limits and its size by chance, the test, and what both mean together."""
     sentences = [_about_the_error(case), _about_the_test(case), _about_the_size(case)]
     if case.is_coarse:
         share = f"{min(case.facts.observed, 1 - case.facts.observed):.2g}"
