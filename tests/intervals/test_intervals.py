@@ -528,7 +528,7 @@ def test_errors_that_chance_makes_positive_have_their_range_by_chance_instead_of
     assert limits.null[0] < limits.value < limits.null[1]
     assert (limits.low, limits.high, limits.method) == (None, None, "none")
     assert limits.reason == "chance alone makes it positive; rms-debiased has limits"
-    with pytest.raises(InputError, match='method="debiased" is not for ECE'):
+    with pytest.raises(InputError, match='method="debiased" does not suit ECE'):
         interval(p, ECE(), "debiased")
 
 
@@ -686,7 +686,7 @@ def test_wilson_limits_cover_from_ten_wrong_rows_on_and_not_always_below():
 def test_limits_for_forecasts_were_not_simulated_and_must_be_asked_for_by_name():
     f = Forecasts(Normal(np.linspace(0, 2, 20), np.ones(20)), np.linspace(-1, 1, 20))
     assert method_for(SKCE(), f) is None
-    with pytest.raises(InputError, match=r'predictions of classes only; method="law" still gives limits'):
+    with pytest.raises(InputError, match=r'predictions of classes only; method="law" gives limits anyway'):
         interval(f, SKCE())
     limits = interval(f, SKCE(), "law", rng=0)
     assert limits.low < limits.value < limits.high
@@ -729,7 +729,7 @@ def test_limits_are_refused_where_a_few_rows_decide_about_the_variance():
             assert why_not(metric, Predictions(p.probs, p.labels, enough), Bootstrap(9)) != UNEQUAL
             assert why_not(metric, Predictions(p.probs, p.labels, few), Bootstrap(9)) == UNEQUAL
     heavy_tailed = Predictions(p.probs, p.labels, np.random.default_rng(0).lognormal(0, 1.5, 600))
-    with pytest.raises(InputError, match="weights are so unequal that fewer than 20 rows decide"):
+    with pytest.raises(InputError, match="weights are so unequal that fewer than 20 rows determine"):
         interval(heavy_tailed, NLL())
     assert method_for(NLL(), Predictions(p.probs, p.labels, np.random.default_rng(0).exponential(size=600)))
     assert method_for(Accuracy(), Predictions(p.probs[:15], p.labels[:15], np.full(15, 2.0))) is None

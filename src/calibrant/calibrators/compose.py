@@ -34,8 +34,8 @@ class Compose(WithMembers):
     Notes
     -----
     The stages are fitted in order, each to the output of the ones before it on the same rows; nothing is held out
-    between them, as in the published compositions. A stage that is flexible enough to fit its rows exactly therefore leaves
-    nothing for the next to learn.
+    between them, as in the published compositions. A stage that is flexible enough to fit its rows exactly therefore
+    leaves nothing for the next to learn.
 
     A class that a stage gives probability 0, as isotonic regression of two classes does, stays impossible in
     scaling methods that follow; while these are fitted, the probability counts as the smallest normal number.

@@ -157,7 +157,7 @@ FITTING: Mapping[str, Any] = {
 
 
 def _refusal(metric: Metric, method: str, reason: str) -> str:
-    return f'the coverage of limits of {metric!r} is not known: {reason}; method="{method}" still gives limits.'
+    return f'the coverage of limits of {metric!r} is not known: {reason}; method="{method}" gives limits anyway.'
 
 
 class MethodOutcome(NamedTuple):
