@@ -20,7 +20,7 @@ from calibrant.metrics import ECE, NLL, Brier
 
 SIZES = [(30_000, 100), (25_000, 1000)]
 BARS = {("temperature", 30_000, "scikit-learn"): 4.0}
-"""How many times as long a peer has to take; any other has to take longer than we."""
+"""How many times as long a peer has to take; any other has to take longer than we do."""
 TOO_LONG = 5.0
 """Seconds of a run after which it is not repeated."""
 

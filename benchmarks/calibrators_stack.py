@@ -9,7 +9,7 @@ calibrators_defaults.py.
 
 import os
 
-# Fitting takes one core, whatever the machine has. To be said before NumPy is imported.
+# Fitting takes one core on any machine. This must be set before NumPy is imported.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import sys

@@ -70,7 +70,7 @@ GROWTH = (
     ("classes, 10 000 rows", ("10000x10.npz", "10000x100.npz", "10000x1000.npz"), (10, 100, 1000)),
     ("rows, 1000 classes", ("10000x1000.npz", "50000x1000.npz"), (1e4, 5e4)),
 )
-"""Files by which the growth of `evaluate` is told, and what grows."""
+"""Files that show how the cost of `evaluate` grows, and with what."""
 
 
 class Spent(NamedTuple):
@@ -101,7 +101,7 @@ def many_classes(n, k, seed=0):
 
 
 def generate(folder, name):
-    """Write a file named after its size, unless it is there, and return probabilities of the top class and hits."""
+    """Write a file named after its size, unless it exists, and return probabilities of the top class and hits."""
     stem, ending = name.split(".")
     if ending == "npz":
         probs, labels = many_classes(*map(int, stem.split("x")))

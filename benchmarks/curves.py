@@ -1,4 +1,4 @@
-"""The band of an isotonic reliability curve against one scikit-learn fit a redraw, in one run.
+"""The band of an isotonic reliability curve against one scikit-learn fit per redraw, in one run.
 
 Call it as `python benchmarks/curves.py`. Times are those of the processor; the plain loop is timed on
 fewer redraws where it is slow, and scaled up.

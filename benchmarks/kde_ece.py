@@ -37,7 +37,7 @@ def best(task, repetitions=5):
 
 
 def double_loop(p, kernel, h, rows=256):
-    """All pairs in NumPy, some rows at a time, with one exponential a pair and image and nothing else."""
+    """All pairs in NumPy, some rows at a time, with one exponential per pair and image and nothing else."""
     from scipy.special import betaln, xlog1py, xlogy
 
     c, y = p.positive, p.labels.astype(float)

@@ -60,7 +60,7 @@ def plain_loop(p, n_resamples=N_RESAMPLES):
 
 
 def shortest_loop(p, n_resamples=N_RESAMPLES):
-    """The shortest loop: bins are assigned once, and two sums a replicate suffice for this one metric."""
+    """The shortest loop: bins are assigned once, and two sums per replicate suffice for this one metric."""
     rng = np.random.default_rng(0)
     index = np.digitize(p.positive, np.linspace(0, 1, N_BINS + 1)[1:-1], right=True)
     residuals = p.positive - p.labels

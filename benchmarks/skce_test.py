@@ -99,7 +99,7 @@ def main():
 
 
 def redraws_of_forecasts(n_resamples=199, n_direct=10):
-    """Compare redraws in blocks with one data set a redraw, of which only a few are timed."""
+    """Compare redraws in blocks with one data set per redraw, of which only a few are timed."""
     rng = np.random.default_rng(0)
     Normal([0.0], 1.0).wasserstein(Normal([0.0], 1.0))  # Imports are done before the clock starts.
     for n in (20, 100, 300):

@@ -20,9 +20,9 @@ def smallest(statistics):
     return extreme / n, counts / n
 
 
-def score(levers, outcomes, probs, weights):
+def score(coefficients, outcomes, probs, weights):
     """Sum of w x (y - p) in standard deviations."""
-    rows = list(zip(levers, outcomes, probs, weights, strict=True))
+    rows = list(zip(coefficients, outcomes, probs, weights, strict=True))
     total = sum(w * x * (y - p) for x, y, p, w in rows)
     variance = sum((w * x) ** 2 * p * (1 - p) for x, _, p, w in rows)
     return total / np.sqrt(variance) if variance > 0 else 0.0

@@ -17,4 +17,4 @@ Progress: TypeAlias = Callable[[int, int], None]
 """Called with (steps done, steps in all) while long work runs."""
 
 Evaluator: TypeAlias = Callable[[NDArray[Any]], FloatArray]
-"""Maps a matrix with one column a replicate, (n, B), to B values."""
+"""Maps a matrix with one column per replicate, (n, B), to B values."""

@@ -107,7 +107,7 @@ class MEstimate(Smoothing):
             return self.m * RelativeFrequency()(counts.reshape(-1, n_classes).sum(axis=0))
         if len(self.prior) != n_classes:
             raise InputError(
-                f"prior must have one probability a class, but has {len(self.prior)} for counts of {n_classes} classes."
+                f"prior must have one probability per class, but has {len(self.prior)} for {n_classes} classes."
             )
         return self.m * np.array(self.prior)
 
@@ -239,7 +239,5 @@ def _as_prior(prior: Any) -> tuple[float, ...]:
 
 def _refuse_total(counts: FloatArray, total: FloatArray, rule: Smoothing) -> None:
     place = tuple(np.argwhere(~((total > 0) & (total < np.inf)))[0, :-1].tolist())
-    found = (
-        "infinite. Rescale them." if counts[place].any() else "0. Nothing has no frequency: use LaplaceCorrection()."
-    )
+    found = "infinite. Rescale them." if counts[place].any() else "0. No counts, no frequency: use LaplaceCorrection()."
     raise InputError(f"counts{[*place] or ''} must have a positive, finite sum for {rule!r}, but it is {found}")

@@ -19,10 +19,10 @@ _CACHED = ("log_probs", "predicted")
 """What depends on the probabilities alone, and is kept once it is computed."""
 
 _KEPT_CELLS = 2_000_000
-"""The views of all classes are kept for matrices of up to so many probabilities: they need 24 bytes for each."""
+"""The views of all classes are kept for matrices of at most this many probabilities: each needs 24 bytes."""
 
 _BLOCK_CELLS = 1 << 20
-"""Temporary arrays as large as the matrix of probabilities are avoided: work is done on so many of them at a time."""
+"""Probabilities processed at a time, to avoid temporary arrays as large as their whole matrix."""
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class Predictions:
     Parameters
     ----------
     probs : array-like of shape (n, K) or (n,)
-        Predicted probabilities, one row a sample. One column, or one dimension, means the probability of
+        Predicted probabilities, one row per sample. One column, or one dimension, means the probability of
         class 1. Rows that sum to 1 within 1e-3 (half precision: 2e-2) are renormalised exactly.
     labels : array-like of shape (n,)
         Observed classes: integers 0 to K - 1, booleans, names found in `classes`, or one-hot rows.

@@ -35,7 +35,7 @@ def as_data(data: Any, y_prob: Any = None, sample_weight: Any = None) -> Any:
             raise TypeError(f"{type(data).__name__} hold their labels and weights: pass them alone.")
         return data
     if y_prob is None:
-        return data  # For whoever asked to refuse it by name.
+        return data  # So that the callee can refuse it by name.
     labels, probs = convert(data, "y_true"), convert(y_prob, "y_prob")
     if _look_like_probabilities(labels) and not _look_like_probabilities(probs):
         raise InputError("y_true must be the labels and y_prob the probabilities, but they look swapped. Swap them.")

@@ -51,7 +51,7 @@ FURTHER_SHAPES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 ALL_SHAPES = SHAPES | FURTHER_SHAPES
 
 HELD_OUT = ("beta-1-4", "normal-logits")
-"""What was simulated after most rules had been chosen; docs/coverage.md says which were made stricter by it."""
+"""Simulated after most rules had been chosen; docs/coverage.md says which rules it made stricter."""
 
 BETAS = {"beta-2": (2.0, 2.0), "beta-0.3": (0.3, 0.3), "beta-5-0.1": (5.0, 0.1), "beta-1-4": (1.0, 4.0)}
 """Parameters of the law of the probability of class 1, for two classes."""
@@ -61,10 +61,10 @@ ALL_BETAS = BETAS | {"beta-1-30": (1.0, 30.0)}
 CLASSES = dict.fromkeys(ALL_BETAS, 2) | {"dirichlet-1": 3, "dirichlet-0.1": 10, "normal-logits": 4, "two-values": 2}
 
 SLOPES = (1.0, 0.8, 0.5, 1.5)
-"""True logits are so many times the predicted ones: calibrated, mildly and far over-confident, or under-confident."""
+"""True logits divided by predicted ones: calibrated, mildly and far over-confident, or under-confident."""
 
 HELD_OUT_SLOPES = (1.0, 0.7, 1.5)
-"""Of the shapes that were held out: calibrated, over- and under-confident."""
+"""Slopes for the shapes that were held out: calibrated, over- and under-confident."""
 
 
 @dataclass(frozen=True)

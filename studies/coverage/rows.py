@@ -56,7 +56,7 @@ class Row:
 
     @property
     def is_offered(self) -> bool:
-        """Whether the library offers these limits for so many rows."""
+        """Whether the library offers these limits for this number of rows."""
         entry = BATTERY[self.key]
         return entry.offered == self.method and self.cell.n >= entry.least_rows
 
@@ -67,7 +67,7 @@ class Row:
 
     @property
     def may_be_good(self) -> bool:
-        """Whether the coverage is what it should be, but for chance: its interval of 95 % reaches there."""
+        """Whether the coverage is what it should be, up to chance: its interval of 95 % reaches the nominal range."""
         low, high = clopper_pearson(self.covered, self.answered, 0.95)
         return low <= MOST and high >= LEAST
 

@@ -62,7 +62,7 @@ def _parser(study: Study) -> argparse.ArgumentParser:
     tables, units = Path("docs") / study.name, Path("build") / study.name
     parser.add_argument("--out", type=Path, default=tables, help="folder of the tables (%(default)s)")
     parser.add_argument("--cache", type=Path, default=units, help="folder of the units (%(default)s)")
-    parser.add_argument("--sets", type=_positive, help="data sets a cell, instead of those of the published table")
+    parser.add_argument("--sets", type=_positive, help="data sets per cell, instead of those of the published table")
     parser.add_argument(
         "--only", type=_pattern, default=re.compile(""), help="units whose name matches, e.g. 'K=2 .*cox'"
     )

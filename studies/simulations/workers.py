@@ -30,7 +30,7 @@ def complete(unit: "Unit", cache: Path) -> str:
 
 
 def run(todo: Sequence["Unit"], cache: Path, jobs: int) -> None:
-    """Complete the units on so many processes, in order; only those under way are lost on an interrupt."""
+    """Complete the units in order, on `jobs` processes; an interrupt loses only those under way."""
     cache.mkdir(parents=True, exist_ok=True)
     waiting = list(reversed(todo))
     active: set[Future[str]] = set()

@@ -21,7 +21,7 @@ MANY_SETS, FEW_SETS, POWER_SETS = 2000, 300, 200
 """Simulated data sets of a cell: where the level is measured up to 300 rows, above that, and where power is."""
 
 SPECIAL_SETS, LARGE_SETS = 500, 100
-"""The same of rare events, weights and ties; and of whatever takes longest."""
+"""The same for rare events, weights and ties, and for what takes longest."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Cell:
         0 for forecasts.
     sets : int
         Data sets to simulate.
-    harm : str
-        What is done to the true probabilities before they are reported: a key of `HARMS`.
+    defect : str
+        What is done to the true probabilities before they are reported: a key of `DEFECTS`.
     weights : str
         How the weights of the rows are distributed: a key of `WEIGHTS`.
     """
@@ -48,13 +48,13 @@ class Cell:
     n: int
     n_classes: int
     sets: int
-    harm: str = "none"
+    defect: str = "none"
     weights: str = "none"
 
     @property
     def is_null(self) -> bool:
         """Whether the reported predictions are calibrated."""
-        return self.harm == "none"
+        return self.defect == "none"
 
     @property
     def is_special(self) -> bool:
@@ -64,7 +64,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Name in tables and file names; it decides the random numbers, the number of sets does not."""
-        what = self.shape if self.is_null else self.harm
+        what = self.shape if self.is_null else self.defect
         if not self.is_null and self.shape != "flat":
             what = f"{what} of {self.shape}"
         weights = "" if self.weights == "none" else f" {self.weights} weights"
@@ -82,7 +82,7 @@ def simulate(cell: Cell, rng: np.random.Generator) -> Any:
         return Forecasts(Normal(loc, scale), loc + scale * rng.standard_normal(cell.n))
     truth = SHAPES[cell.shape](rng, cell.n, cell.n_classes)
     labels = worlds.draw(rng, truth)
-    return Predictions(HARMS[cell.harm](truth), labels, WEIGHTS[cell.weights](rng, cell.n))
+    return Predictions(DEFECTS[cell.defect](truth), labels, WEIGHTS[cell.weights](rng, cell.n))
 
 
 def _two_point(rng: np.random.Generator, n: int, n_classes: int) -> FloatArray:
@@ -178,7 +178,7 @@ def overstate(probs: FloatArray) -> FloatArray:
     return reported / reported.sum(axis=1, keepdims=True)
 
 
-HARMS: dict[str, Callable[[FloatArray], FloatArray]] = {
+DEFECTS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "none": lambda probs: probs,
     "temperature-0.5": lambda probs: temper(probs, 0.5),
     "temperature-0.7": lambda probs: temper(probs, 0.7),
@@ -194,7 +194,7 @@ HARMS: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 """Ways to spoil true probabilities; labels are always drawn from the true ones."""
 
-HARMED_CLASSES = {"bad-class": 10, "rotation": 4}
+DEFECT_CLASSES = {"bad-class": 10, "rotation": 4}
 """Number of classes where power is measured; 3 for the temperatures."""
 
 
@@ -226,16 +226,16 @@ def _special_null_cells() -> list[Cell]:
 
 def power_cells() -> list[Cell]:
     """Return the cells in which they are not."""
-    harms = ("temperature-0.5", "temperature-0.7", "temperature-0.85", "temperature-1.2", "temperature-1.5")
+    defects = ("temperature-0.5", "temperature-0.7", "temperature-0.85", "temperature-1.2", "temperature-1.5")
     flat = [
-        Cell("flat", n, HARMED_CLASSES.get(harm, 3), POWER_SETS, harm)
-        for harm in (*harms, "bad-class", "rotation")
+        Cell("flat", n, DEFECT_CLASSES.get(defect, 3), POWER_SETS, defect)
+        for defect in (*defects, "bad-class", "rotation")
         for n in (100, 300, 1000)
     ]
-    return flat + [Cell(shape, n, k, sets, harm) for shape, harm, k, sizes in SPECIAL_HARMS for n, sets in sizes]
+    return flat + [Cell(shape, n, k, sets, defect) for shape, defect, k, sizes in SPECIAL_DEFECTS for n, sets in sizes]
 
 
-SPECIAL_HARMS = (
+SPECIAL_DEFECTS = (
     ("rare-2%", "slope-0.6", 2, ((300, POWER_SETS), (1000, POWER_SETS))),
     ("rare-2%", "intercept-0.5", 2, ((300, POWER_SETS), (1000, POWER_SETS))),
     ("rare-0.5%", "slope-0.6", 2, ((1000, POWER_SETS), (3000, LARGE_SETS))),

@@ -44,7 +44,7 @@ def ecdf_record(row: Summary) -> Record:
 
 def power_record(row: Summary) -> Record:
     """Return the rate of a test on spoilt predictions."""
-    return {"harm": row.unit.cell.harm} | _columns(row) | _rate_columns(row.rates[0])
+    return {"harm": row.unit.cell.defect} | _columns(row) | _rate_columns(row.rates[0])
 
 
 MAKERS = {"null": null_record, "ecdf": ecdf_record, "power": power_record}
@@ -95,7 +95,7 @@ def _read(path: Path) -> dict[tuple[str, ...], Record]:
 def _key(unit: Unit) -> tuple[str, ...]:
     cell = unit.cell
     return (
-        cell.harm,
+        cell.defect,
         unit.test,
         cell.shape,
         str(cell.n_classes or ""),

@@ -12,7 +12,7 @@ LEVELS = (0.01, 0.05, 0.10)
 """Levels at which rejections are counted."""
 
 CONFIDENCE = 0.999
-"""Of each interval and each band where predictions are calibrated."""
+"""Level of each interval and each band where predictions are calibrated."""
 
 POWER_LEVEL, POWER_CONFIDENCE = 0.05, 0.95
 """Where they are not: the level of the tests, and the confidence of the intervals."""

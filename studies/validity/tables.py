@@ -8,7 +8,7 @@ from calibrant.io import write_text
 from studies.simulations import text
 from studies.simulations.limits import clopper_pearson
 from studies.validity.battery import BATTERY, N_RESAMPLES
-from studies.validity.cells import HARMS, SHAPES
+from studies.validity.cells import DEFECTS, SHAPES
 from studies.validity.records import Record, Records, all_records
 from studies.validity.summaries import LEVELS, POWER_CONFIDENCE, POWER_LEVEL
 from studies.validity.units import Unit
@@ -33,12 +33,12 @@ Written by `{COMMAND}`; the same numbers are in `power.csv`. Share of data sets 
 def write(out: Path, units: Sequence[Unit], found: Mapping[Unit, FloatArray], *, keep: bool = False) -> None:
     """Write all tables from the units that are complete; `keep` the rows of the others that are there already."""
     place = {name: i for i, name in enumerate([*SHAPES, "normal"])}
-    harms = {name: i for i, name in enumerate(HARMS)}
+    defects = {name: i for i, name in enumerate(DEFECTS)}
     order = {name: i for i, name in enumerate(BATTERY)}
 
     def key(unit: Unit) -> tuple[int | str, ...]:
         cell = unit.cell
-        return order[unit.test], harms[cell.harm], place[cell.shape], cell.n_classes, cell.weights != "none", cell.n
+        return order[unit.test], defects[cell.defect], place[cell.shape], cell.n_classes, cell.weights != "none", cell.n
 
     tables = all_records(sorted(units, key=key), found, out if keep else None)
     out.mkdir(parents=True, exist_ok=True)
@@ -104,18 +104,18 @@ def _marked(record: Record, level: float) -> str:
 
 def _power_page(records: Records, missing: Sequence[Unit]) -> str:
     parts = [POWER_HEAD]
-    worlds = dict.fromkeys((unit.cell.harm, unit.cell.shape, unit.cell.n_classes) for unit in records)
-    for world in sorted(worlds, key=lambda world: list(HARMS).index(world[0])):
-        harm, shape, n_classes = world
+    worlds = dict.fromkeys((unit.cell.defect, unit.cell.shape, unit.cell.n_classes) for unit in records)
+    for world in sorted(worlds, key=lambda world: list(DEFECTS).index(world[0])):
+        defect, shape, n_classes = world
         chosen = {
             (unit.test, unit.cell.n): record
             for unit, record in records.items()
-            if (unit.cell.harm, unit.cell.shape, unit.cell.n_classes) == world
+            if (unit.cell.defect, unit.cell.shape, unit.cell.n_classes) == world
         }
         sizes = sorted({n for _, n in chosen})
         tests = [name for name, entry in BATTERY.items() if entry.special or shape == "flat"]
         lines = [(name, *(_power_cell(chosen.get((name, n))) for n in sizes)) for name in tests]
-        head = harm if shape == "flat" else f"{harm} of {shape}"
+        head = defect if shape == "flat" else f"{defect} of {shape}"
         parts.append(
             f"## {head}, {n_classes} classes\n\n" + text.as_markdown(("test", *(f"n={n}" for n in sizes)), lines)
         )

@@ -172,8 +172,8 @@ COPIED_AND_SHUFFLED = np.random.default_rng(0).permutation(np.tile(DISTINCT, 2).
 WARNINGS = {
     "11-probabilities-as-logits": (lambda: L(THREE, [2, 0, 1]), "look like probabilities"),
     "11-probabilities-as-log-odds": (lambda: L(MANY, SIXTY), "look like probabilities"),
-    "24-one-hot": (lambda: P([[0, 1], [1, 0]], [1, 1]), "exactly 0 or 1, no probability information"),
-    "56-integers": (lambda: P(np.array([0, 1, 1]), [1, 1, 0]), "exactly 0 or 1, no probability information"),
+    "24-one-hot": (lambda: P([[0, 1], [1, 0]], [1, 1]), "exactly 0 or 1, without information"),
+    "56-integers": (lambda: P(np.array([0, 1, 1]), [1, 1, 0]), "exactly 0 or 1, without information"),
     "38-below-chance": (lambda: P(MANY, [0] * 54 + [1] * 6), "accuracy 0.1 is below chance (0.5), order"),
     "39-class-never-seen": (lambda: P(np.full((60, 3), 1 / 3), SIXTY, classes=[*"abc"]), "class 'c' never occurs"),
     "40-one-class-only": (lambda: P(np.linspace(0.4, 0.9, 60), [1] * 60), "class 0 never occurs"),

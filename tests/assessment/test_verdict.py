@@ -1,4 +1,4 @@
-"""The verdict: what gave it away, how large it is, and that it speaks of the event where there are two classes."""
+"""The verdict: what revealed the error, how large it is, and that it is about the event if there are two classes."""
 
 import numpy as np
 import pytest

@@ -161,7 +161,7 @@ class TestResponses:
 
     def test_scores_of_pairs_of_classes_are_refused(self):
         X, y = problem(4, n=200)
-        with pytest.raises(InputError, match=r"one score a class, 4 in all, but returns the shape \(50, 6\)"):
+        with pytest.raises(InputError, match=r"one score per class, 4 in all, but returns the shape \(50, 6\)"):
             CalibratedModel(
                 SVC(decision_function_shape="ovo"), "ts", cv=4, response="decision_function",
             ).fit(X, y)  # fmt: skip
@@ -240,7 +240,7 @@ class TestInScikitLearn:
     def test_the_calibrator_can_be_saved_and_the_model_says_so(self, tmp_path):
         X, y = problem()
         model = CalibratedModel(GaussianNB(), "vs").fit(X, y)
-        with pytest.raises(TypeError, match="save its calibrator_"):
+        with pytest.raises(TypeError, match="save calibrator_"):
             save(model, tmp_path / "model.json")
         save(model.calibrator_, tmp_path / "vs.json")
         raw = model.estimator_.predict_proba(X)

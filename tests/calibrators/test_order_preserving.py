@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from calibrant import InputError
 from calibrant.calibrators import OrderPreserving, TemperatureScaling, calibrate
-from calibrant.calibrators.order_invariant import rank_knots, rank_pieces, rank_roughness
+from calibrant.calibrators.order_invariant import rank_knots, rank_roughness, rank_segments
 from calibrant.calibrators.order_preserving import SMALLEST_SLOPE, weighted_quantiles
-from calibrant.calibrators.pieces import Pieces, SlopesLikelihood, roughness
+from calibrant.calibrators.segments import Segments, SlopesLikelihood, roughness
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
 from order_cases import bent, families
@@ -26,8 +26,8 @@ def by_definition(z, knots, slopes, family):
     if family == "oi":
         low, high = np.split(slopes, 2)
         confidence = np.exp(ordered[0])
-        of_piece = (1 - confidence) * low + confidence * high
-        gaps = of_piece[np.searchsorted(knots, np.arange(1, len(z))) - 1] * -np.diff(ordered)
+        of_segment = (1 - confidence) * low + confidence * high
+        gaps = of_segment[np.searchsorted(knots, np.arange(1, len(z))) - 1] * -np.diff(ordered)
         result = -np.append(0, np.cumsum(gaps))
     else:
 
@@ -148,7 +148,7 @@ class TestRecovery:
         z = np.log(rng.dirichlet(np.full(4, 0.7), 100_000) + 1e-6)
         z -= logsumexp(z, axis=1, keepdims=True)
         slopes = np.array([0.6, 0.9, 0.5, 1.4, 0.9, 0.5])
-        logits = rank_pieces(z, rank_knots(4, 3)).logits(slopes.reshape(2, 3))
+        logits = rank_segments(z, rank_knots(4, 3)).logits(slopes.reshape(2, 3))
         truth = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
         labels = draw_labels(truth, rng)
         fitted = OrderPreserving("oi", smoothness=0.0, scores="logits").fit(z, labels)
@@ -172,7 +172,7 @@ class TestDiagonal:
         shares = np.histogram(p.log_probs.ravel(), fitted.knots_[::-1], weights=curvature / curvature.sum())[0]
         assert shares == pytest.approx(np.full(5, 0.2), abs=0.01)
 
-    def test_few_distinct_numbers_make_few_pieces(self):
+    def test_few_distinct_numbers_make_few_segments(self):
         probs = np.repeat([[0.7, 0.3], [0.3, 0.7]], 20, axis=0)
         fitted = OrderPreserving().fit(probs, [0] * 15 + [1] * 25)
         assert len(fitted.knots_) <= 4
@@ -198,7 +198,7 @@ def test_quantiles_are_those_of_the_copied_values(seed):
 class TestRanks:
     @pytest.mark.parametrize("k", [2, 3, 9, 100, 1000])
     @pytest.mark.parametrize("segments", [1, 2, 8, 2000])
-    def test_pieces_reach_from_the_first_to_the_last_rank(self, k, segments):
+    def test_segments_reach_from_the_first_to_the_last_rank(self, k, segments):
         ranks = rank_knots(k, segments)
         assert len(ranks) == min(segments, k - 1) + 1
         assert (ranks[0], ranks[-1]) == (0, k - 1)
@@ -217,11 +217,11 @@ class TestRanks:
 def test_derivatives_agree_with_differences(family):
     p = bent(n=40, k=5)
     if family == "oi":
-        pieces, rough = rank_pieces(p.log_probs, rank_knots(5, 3)), rank_roughness(3)
+        segments, rough = rank_segments(p.log_probs, rank_knots(5, 3)), rank_roughness(3)
     else:
         knots = np.array([0.0, -0.4, -1.5, -np.inf])
-        pieces, rough = Pieces(p.log_probs, knots[:, None, None], np.ones((1, 1))), roughness(3)
-    function = SlopesLikelihood(pieces, p.labels, p.weights, unit=0.7, penalty=0.3 * rough)
+        segments, rough = Segments(p.log_probs, knots[:, None, None], np.ones((1, 1))), roughness(3)
+    function = SlopesLikelihood(segments, p.labels, p.weights, unit=0.7, penalty=0.3 * rough)
     x = np.random.default_rng(0).uniform(0.3, 2.0, len(rough))
     _, gradient, hessian = function(x)
     steps = 1e-5 * np.eye(len(x))

@@ -246,7 +246,7 @@ class TestDamage:
 
     def test_large_files_are_not_read(self, tmp_path, monkeypatch):
         monkeypatch.setattr(store, "MAX_FILE_BYTES", 400)
-        with pytest.raises(InputError, match="more than the 400 that are read again"):
+        with pytest.raises(InputError, match="more than the 400 that can be read"):
             save(fitted("sms"), tmp_path / "c.json")
         (tmp_path / "c.json").write_bytes(b" " * 401)
         with pytest.raises(InputError, match="more than the 400 bytes"):
@@ -327,7 +327,7 @@ class TestMeaning:
             ("ts", in_fitted(gradient_norm_=-1.0), "gradient_norm_ of TemperatureScaling must not be negative"),
             ("ts", in_fitted(n_iter_=1.5), "n_iter_ of TemperatureScaling must be a count"),
             ("iop-diag", in_fitted(temperature_=0.0), "must be a positive number"),
-            ("iop-diag", in_fitted(slopes_=as_array([1.0])), "must be pieces that meet at the knots"),
+            ("iop-diag", in_fitted(slopes_=as_array([1.0])), "must be segments that meet at the knots"),
             ("iop-diag", in_fitted(knots_=as_array([0.0, -1.0]), slopes_=as_array([1.0])), "knots from the top"),
             ("iop-diag", in_fitted(knots_=as_array([0.0]), slopes_=as_array([])), "must be positive"),
             ("iop-diag", in_settings(segments=1), "knots from the top"),
@@ -351,7 +351,7 @@ class TestMeaning:
             (
                 "irm",
                 lambda d: _isotonic(d).update(scores_=as_array([1.0, 2.0]), probabilities_=as_array([0.5, 1.2])),
-                "must be probabilities",
+                "must hold probabilities",
             ),
             ("irm", lambda d: d["calibrator"]["fitted"].update(calibrator_=3), "cannot be used"),
             ("irova", lambda d: d["calibrator"]["fitted"]["calibrators_"].pop(), "cannot be used"),

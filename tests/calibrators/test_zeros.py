@@ -25,7 +25,7 @@ from calibrant.cli import main
 from calibrant.metrics import NLL
 from simulate import calibrated, sharpened
 
-HARMED = {
+SENSITIVE = {
     "ts",
     "vs",
     "ms",
@@ -39,7 +39,7 @@ HARMED = {
     "iop-oi",
     "iop-deep",
 }
-OTHERS = set(CALIBRATORS) - HARMED
+OTHERS = set(CALIBRATORS) - SENSITIVE
 
 
 def with_zero(k=3, n=600):
@@ -50,12 +50,12 @@ def with_zero(k=3, n=600):
     return probs, p.labels
 
 
-def test_the_table_says_which_are_harmed():
-    assert {name for name in CALIBRATORS if CALIBRATORS[name]().harmed_by_zeros} == HARMED
+def test_the_table_says_which_are_sensitive():
+    assert {name for name in CALIBRATORS if CALIBRATORS[name]().sensitive_to_zeros} == SENSITIVE
 
 
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("name", sorted(HARMED))
+@pytest.mark.parametrize("name", sorted(SENSITIVE))
 def test_a_map_that_one_row_decides_warns_and_names_the_guard(name, k):
     probs, labels = with_zero(k)
     with pytest.warns(DataWarning, match=re.escape("row 0 has an observed label of probability 0.")) as caught:
@@ -93,7 +93,7 @@ def test_a_row_of_weight_0_is_absent_and_several_rows_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("calibrator", "harmed"),
+    ("calibrator", "sensitive"),
     [
         (OneVsRest(PlattScaling()), True),
         (Pooled(PlattScaling()), True),
@@ -103,12 +103,12 @@ def test_a_row_of_weight_0_is_absent_and_several_rows_are_counted():
         (parse("irm>ts"), False),
     ],
 )
-def test_a_calibrator_is_harmed_as_what_it_holds(calibrator, harmed):
+def test_a_calibrator_is_as_sensitive_as_what_it_holds(calibrator, sensitive):
     probs, labels = with_zero()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         calibrator.fit(probs, labels)
-    assert len(caught) == harmed
+    assert len(caught) == sensitive
     assert all(issubclass(warning.category, DataWarning) for warning in caught)
 
 

@@ -56,7 +56,7 @@ def test_intervals_are_those_of_the_library(file, capsys):
     debiased = interval(PREDICTIONS, METRICS["rms-debiased"])
     assert f" {debiased.low:.3g} to {debiased.high:.3g} " in rows["rms-debiased"]
     assert len(rows["ece"].split()) == 5  # Name, value, and the range if calibrated.
-    assert "no interval of ece, mmce, as none is known to cover: chance alone" in " ".join(out.split())
+    assert "no interval of ece, mmce, as none has known coverage: chance alone" in " ".join(out.split())
     assert len(rows["mmce"].split()) == 2  # No valid method is known.
 
 
@@ -67,7 +67,7 @@ def test_too_few_wrong_rows_leave_the_range_by_chance_and_say_so(tmp_path, capsy
     rows = rows_of(out)
     assert rows["accuracy"].split()[1:] == ["1"]
     assert len(rows["rms-debiased"].split()) == 5  # Name, value, and the range if calibrated.
-    assert "no interval of accuracy, rms-debiased, as none is known to cover: at least 10 wrong rows" in " ".join(
+    assert "no interval of accuracy, rms-debiased, as none has known coverage: at least 10 wrong rows" in " ".join(
         out.split()
     )
     other = tmp_path / "other.csv"

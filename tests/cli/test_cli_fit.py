@@ -77,8 +77,8 @@ class TestFit:
         out = capsys.readouterr().out.replace(" \n", " ")  # Sentences are folded.
         temperature = load("ts.json").temperature_
         assert f"temperature: {temperature:.6g}" in out
-        assert '"after" flatters it' in out
-        assert "0.00% of the predicted classes are others than before." in out
+        assert '"after" is too optimistic' in out
+        assert "0.00% of the predicted classes have changed." in out
         assert "The calibrator is at ts.json" in out
 
     def test_json_holds_the_same_numbers(self, folder, capsys):
@@ -300,7 +300,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("file", "out", "message"),
         [
-            ("new.csv", "out.xlsx", "must have an extension that tells its format: .csv"),
+            ("new.csv", "out.xlsx", "must have an extension that names its format: .csv"),
             ("new.csv", "out.npz", "holds a table, so the output must end in .csv or .parquet"),
             ("new.npz", "out.csv", "holds arrays, so the output must end in .npz"),
             ("new.npy", "out.npz", "must be an NPZ file"),
@@ -419,4 +419,4 @@ class TestRawLogits:
         assert run("fit", "fit.csv", "--raw-logits", "--method", "vs", "--quiet", *out) == 0
         capsys.readouterr()
         told = refused("apply", "new.csv", "--probs", "logit_*", "--calibrator", "cal.json", "--out", "out.csv")
-        assert "say --logits" in told
+        assert "add --logits" in told

@@ -44,8 +44,8 @@ def test_a_gate_that_nothing_can_judge_is_refused(folder, capsys):
     code, lines = judged(capsys, "good", "--metrics", "rms-debiased", "--cluster", "patient")
     assert code == 2
     assert lines[0].startswith(
-        "calibrant: note: whether bad is worse than good in rms-debiased cannot be judged: no limits are known to "
-        "cover; they are for independent rows"
+        "calibrant: note: whether bad is worse than good in rms-debiased cannot be judged: no limits with "
+        "known coverage; they are for independent rows"
     )
     assert "--fail-if-worse-than good cannot be judged by any of these metrics" in lines[1]
     assert len(lines) == 2
@@ -180,7 +180,7 @@ def test_gates_are_about_all_rows_and_help_says_so(folder, capsys):
     for command, count in (("evaluate", 1), ("compare", 2)):
         assert main([command, "--help"]) == 0
         text = " ".join(capsys.readouterr().out.replace("│", " ").split())
-        assert text.count("whatever --by says") == count
+        assert text.count("regardless of --by") == count
 
 
 def test_the_table_says_what_was_resampled(folder, capsys):
@@ -204,7 +204,7 @@ def test_the_gate_of_the_tolerance_needs_proof(tmp_path, monkeypatch, capsys):
     assert err.startswith("calibrant: failed: few.csv: not shown to be calibrated to within 0.04, its error is ")
     code, _, err = run(capsys, "evaluate", "sharp.csv", *gate)
     assert code == 1
-    assert "the slope (too extreme) gave it away" in err
+    assert "revealed by the slope (too extreme)" in err
     assert run(capsys, "evaluate", "few.csv", "--tolerance", "2", "--metrics", "nll")[0] == 2
 
 

@@ -140,7 +140,7 @@ def test_a_class_that_is_never_predicted_keeps_its_rule_until_it_is():
 
 def test_bandwidths_of_other_classes_are_refused():
     fitted = MULTICLASS.fit_bandwidth(TUNING)
-    with pytest.raises(InputError, match=r"one metric a class, but there are 3 for 4"):
+    with pytest.raises(InputError, match=r"one metric per class, but there are 3 for 4"):
         fitted(calibrated(n=50, k=4))
 
 

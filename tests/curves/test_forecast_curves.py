@@ -224,7 +224,7 @@ VECTORS = Forecasts(MvNormal(np.zeros((3, 2)), 1.0), np.zeros((3, 2)))
 PLAIN = Forecasts(Normal([0.0], 1.0), [0.0])
 BAD = {
     "vectors": (lambda: pit(VECTORS), "needs a distribution function of laws on the line, but this is MvNormal"),
-    "vector spreads": (lambda: spread_curve(VECTORS), "are compared on the line, but these are MvNormal"),
+    "vector spreads": (lambda: spread_curve(VECTORS), "are compared for real numbers, but these are MvNormal"),
     "ensemble": (lambda: pit(PLAIN, ensemble="x"), 'ensemble must be "fair" or "empirical"'),
     "bins": (lambda: pit_histogram(PLAIN, bins=0), "bins must be a whole number of at least 1"),
     "level": (lambda: pit_histogram(PLAIN, level=95), "level must be a number between 0 and 1"),

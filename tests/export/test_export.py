@@ -169,7 +169,7 @@ class TestRefusals:
             export(TemperatureScaling())
 
     def test_what_is_no_calibrator(self, export):
-        with pytest.raises(TypeError, match="export its calibrator_"):
+        with pytest.raises(TypeError, match="export calibrator_"):
             export(CalibratedModel(None))
 
     def test_a_method_without_a_map(self, export):

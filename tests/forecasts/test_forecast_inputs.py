@@ -119,7 +119,7 @@ BAD_VALUES = [
     (lambda: MvNormal(EYE, [EYE, EYE * NAN]), "cov must be finite, but row 1, entry (0, 0) is nan"),
     (
         lambda: Samples([0.0, 1.0]),
-        "draws must have the shape (n, m) or (n, m, d), with m draws a row, but has shape (2,)",
+        "draws must have the shape (n, m) or (n, m, d), with m draws per row, but has shape (2,)",
     ),
     (lambda: Samples(np.zeros((2, 0))), "draws must have at least one row, but has shape (2, 0)"),
     (lambda: Samples([[0.0, 1.0], [NAN, 0.0]]), "draws must be finite, but row 1, column 0 is nan"),
@@ -127,7 +127,7 @@ BAD_VALUES = [
     (lambda: Mixture([0.5, 0.4], [UNIT, UNIT]), "weights of a mixture must sum to 1, but in row 0 they sum to 0.9"),
     (lambda: Mixture([[0.5, 0.5], [0, 0.5]], [UNIT, UNIT]), "in row 1 they sum to 0.5 (1 of 2 rows is bad)"),
     (lambda: Mixture([1.5, -0.5], [UNIT, UNIT]), "weights must not be negative, but row 0, column 1 is -0.5"),
-    (lambda: Mixture([1.0], [UNIT, UNIT]), "weights must have the shape (2,) or (2, 2), one column a component"),
+    (lambda: Mixture([1.0], [UNIT, UNIT]), "weights must have the shape (2,) or (2, 2), one column per component"),
     (lambda: Mixture(np.ones((3, 1)), [UNIT]), "but have shape (3, 1)"),
     (
         lambda: Mixture([0.5, 0.5], [UNIT, Normal(0, 1)]),
@@ -137,15 +137,15 @@ BAD_VALUES = [
     (lambda: Forecasts(UNIT, [0, 1, 2]), "there are 3 targets and 2 rows"),
     (
         lambda: Forecasts(Normal(0, 1), [0, 1]),
-        "it has 1 and there are 2 targets. If it is meant for all of them, repeat",
+        "it has 1, for 2 targets. If it is meant for all of them, repeat",
     ),
     (lambda: Forecasts(UNIT, [0, NAN]), "targets must be finite, but row 1 is nan"),
     (lambda: Forecasts(UNIT, []), "targets must have at least one row"),
     (
         lambda: Forecasts(UNIT, EYE),
-        "targets must have 1 coordinate a row, as the distribution has, but have shape (2, 2)",
+        "targets must have 1 coordinate per row, like the distribution, but have shape (2, 2)",
     ),
-    (lambda: Forecasts(MvNormal(EYE, 1), [0, 1]), "targets must have 2 coordinates a row"),
+    (lambda: Forecasts(MvNormal(EYE, 1), [0, 1]), "targets must have 2 coordinates per row"),
     (lambda: Forecasts(UNIT, [0, 1], [1, -1]), "weights must be finite and not negative, but row 1 is -1"),
     (lambda: Forecasts(UNIT, [0, 1], [1, 1, 1]), "there are 3 weights and 2 rows"),
     (lambda: Forecasts(stats.norm([0, 0, 0]), [0, 1]), "dist must have parameters of length 2, one entry per row"),
@@ -209,5 +209,5 @@ def test_laws_that_draw_nonsense_are_refused():
     with pytest.raises(InputError, match=r"must return this shape, or \(\.\.\., d\), but returned \(128,\)"):
         Forecasts(Short(), [0.0, 1.0])
     different = MonteCarlo(stats.norm([0, 0]), n_draws=8)
-    with pytest.raises(InputError, match="must have as many draws, but have 8 and 6"):
+    with pytest.raises(InputError, match="must have equally many draws, but have 8 and 6"):
         different.expect_pair("gaussian", 1.0, MonteCarlo(stats.norm([0, 0]), n_draws=6))

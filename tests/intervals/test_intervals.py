@@ -528,7 +528,7 @@ def test_errors_that_chance_makes_positive_have_their_range_by_chance_instead_of
     assert limits.null[0] < limits.value < limits.null[1]
     assert (limits.low, limits.high, limits.method) == (None, None, "none")
     assert limits.reason == "chance alone makes it positive; rms-debiased has limits"
-    with pytest.raises(InputError, match='method="debiased" is not for ECE'):
+    with pytest.raises(InputError, match='method="debiased" does not suit ECE'):
         interval(p, ECE(), "debiased")
 
 
@@ -686,7 +686,7 @@ def test_wilson_limits_cover_from_ten_wrong_rows_on_and_not_always_below():
 def test_limits_for_forecasts_were_not_simulated_and_must_be_asked_for_by_name():
     f = Forecasts(Normal(np.linspace(0, 2, 20), np.ones(20)), np.linspace(-1, 1, 20))
     assert method_for(SKCE(), f) is None
-    with pytest.raises(InputError, match=r'predictions of classes only; method="law" gives limits all the same'):
+    with pytest.raises(InputError, match=r'predictions of classes only; method="law" gives limits anyway'):
         interval(f, SKCE())
     limits = interval(f, SKCE(), "law", rng=0)
     assert limits.low < limits.value < limits.high
@@ -729,7 +729,7 @@ def test_limits_are_refused_where_a_few_rows_decide_about_the_variance():
             assert why_not(metric, Predictions(p.probs, p.labels, enough), Bootstrap(9)) != UNEQUAL
             assert why_not(metric, Predictions(p.probs, p.labels, few), Bootstrap(9)) == UNEQUAL
     heavy_tailed = Predictions(p.probs, p.labels, np.random.default_rng(0).lognormal(0, 1.5, 600))
-    with pytest.raises(InputError, match="weights are so unequal that fewer than 20 rows decide"):
+    with pytest.raises(InputError, match="weights are so unequal that fewer than 20 rows determine"):
         interval(heavy_tailed, NLL())
     assert method_for(NLL(), Predictions(p.probs, p.labels, np.random.default_rng(0).exponential(size=600)))
     assert method_for(Accuracy(), Predictions(p.probs[:15], p.labels[:15], np.full(15, 2.0))) is None
@@ -748,7 +748,7 @@ def test_limits_of_scores_are_refused_where_labels_are_far_surer_than_the_predic
         why_not(one_bin, nearly_sure(60, 20), Bootstrap(9)) == why_not(one_bin, nearly_sure(30, 12), Bootstrap(9)) == ""
     )
     assert why_not(one_bin, nearly_sure(60, 19), Bootstrap(9)).startswith("less than 0.4 of the wrong rows")
-    assert why_not(one_bin, nearly_sure(30, 11), Bootstrap(9)).endswith("are seen, and fewer than 20")
+    assert why_not(one_bin, nearly_sure(30, 11), Bootstrap(9)).endswith("are observed, and fewer than 20")
 
 
 def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits():
@@ -773,13 +773,13 @@ def test_few_clusters_are_refused_and_accuracy_in_clusters_has_no_wilson_limits(
     ],
 )
 def test_a_method_by_name_must_be_for_the_metric(metric, method):
-    with pytest.raises(InputError, match=f'method="{method}" is not for'):
+    with pytest.raises(InputError, match=f'method="{method}" does not suit'):
         interval(calibrated(n=60, k=3), metric, method)
 
 
 def test_what_is_not_valid_is_refused():
     p = calibrated(n=60, k=3)
-    with pytest.raises(InputError, match="no interval that is known to cover"):
+    with pytest.raises(InputError, match="no interval with known coverage"):
         interval(p, UCME())
     with pytest.raises(InputError, match='method must be "auto" or one of'):
         interval(p, ECE(), "jackknife")

@@ -95,7 +95,7 @@ def test_arrow_that_lies_about_its_size_is_refused_before_allocation(tmp_path, k
     assert length in content
     for lie in (2**47, -400, 50 * 8 + len(content)):
         message = failure(path, content.replace(length, struct.pack("<q", lie)))
-        assert "description of itself is broken" in message
+        assert "metadata is broken" in message
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])

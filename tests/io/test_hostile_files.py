@@ -33,10 +33,10 @@ TEXT_TROUBLE = {
     "old Mac": ((HEADER + GOOD).replace("\n", "\r"), "line 1: the line ends with a carriage return alone"),
     "decimal comma": (
         (HEADER + GOOD).replace(",", ";") + "1;0,4;0,6\n",
-        "line 3, column 'proba_0': '0,4' is not a number. Write a point",
+        "line 3, column 'proba_0': '0,4' is not a number. Use a point",
     ),
     "decimal comma between commas": (HEADER + GOOD + "1,0,4,0,6\n", "line 3: the row has 5 fields"),
-    "thousands sign": (HEADER + GOOD + "1,1 000,.6\n", "'1 000' is not a number. Write numbers without thousands"),
+    "thousands separator": (HEADER + GOOD + "1,1 000,.6\n", "'1 000' is not a number. Write numbers without thousands"),
     "separator missing": ("label proba_0 proba_1\n0 1 0\n", "must be separated by commas"),
     "trailing comma": (HEADER + GOOD + "1,.4,.6,\n", "line 3: the row has 4 fields, but the header names 3 columns"),
     "short row": (HEADER + GOOD + "1,.4\n", "line 3: the row has 2 fields"),
@@ -45,7 +45,7 @@ TEXT_TROUBLE = {
     "hexadecimal": (HEADER + GOOD + "1,0x1,.6\n", "line 3, column 'proba_0': '0x1' is not a number"),
     "not a number": (HEADER + GOOD + "1,.4,nan\n", "line 3, column 'proba_1' is nan"),
     "dash": (HEADER + GOOD + "1,.4,-\n", "line 3, column 'proba_1': '-' is not a number"),
-    "percentage": (HEADER + GOOD + "1,.4,60%\n", "'60%' is not a number. Write a share of 1"),
+    "percentage": (HEADER + GOOD + "1,.4,60%\n", "'60%' is not a number. Write a fraction of 1"),
     "empty cell": (HEADER + GOOD + "1,,.6\n", "line 3, column 'proba_0': the cell is empty"),
     "empty label": (HEADER + GOOD + " ,.4,.6\n", "line 3, column 'label': the cell is empty"),
     "after blank lines": (HEADER + "\n\n" + GOOD + "\r\n1,,.6\n", "line 6, column 'proba_0': the cell is empty"),
@@ -120,7 +120,7 @@ def test_a_gzip_bomb_is_refused(tmp_path, monkeypatch):
     bomb = gzip.compress((HEADER + GOOD).encode() + b"\n" * 3_000_000)
     monkeypatch.setattr(limits, "MAX_RATIO", 2_900_000 // len(bomb))
     monkeypatch.setattr(limits, "RATIO_FREE_BYTES", 0)
-    assert "as a bomb does" in failure(tmp_path / "a.csv.gz", bomb)
+    assert "like a decompression bomb" in failure(tmp_path / "a.csv.gz", bomb)
 
 
 def test_millions_of_blank_lines_do_not_become_rows(tmp_path, monkeypatch):

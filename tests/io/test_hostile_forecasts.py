@@ -17,7 +17,7 @@ TROUBLE = {
     "negative weight": ("1,2,3,1\n1,2,3,-1\n", "weights must be finite and not negative, but line 3, column 'w' is -1"),
     "empty cell": ("1,2,3,1\n1,,3,1\n", "line 3, column 'm': the cell is empty. Fill it in or drop the row."),
     "text": ("1,2,3,1\nlow,2,3,1\n", "line 3, column 't': 'low' is not a number"),
-    "decimal comma": ("1,2,3,1\n'1,5',2,3,1\n".replace("'", '"'), "line 3, column 't': '1,5' is not a number. Write a"),
+    "decimal comma": ("1,2,3,1\n'1,5',2,3,1\n".replace("'", '"'), "line 3, column 't': '1,5' is not a number. Use a"),
     "short row": ("1,2,3,1\n1,2\n", "line 3: the row has 2 fields, but the header names 4 columns"),
     "no rows": ("", "has columns but no rows"),
     "huge": ("1,1e80,3,1\n", "mean must not exceed 1e+75 in absolute value, but line 2, column 'm' is 1e+80"),
@@ -72,7 +72,7 @@ ARRAY_TROUBLE = {
     "lengths of parameters": ({"y": [1, 1], "mu": [1, 1], "sd": [1, 2, 3]}, "mean and sd must have equal lengths"),
     "lengths": ({"y": [1, 1], "draws": [[1, 2]] * 3}, "there are 2 targets and 3 rows"),
     "shape": ({"y": [1, 1], "draws": [1, 2]}, "draws must have the shape (n, m) or (n, m, d)"),
-    "coordinates": ({"y": [1], "draws": [[[1, 2]]]}, "targets must have 2 coordinates a row"),
+    "coordinates": ({"y": [1], "draws": [[[1, 2]]]}, "targets must have 2 coordinates per row"),
     "nan": (
         {"y": [1], "draws": [[[1, np.nan]]]},
         "draws must be finite, but row 0, column 'draws', entry (0, 1) is nan",
@@ -146,7 +146,7 @@ def test_a_column_has_one_role(tmp_path):
         ({"draws": ["y", "draw_0"], "target": "y"}, "y"),
         ({"draws": ["mean", "me*n"]}, "mean"),
     ]:
-        assert f"the column '{name}' is asked for twice" in failure(path, **options)
+        assert f"the column '{name}' is named twice" in failure(path, **options)
     table = pl.DataFrame({"y": [1], "draw_0": [[1.0, 2.0]], "draw_1": [1.0]})
     table.write_parquet(tmp_path / "a.parquet")
     assert "column 'draw_0' holds all draws of a row in each cell" in failure(tmp_path / "a.parquet")

@@ -113,7 +113,7 @@ def test_patterns_lists_and_exotic_names_choose_columns(tmp_path):
     assert read_predictions(path, label="t", probs="x?[12]?").positive.tolist() == [0.7, 0.1]
     assert read_predictions(path, label="t", probs="^a.*$").positive.tolist() == [0.5, 0.6]
     assert read_predictions(path, label="t", probs="*").positive.tolist() == [0.1, 0.2]
-    with pytest.raises(InputError, match=r"'ab' is asked for twice"):
+    with pytest.raises(InputError, match=r"'ab' is named twice"):
         read_predictions(path, label="t", probs=["ab", "a*"])
 
 

@@ -97,7 +97,7 @@ def test_a_median_of_zero_falls_back_and_says_so(points, fallback):
 
 def test_identical_predictions_still_have_an_error():
     p = Predictions([0.5] * 8, [0, 1] * 4)
-    with pytest.warns(DataWarning, match="for want of any positive distance"):
+    with pytest.warns(DataWarning, match="because no distance is positive"):
         assert SKCE()(p) == pytest.approx(2 * -0.25 / 7)
 
 

@@ -186,7 +186,7 @@ class TestSplit:
             ([["a"], ["b"]], [0, 1], TypeError, "inputs must be numbers"),
             ([[1.0], [2.0]], [0.0, 1.0], TypeError, "labels must be integers"),
             ([[1.0], [2.0]], [0, -1], InputError, "row 1 has -1"),
-            ([[1.0], [2.0]], [[0], [1]], InputError, "one integer a row"),
+            ([[1.0], [2.0]], [[0], [1]], InputError, "one integer per row"),
         ],
     )
     def test_refuses_what_no_network_can_learn_from(self, inputs, labels, error, message):

@@ -266,7 +266,7 @@ def test_block_sizes_may_depend_on_the_number_of_rows():
         (lambda p: SKCE()(p.take([0])), InputError, "needs at least two rows"),
         (lambda p: SKCE()(p.probs), TypeError, "SKCE is computed from Predictions or Forecasts, but got ndarray"),
         (lambda p: MMCE(lengthscale=0), InputError, "lengthscale must be positive"),
-        (lambda p: SKCE(TV)(Predictions(p.probs, p.labels, np.eye(50)[0])), InputError, "two rows with a weight"),
+        (lambda p: SKCE(TV)(Predictions(p.probs, p.labels, np.eye(50)[0])), InputError, "two rows of positive weight"),
     ],
 )
 def test_bad_settings_are_refused(build, error, words):

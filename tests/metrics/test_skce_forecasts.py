@@ -227,7 +227,7 @@ def test_what_redraws_share_is_computed_once(monkeypatch):
 
 def test_redraws_of_a_single_weighted_row_are_refused():
     f = Forecasts(Normal([0.0, 1.0], 1.0), [0.0, 1.0], [1.0, 0.0])
-    with pytest.raises(InputError, match="at least two rows with a weight"):
+    with pytest.raises(InputError, match="at least two rows of positive weight"):
         SKCE(W2).prepare_labels(f)(np.zeros((2, 3)))
 
 

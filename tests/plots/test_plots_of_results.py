@@ -250,7 +250,7 @@ class TestComparison:
 
     def test_a_baseline_alone_is_refused(self, comparison):
         alone = replace(comparison, models=("raw",), entries=comparison.entries[:3])
-        with pytest.raises(InputError, match="a model beside the baseline"):
+        with pytest.raises(InputError, match="a model besides the baseline"):
             plots.plot_comparison(alone)
 
 

@@ -171,7 +171,7 @@ class TestMetrics:
         (row,) = metrics.metric_rows(as_series(shown))
         assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance 0.00400")
         (note,) = metrics.metric_notes(as_series(shown))
-        assert note == "No interval of ECE, as none is known to cover: why."
+        assert note == "No interval of ECE, as none has known coverage: why."
         assert note in render_html(shown)
 
     def test_without_intervals_there_is_no_level(self):
@@ -226,7 +226,7 @@ class TestFix:
         two = replace(one, entries=tuple(changed if e is entry else e for e in one.entries))
         nll = fix.changes(two, "after")[0]
         assert (nll.difference, nll.limits, nll.pvalue, nll.verdict) == ("\N{MINUS SIGN}0.100", "", "", "")
-        assert fix.unknown(two) == ["Log loss (NLL), as no interval is known to cover: why"]
+        assert fix.unknown(two) == ["Log loss (NLL), as no interval has known coverage: why"]
         assert fix.unknown(one) == []
         assert fix.rule(one) == ""
         assert "percentiles of the difference" in fix.rule(replace(one, rule="percentile"))
@@ -342,7 +342,7 @@ class TestSizes:
         assert "the slope (too extreme)" in card
         without = Tree(render_html(assessment(verdict=verdict(low=None, high=None, gave_away=""))))
         assert "not known" in without.find("article")[0][1]
-        assert "Given away by" not in without.find("article")[0][1]
+        assert "Revealed by" not in without.find("article")[0][1]
         assert not without.find("line", class_="reach")
 
     def test_the_gap_is_that_of_the_event_for_two_classes(self):

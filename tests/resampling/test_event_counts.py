@@ -124,7 +124,7 @@ def binary(seed, n, *, weighted=False, slope=1.0):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_statistics_of_cells_are_those_of_the_rows_with_means_in_place_of_levers(monkeypatch, weighted):
+def test_statistics_of_cells_are_those_of_the_rows_with_means_in_place_of_coefficients(monkeypatch, weighted):
     p = binary(0, 500, weighted=weighted)
     rows_in_cells(monkeypatch)
     fine = LineEvidence.of(p, p.weights / p.weights.max())
@@ -132,10 +132,10 @@ def test_statistics_of_cells_are_those_of_the_rows_with_means_in_place_of_levers
     variance = p.positive * (1 - p.positive)
     x = np.log(p.positive) - np.log1p(-p.positive)
     x -= np.average(x, weights=p.weights**2 * variance)
-    for component, lever in enumerate((np.ones(500), x, 1 - 2 * p.positive)):
+    for component, coefficients in enumerate((np.ones(500), x, 1 - 2 * p.positive)):
         score = spread = 0.0
         for rows in np.split(fine.cells.order, fine.cells.starts[1:]):
-            step = p.weights[rows].mean() * np.average(lever[rows], weights=variance[rows])
+            step = p.weights[rows].mean() * np.average(coefficients[rows], weights=variance[rows])
             score += step * (p.labels[rows] - p.positive[rows]).sum()
             spread += step**2 * variance[rows].sum()
         found = fine.components(p.labels[:, None])[component]
@@ -166,14 +166,14 @@ def test_levers_of_many_rows_lose_almost_nothing():
         cell = np.empty(60_000, dtype=int)
         cell[fine.cells.order] = np.repeat(np.arange(len(fine.cells.starts)), fine.cells.sizes)
         x = np.log(p.positive) - np.log1p(-p.positive)
-        for lever, used in (
-            (np.ones_like(x), fine.levers[0]),
-            (x - np.average(x, weights=variance), fine.levers[1]),
-            (1 - 2 * p.positive, fine.levers[2]),
+        for coefficients, used in (
+            (np.ones_like(x), fine.coefficients[0]),
+            (x - np.average(x, weights=variance), fine.coefficients[1]),
+            (1 - 2 * p.positive, fine.coefficients[2]),
         ):
             unit = p.positive * (1 - p.positive)
-            both = (unit * w * lever * used[cell]).sum()
-            own = (unit * (w * lever) ** 2).sum() * (unit * used[cell] ** 2).sum()
+            both = (unit * w * coefficients * used[cell]).sum()
+            own = (unit * (w * coefficients) ** 2).sum() * (unit * used[cell] ** 2).sum()
             assert both / np.sqrt(own) > 0.999
 
 

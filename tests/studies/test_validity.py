@@ -22,7 +22,7 @@ from studies.simulations.limits import band_width, clopper_pearson, departure
 from studies.simulations.units import load
 from studies.validity import cells
 from studies.validity.battery import BATTERY
-from studies.validity.cells import HARMS, SHAPES, Cell
+from studies.validity.cells import DEFECTS, SHAPES, Cell
 from studies.validity.command import main
 from studies.validity.summaries import summarise
 from studies.validity.units import Unit, plan
@@ -115,7 +115,7 @@ def test_normal_forecasts_have_uniform_probability_integral_transforms():
 
 def test_rotation_keeps_the_top_label_and_moves_all_others():
     truth = np.array([[0.1, 0.6, 0.05, 0.25], [0.4, 0.3, 0.2, 0.1]])
-    assert HARMS["rotation"](truth).tolist() == [[0.25, 0.6, 0.1, 0.05], [0.4, 0.1, 0.3, 0.2]]
+    assert DEFECTS["rotation"](truth).tolist() == [[0.25, 0.6, 0.1, 0.05], [0.4, 0.1, 0.3, 0.2]]
 
 
 def test_weights_are_those_of_the_cell_and_leave_the_rest_as_it_is():
@@ -137,22 +137,22 @@ def test_sure_networks_are_right_in_most_rows():
     assert SHAPES["sure"](np.random.default_rng(0), 20_000, 10).max(axis=1).mean() == pytest.approx(0.95, abs=0.005)
 
 
-def test_harms_of_log_odds_keep_what_they_should():
+def test_defects_of_log_odds_keep_what_they_should():
     truth = SHAPES["rare-2%"](np.random.default_rng(0), 500, 2)
     odds = np.log(truth[:, 1] / truth[:, 0])
-    steep, shifted = HARMS["slope-0.6"](truth), HARMS["intercept-0.5"](truth)
+    steep, shifted = DEFECTS["slope-0.6"](truth), DEFECTS["intercept-0.5"](truth)
     found = np.log(steep[:, 1] / steep[:, 0])
     assert np.polyfit(found, odds, 1)[0] == pytest.approx(0.6)
     assert steep[:, 1].mean() == pytest.approx(truth[:, 1].mean())
     assert np.log(shifted[:, 1] / shifted[:, 0]) == pytest.approx(odds + 0.5)
 
 
-def test_harms_by_hand():
+def test_defects_by_hand():
     truth = np.array([[0.2, 0.8]])
-    assert HARMS["temperature-0.5"](truth) == pytest.approx(np.array([[0.04, 0.64]]) / 0.68)
-    assert HARMS["bad-class"](truth) == pytest.approx(np.array([[0.4, 0.8]]) / 1.2)
-    for harm in HARMS.values():
-        assert harm(truth).sum() == pytest.approx(1.0)
+    assert DEFECTS["temperature-0.5"](truth) == pytest.approx(np.array([[0.04, 0.64]]) / 0.68)
+    assert DEFECTS["bad-class"](truth) == pytest.approx(np.array([[0.4, 0.8]]) / 1.2)
+    for defect in DEFECTS.values():
+        assert defect(truth).sum() == pytest.approx(1.0)
     assert truth.tolist() == [[0.2, 0.8]]
 
 

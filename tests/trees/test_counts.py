@@ -158,7 +158,7 @@ def test_bad_counts(counts, kind, message):
         (2, [1.5, -0.5], InputError, "none of them negative"),
         (2, [np.nan, 1], InputError, "none of them negative"),
         (2, [[0.5, 0.5]], InputError, "list of K probabilities"),
-        (2, [0.2, 0.3, 0.5], InputError, "one probability a class, but has 3 for counts of 2 classes"),
+        (2, [0.2, 0.3, 0.5], InputError, "one probability per class, but has 3 for 2 classes"),
     ],
 )
 def test_bad_m_estimates(m, prior, kind, message):

@@ -218,7 +218,7 @@ def test_an_unfitted_tree_says_so():
     "settings, kind, message",
     [
         ({"smoothing": "laplace"}, TypeError, "smoothing must be None or a rule"),
-        ({"smoothing": MEstimate(2, [0.2, 0.3, 0.5])}, InputError, "has 3 for counts of 2 classes"),
+        ({"smoothing": MEstimate(2, [0.2, 0.3, 0.5])}, InputError, "has 3 for 2 classes"),
         ({"max_leaf_nodes": 0}, InputError, "max_leaf_nodes must be a whole number of at least 1"),
         ({"criterion": "brier"}, ValueError, "criterion"),
     ],

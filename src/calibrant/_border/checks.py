@@ -107,7 +107,7 @@ def check_copies(sample_weight: Any) -> None:
     values = as_floats(raw)
     bad = (values > 0) & np.isfinite(values) & ((values < 1 / FAR) | (values > FAR))
     if bad.any():
-        advice = "Calibrators take a weight as so many copies of its row: rescale the weights, 1 for an ordinary row."
+        advice = "Calibrators treat a row of weight w as w copies: rescale the weights, 1 for an ordinary row."
         fail_at(raw, values, bad, f"must be 0 or lie between {1 / FAR:g} and {FAR:g}", advice)
 
 
@@ -119,12 +119,12 @@ def as_floats(raw: Raw) -> FloatArray:
     if values.ndim != 2:
         raise InputError(
             f"{raw.name} must have one or two dimensions, (n,) or (n, K), but has shape {raw.values.shape}. "
-            f"Reshape with {raw.name}.reshape(-1, K), one row a decision."
+            f"Reshape with {raw.name}.reshape(-1, K), one row per sample."
         )
     if values.size == 0:
         raise InputError(
             f"{raw.name} must have at least one row and one column, but has shape {raw.values.shape}. "
-            "Nothing can be said about no data."
+            "Pass at least one row."
         )
     if values.dtype.kind not in "fiub":
         row, value = next((i, v) for i, row in enumerate(values.tolist()) for v in row if not _is_number(v))

@@ -84,7 +84,7 @@ def _refuse(data: Any, name: str) -> None:
 
 
 def _from_tensor(tensor: Any, name: str) -> Raw:
-    """Read a PyTorch tensor, whatever its device, precision and place in a graph."""
+    """Read a PyTorch tensor on any device, in any precision and at any place in a graph."""
     if str(getattr(tensor, "layout", "torch.strided")) != "torch.strided":
         raise InputError(f"{name} must be dense, but has the layout {tensor.layout}. Pass {name}.to_dense().")
     tensor = tensor.detach().cpu()

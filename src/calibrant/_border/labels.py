@@ -27,8 +27,8 @@ def as_classes(classes: Any, n_classes: int) -> Names | None:
     names = tuple(name.item() if hasattr(name, "item") else name for name in classes)
     if len(names) != n_classes:
         raise InputError(
-            f"classes must name {n_classes} classes, one a column of probs, but has {len(names)}. "
-            "Name every column, also of classes that never occur."
+            f"classes must name {n_classes} classes, one per column of probs, but has {len(names)}. "
+            "Name every column, including classes that never occur."
         )
     texts = Counter(str(int(name)) if _is_whole(name) else str(name) for name in names)
     [(commonest, times)] = texts.most_common(1)
@@ -38,7 +38,7 @@ def as_classes(classes: Any, n_classes: int) -> Names | None:
 
 
 def column_order(columns: Names | None, classes: Names | None) -> list[int] | None:
-    """Return where each class stands among the columns if both are named; None if it stands where it is."""
+    """Return the position of each class among the columns if both are named; None if the order is the same."""
     if columns is None or classes is None or columns == classes:
         return None
     places = {str(column): i for i, column in enumerate(columns)}
@@ -83,7 +83,7 @@ def _squeeze(raw: Raw, n_classes: int) -> NDArray[Any]:
 def _check_transposed(probs: Raw, n_samples: int, n_labels: int) -> None:
     if n_labels != n_samples and probs.values.ndim == 2 and probs.values.shape[1] == n_labels:
         raise InputError(
-            f"{probs.name} must have one row a sample, but has shape {probs.values.shape} for {n_labels} labels: "
+            f"{probs.name} must have one row per sample, but has shape {probs.values.shape} for {n_labels} labels: "
             f"it looks transposed. Pass {probs.name}.T."
         )
 

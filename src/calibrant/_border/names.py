@@ -1,4 +1,4 @@
-"""Names as people write them: in any case, and as papers have them, where it is clear what is meant."""
+"""Names as people and papers write them, in upper or lower case, where it is clear what is meant."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Spellings:
     ambiguous: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, given: str, known: Collection[str]) -> str:
-        """Return the name in the table; a name that is not known as it is. Refuse what may mean two things.
+        """Return the name in the table, or an unknown name unchanged. Refuse what may mean two things.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What is worth a second look in data that is valid."""
+"""Valid data that looks suspicious."""
 
 import math
 from collections.abc import Hashable, Iterator
@@ -11,7 +11,7 @@ from calibrant._border.checks import SUM_TOLERANCE
 from calibrant._typing import BoolArray, FloatArray, IntArray
 
 ENOUGH_ROWS = 50
-"""Below this many rows, what `suspicions` would remark on may well be chance."""
+"""Below this many rows, what `suspicions` would warn of may well be chance."""
 
 MANY_ROWS = 1000
 """Below this many rows, labels that look shuffled may belong to a model that learnt nothing."""
@@ -27,9 +27,9 @@ def suspicions(
     n_samples, n_classes = probs.shape
     tops = probs[np.arange(n_samples), predicted]
     if n_samples > 1 and np.all(tops == 1) and np.all((probs == 0) | (probs == 1)):
-        yield "every probability is exactly 0 or 1: these are decisions, they hold no probability information."
+        yield "every probability is exactly 0 or 1: these are decisions without information about probabilities."
     if n_samples < n_classes and n_classes > 2:
-        yield f"there are fewer rows ({n_samples}) than classes ({n_classes}): every estimate is rough."
+        yield f"there are fewer rows ({n_samples}) than classes ({n_classes}): every estimate is imprecise."
     elif n_samples >= ENOUGH_ROWS:
         yield from _about_labels(predicted == labels, np.bincount(labels, minlength=n_classes), weights, classes)
         yield from _about_order(tops, n_classes, predicted, labels)
@@ -56,7 +56,7 @@ def _about_labels(
 
 
 def _about_order(tops: FloatArray, n_classes: int, predicted: IntArray, labels: IntArray) -> Iterator[str]:
-    """Remark on labels that go with the predictions no better than shuffled ones, where much better was promised."""
+    """Warn of labels that fit the predictions no better than shuffled ones, although the confidence is much higher."""
     n_samples = len(tops)
     if n_samples < MANY_ROWS:
         return
@@ -65,16 +65,16 @@ def _about_order(tops: FloatArray, n_classes: int, predicted: IntArray, labels: 
     accuracy = float(np.mean(predicted == labels))
     promised = float(tops.mean())
     error = np.sqrt(shuffled * (1 - shuffled) / n_samples)
-    several = np.sort(shares[0])[-2] > 0.1  # One predicted class is as right after shuffling as before.
+    several = np.sort(shares[0])[-2] > 0.1  # With one predicted class, shuffling does not change the accuracy.
     if several and abs(accuracy - shuffled) < 2 * error and promised - accuracy > max(0.2, 4 * error):
         yield (
-            f"the accuracy {accuracy:.3g} is what shuffled labels would give ({shuffled:.3g}), but {promised:.3g} was "
-            "promised: make sure that the rows of probs and labels are in the same order."
+            f"the accuracy {accuracy:.3g} is what shuffled labels would give ({shuffled:.3g}), but the confidence is "
+            f"{promised:.3g} on average: make sure that the rows of probs and labels are in the same order."
         )
 
 
 def _about_copies(probs: FloatArray, labels: IntArray) -> Iterator[str]:
-    """Remark on rows of which each occurs the same multiple of times; other copies may be discrete predictions."""
+    """Warn if the counts of all distinct rows have a common factor; other copies may be discrete predictions."""
     times = 0
     for row in range(min(5, len(probs))):  # Nearly always this is enough to see that nothing was copied.
         times = math.gcd(times, int(np.sum((labels == labels[row]) & np.all(probs == probs[row], axis=1))))
@@ -91,7 +91,7 @@ def _about_copies(probs: FloatArray, labels: IntArray) -> Iterator[str]:
 
 
 def look_like_probabilities(logits: NDArray[Any]) -> bool:
-    """Whether logits are so much like probabilities that somebody may have mixed them up."""
+    """Whether logits look so much like probabilities that they may have been confused."""
     if len(logits) < 2 or logits.min() < 0 or logits.max() > 1:
         return False
     if logits.ndim == 1 or logits.shape[1] == 1:

@@ -1,7 +1,7 @@
 """The compiled core: sums over pairs of rows, kernel sums on a line, and draws; built when the package is installed.
 
 `pairs` and `line` are compiled C behind a thin Python side, `twin` and `line.twin` say the same in plain NumPy: the
-oracle of the compiled code, and what serves where it could not be built. `engine` chooses between them.
+oracle of the compiled code, and its replacement where it could not be built. `engine` chooses between them.
 """
 
 from types import ModuleType
@@ -19,4 +19,4 @@ def engine() -> ModuleType:
 def description() -> str:
     """Say which core runs."""
     core = library()
-    return "NumPy, as nothing was compiled" if core is None else f"compiled, level {core.level}"
+    return "NumPy, because nothing was compiled" if core is None else f"compiled, level {core.level}"

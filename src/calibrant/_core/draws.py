@@ -7,7 +7,7 @@ from calibrant._core import twin_draws
 from calibrant._core.library import library
 
 _TOGETHER = 8
-"""So many samples are counted before they are written side by side."""
+"""Number of samples that are counted before they are written side by side."""
 
 
 def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:

@@ -224,7 +224,7 @@ def required() -> Library:
     """Return the library where the caller knows that there is one."""
     found = library()
     if found is None:
-        raise RuntimeError("the compiled library is not there.")
+        raise RuntimeError("the compiled library is missing.")
     return found
 
 

@@ -52,7 +52,7 @@ def row_sums(
     weights: Floats | None = None,
     n_threads: int | None = None,
 ) -> Floats:
-    r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; all weights are 1 unless given."""
+    r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
     core, layout = _core()
     problem = problem_of(kernel, layout.points(P), layout.points(A, B))
     padded_weights, result = zeros(layout.padded(len(P))), zeros(layout.padded(len(P)))

@@ -16,14 +16,14 @@ Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
 
 DEPTH = 8
-"""Features are padded to a multiple of so many numbers, which every processor takes in whole registers."""
+"""Features are padded to a multiple of this, so that every processor loads them in whole registers."""
 
 _LABELS, _MOST_LABELS = 2**22, 2**24
-"""So many labels are drawn by one job, which takes a tenth of a second; of many classes more, up to the second number,
+"""Labels drawn by one job, which takes a tenth of a second; with many classes more, up to the second number,
 because every job prepares all probabilities of a row once."""
 
 _CACHED = 2**15
-"""So many sums of features are added to at a time: few enough to stay in the cache."""
+"""Sums of features that are updated at a time: few enough to stay in the cache."""
 
 _ROWS_PER_JOB = 1024
 """Rows whose distances are computed at a time."""

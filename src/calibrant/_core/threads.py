@@ -28,7 +28,7 @@ def available_threads() -> int:
 def in_order(task: Callable[[Job], Result], jobs: Sequence[Job], n_threads: int | None = None) -> Iterator[Result]:
     """Run task on every job, on n_threads threads, and yield the results in the order of the jobs.
 
-    Few results wait at any time, however many jobs there are. The threads are kept for the next call: starting them
+    Few results wait at any time, for any number of jobs. The threads are kept for the next call: starting them
     takes longer than most jobs. A job that itself has jobs does them in its own thread, so that none waits for another.
     """
     n_threads = min(n_threads or available_threads(), len(jobs))

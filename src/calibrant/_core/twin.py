@@ -36,7 +36,7 @@ def row_sums(
     weights: Floats | None = None,
     n_threads: int | None = None,  # noqa: ARG001  # the signature of the compiled twin
 ) -> Floats:
-    r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; all weights are 1 unless given."""
+    r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
     w = np.ones(len(P)) if weights is None else weights
     return matmul(P, A, w[:, None], B, kernel=kernel)[:, 0]
 

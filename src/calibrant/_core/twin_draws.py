@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _CACHED = 2**14
-"""So many random numbers stay in the cache until they are counted."""
+"""Number of random numbers that stay in the cache until they are counted."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -13,7 +13,7 @@ from calibrant._core.twin_draws import GOLDEN, mix
 Floats = NDArray[np.float64]
 
 FEW_CLASSES = 16
-"""Up to so many classes a number is compared with each of them."""
+"""Up to this many classes, a number is compared with each of them."""
 
 
 def draw_uniform(keys: NDArray[np.uint64], n: int) -> Floats:

@@ -36,7 +36,7 @@ SMALL_PVALUE = 0.025
 by itself, it is meant to leave calibrated predictions alone in 95 of 100 cases."""
 
 LEAST_ROWS = 50
-"""With fewer rows even one temperature is a guess, and no difference can be told from chance."""
+"""With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
 
 
 @takes_two_arrays
@@ -210,7 +210,7 @@ class _Plan:
         if self.score not in SCORES:
             raise InputError(
                 f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors do not decide: predictions '
-                "that are all the same can have none."
+                "that are all the same can have an error of 0."
             )
         check_count(self.n_resamples, "n_resamples")
         check_count(self.n_folds, "n_folds")

@@ -17,7 +17,7 @@ SPARE = 2.0
 """How many standard errors of a paired difference count as chance."""
 
 TOLERANCE = 0.001
-"""So much more loss is a fair price for a simpler calibrator."""
+"""Additional loss that is accepted for a simpler calibrator."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,12 +111,12 @@ class _Rows:
         return {name: np.concatenate(parts) for name, parts in blocks.items()}
 
     def is_behind(self, name: str, base: str) -> bool:
-        """Tell whether the loss is larger than another one by more than two standard errors of the difference."""
+        """Return whether the loss is larger than another one by more than two standard errors of the difference."""
         value, error = self._difference(name, base)
         return value > SPARE * error
 
     def is_about(self, name: str, base: str) -> bool:
-        """Tell whether the loss is at most `TOLERANCE` larger, with two standard errors to spare."""
+        """Return whether the loss is at most `TOLERANCE` larger, with two standard errors to spare."""
         value, error = self._difference(name, base)
         return name == base or value + SPARE * error <= TOLERANCE
 
@@ -165,7 +165,7 @@ class _Rows:
 
 
 def _beats(value: float, base: float, over: Difference | None) -> bool:
-    """Tell whether a candidate is significantly better than doing nothing; what is finite is better than infinity."""
+    """Return whether a candidate is significantly better than doing nothing; what is finite is better than infinity."""
     if not np.isfinite(value):
         return False
     return not np.isfinite(base) or (over is not None and over.high is not None and over.high < 0)

@@ -132,7 +132,7 @@ def _calibrators(given: Sequence[str] | Mapping[str, Calibrator]) -> dict[str, C
         raise TypeError(f"calibrators must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
     named = dict(given) if isinstance(given, Mapping) else {calibrator_name(name): parse(name) for name in given}
     if not named:
-        raise InputError("calibrators must name at least one, but there is none.")
+        raise InputError("calibrators must name at least one calibrator, but is empty.")
     return named
 
 

@@ -19,7 +19,7 @@ STACKS = ("stack", "stack-order")
 """Candidates that others are held against."""
 
 Case = Literal["two", "many", "keep"]
-"""Two classes, more classes, or predicted classes that have to stay."""
+"""Two classes, more classes, or predicted classes unchanged."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Row:
     most_classes: int | None = None
 
     def suits(self, n_rows: int, n_classes: int) -> bool:
-        """Tell whether there are enough rows, and not too many classes."""
+        """Return whether there are enough rows, and not too many classes."""
         enough = n_rows >= max(self.least_rows, self.least_rows_per_class * n_classes)
         return enough and (self.most_classes is None or n_classes <= self.most_classes)
 
@@ -51,7 +51,7 @@ class Row:
         """The same in words."""
         words = [
             f"from {self.least_rows} rows on" * bool(self.least_rows),
-            f"from {self.least_rows_per_class} rows a class on" * bool(self.least_rows_per_class),
+            f"from {self.least_rows_per_class} rows per class on" * bool(self.least_rows_per_class),
             f"up to {self.most_classes} classes" * (self.most_classes is not None),
         ]
         return ", ".join(filter(None, words)) or "always"
@@ -84,9 +84,9 @@ def shortlist(
         Whether a label that was observed had probability 0. The guard then comes first, as hardly any other fix makes
         it possible.
     certain : bool, default=False
-        Whether nothing in the rows speaks against certainty: every predicted class is right, or all labels are the
+        Whether no row contradicts certainty: every predicted class is right, or all labels are the
         same. The guard then comes last, as nothing else would bound a fix. It always does for two classes, where it
-        costs next to nothing and a part of the rows is often free of errors, but for `svs` and stacks, which have their
+        costs next to nothing and a part of the rows is often free of errors, except `svs` and stacks, which have their
         own bounds. Stacks have their own remedy for impossible labels, too.
 
     Examples
@@ -113,11 +113,11 @@ def stack_of(names: Iterable[str]) -> str | None:
 
 
 def has_impossible_labels(predictions: Predictions) -> bool:
-    """Tell whether a label that was observed had probability 0; no weight is 0."""
+    """Return whether a label that was observed had probability 0; no weight is 0."""
     return bool(np.isneginf(predictions.log_probs[np.arange(predictions.n_samples), predictions.labels]).any())
 
 
 def allows_certainty(predictions: Predictions) -> bool:
-    """Tell whether every predicted class is right, or all labels are the same; no weight is 0."""
+    """Return whether every predicted class is right, or all labels are the same; no weight is 0."""
     labels = predictions.labels
     return bool((predictions.predicted == labels).all() or (labels == labels[0]).all())

@@ -10,7 +10,7 @@ from calibrant.results import Candidate, Difference, Recommendation, Verdict
 NAMES = {"nll": "log loss", "brier": "Brier score"}
 
 FEW_ROWS = 500
-"""Below this, a fix that helps is often not told from chance."""
+"""Below this, a fix that helps often cannot be distinguished from chance."""
 
 
 def headline(advice: Recommendation) -> str:
@@ -20,8 +20,8 @@ def headline(advice: Recommendation) -> str:
     if advice.name != NOTHING:
         return f"Use {advice.name}: on rows it was not fitted to, the {loss} falls from {before:.4g} to {after:.4g}."
     if np.isinf(before):
-        return f"Leave the predictions as they are: the {loss} is infinite whatever candidate is used."
-    return f"Leave the predictions as they are: no candidate lowers the {loss} by more than chance could."
+        return f"Leave the predictions as they are: the {loss} is infinite with every candidate."
+    return f"Leave the predictions as they are: no candidate lowers the {loss} by more than chance."
 
 
 def reasons(advice: Recommendation, predictions: Predictions) -> tuple[str, ...]:
@@ -46,14 +46,14 @@ def disagreement(advice: Recommendation, verdict: Verdict) -> str:
     test = f"p = {verdict.pvalue:.2g}"
     if not is_found:
         return f"The verdict finds no miscalibration ({test}): {_unseen_gain(advice)}"
-    found = f"The verdict finds the predictions {verdict.code} ({test}; what gave it away: {verdict.gave_away})"
+    found = f"The verdict finds the predictions {verdict.code} ({test}; what revealed it: {verdict.gave_away})"
     if verdict.size == "within tolerance":
         return (
-            f"{found}, but within the tolerance of {verdict.tolerance:g}: the difference is real, and too small for a "
-            "fix to gain more than chance could."
+            f"{found}, but within the tolerance of {verdict.tolerance:g}: the difference is real, but too small for a "
+            "fix to gain more than chance."
         )
     return (
-        f"{found}: none of these candidates mends that on rows that it was not fitted to by more than chance could. "
+        f"{found}: on rows that it was not fitted to, no candidate corrects that by more than chance. "
         "More rows, or other candidates, may."
     )
 
@@ -61,13 +61,13 @@ def disagreement(advice: Recommendation, verdict: Verdict) -> str:
 def _unseen_gain(advice: Recommendation) -> str:
     chosen = advice.candidate(advice.name)
     if chosen.accuracy > advice.candidates[0].accuracy:
-        return "a part of the gain is accuracy, which no test of calibration sees."
+        return "part of the gain is accuracy, which no test of calibration sees."
     return "a paired difference of losses can see errors that are too small for a test of one model."
 
 
 def _tried(advice: Recommendation) -> str:
     names = ", ".join(candidate.name for candidate in advice.candidates[1:]) or "none"
-    kept = ", predicted classes that have to stay" if advice.keep_argmax else ""
+    kept = ", predicted classes unchanged" if advice.keep_argmax else ""
     return (
         f"Candidates for {advice.n_samples:,} rows of {advice.n_classes} classes{kept}: {names}. Each was judged by "
         f"the {NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
@@ -90,14 +90,14 @@ def _choice(advice: Recommendation, chosen: Candidate) -> str:
     if advice.name == NOTHING:
         return ""
     if advice.name == advice.best:
-        return "It has the smallest loss of those that improve on doing nothing; no simpler one is sure to be as good."
+        return "It has the smallest loss of those that improve on doing nothing; no simpler one is surely as good."
     behind = f"{advice.best}: the difference is {_written(advice, chosen.behind_best)}"
     if advice.name == stack_of([advice.name]):
         return (
-            "It mixes calibrators with weights that rows they were not fitted to decide, and is preferred as long as "
+            "It mixes calibrators with weights learnt from rows they were not fitted to, and is preferred as long as "
             f"no other one is better by more than two standard errors. The smallest loss has {behind}."
         )
-    return f"It is the simplest whose loss is sure to be within {TOLERANCE:g} of the best, {behind}."
+    return f"It is the simplest whose loss is, beyond doubt, within {TOLERANCE:g} of the best, {behind}."
 
 
 def _alternative(advice: Recommendation) -> str:
@@ -113,7 +113,7 @@ def _decisions(advice: Recommendation, chosen: Candidate) -> str:
         return "It changes no predicted class."
     return (
         f"It changes the predicted class of {chosen.changed:.2%} of the rows; the accuracy goes from "
-        f"{advice.candidates[0].accuracy:.2%} to {chosen.accuracy:.2%}. With keep_argmax no class would change."
+        f"{advice.candidates[0].accuracy:.2%} to {chosen.accuracy:.2%}. With keep_argmax none would change."
     )
 
 
@@ -127,7 +127,7 @@ def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predic
             f'should be mixed in first ("{GUARD}").'
         )
     if allows_certainty(predictions):
-        found.append("Nothing in these rows speaks against certainty: they say little about how sure one may be.")
+        found.append("No row contradicts certainty, so these rows say little about how confident a model may be.")
     n_observed = len(np.unique(predictions.labels))
     if n_observed < predictions.n_classes:
         found.append(
@@ -135,12 +135,12 @@ def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predic
             "not occur."
         )
     if advice.name == NOTHING and advice.n_samples < FEW_ROWS and advice.best != NOTHING:
-        found.append(f"With {advice.n_samples} rows only large gains can be told from chance; more rows may show one.")
+        found.append(f"With {advice.n_samples} rows only large gains stand out from chance; more rows may show one.")
     return found
 
 
 def _written(advice: Recommendation, difference: Difference | None) -> str:
     if difference is None:
-        return "nothing that can be said, as both are infinite"
+        return "undefined, because both are infinite"
     limits = f"{difference.low:+.3g} to {difference.high:+.3g}"
     return f"{difference.value:+.3g} ({100 * advice.level:g} % interval {limits})"

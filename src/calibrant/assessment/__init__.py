@@ -1,4 +1,4 @@
-"""Everything that a command or a page shows about one set of predictions, in sections that are asked for by name."""
+"""Everything that a command or a page shows about one set of predictions, in sections that are requested by name."""
 
 from calibrant.assessment.core import OF_GROUPS, assess
 from calibrant.assessment.sections import SECTIONS

@@ -21,7 +21,7 @@ from calibrant.results import Assessment
 from calibrant.two_arrays import as_data
 
 OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
-"""What is measured of every group, unless other metrics are asked for: there may be thousands of groups."""
+"""What is measured of every group by default: there may be thousands of groups."""
 
 
 def assess(  # noqa: PLR0913 (each is one decision of the user)
@@ -55,7 +55,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         "ranking", further "tests", "groups". A page needs all of them. What a section holds does not depend on which
         others are computed.
     metrics : mapping of str to Metric, or sequence of names in METRICS, optional
-        All of METRICS unless given, but for those that take long with so many rows and classes.
+        By default all of METRICS, except those that are slow for the given number of rows and classes.
     n_resamples : int, default=999
         Redraws of the labels in the test behind the verdict; and bootstrap samples behind the limits, of which there
         are 399 at most.
@@ -124,7 +124,7 @@ def _examined(
     tolerance: float,
     seed: Rng = None,
 ) -> Examined:
-    """Return the verdict and what it rests on, which is known already if it was asked for with the same number."""
+    """Return the verdict and what it rests on, which is known already if it was requested with the same number."""
 
     def compute() -> Examined:
         return examine(predictions, n_resamples, tolerance, progress, generator)
@@ -135,7 +135,7 @@ def _examined(
 
 
 def _chosen(sections: Iterable[str] | None) -> list[str]:
-    """Return the sections that are asked for, in their order."""
+    """Return the requested sections, in their order."""
     if sections is None:
         return [*SECTIONS]
     if isinstance(sections, str):

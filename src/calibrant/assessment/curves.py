@@ -19,7 +19,7 @@ BAND_RESAMPLES = 199
 def curves_of(predictions: Predictions, rng: np.random.Generator) -> dict[str, Any]:
     """Return the curves of an `Assessment` by the names of its fields, with bands where they are redrawn.
 
-    The kernel curve has the bandwidth of `METRICS["kde-ece"]`, so that the curve and the number tell the same.
+    The kernel curve has the bandwidth of `METRICS["kde-ece"]`, so that the curve and the number agree.
     """
     bandwidth = METRICS["kde-ece"].fit_bandwidth(predictions).bandwidth  # type: ignore[attr-defined]  # a KdeECE
     isotonic, kernel = rng.spawn(2)

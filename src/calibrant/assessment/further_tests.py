@@ -18,7 +18,7 @@ REDRAWN_CELLS = 6 * 10**6
 """Labels redrawn for the kernel test, times classes: with more of them there are fewer redraws."""
 
 FEWEST_RESAMPLES = 199
-"""There are never fewer redraws for the kernel test, unless fewer are asked for."""
+"""Smallest number of redraws for the kernel test, unless fewer are requested."""
 
 
 def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> dict[str, TestResult]:

@@ -1,4 +1,4 @@
-"""Confidence limits of one set of predictions and what chance makes of errors, within bounds on their time."""
+"""Confidence limits of one set of predictions and the range of errors by chance, within bounds on their time."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,10 +16,10 @@ from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, Interval
 
 LEVEL = 0.95
-"""Of all intervals."""
+"""Level of all intervals."""
 
 MOST_REDRAWS, FEWEST_REDRAWS = 99, 39
-"""Of the labels, for the range of errors if the model were calibrated, which is there to look at."""
+"""Redraws of the labels for the range of errors if the model were calibrated, which is for information only."""
 
 RANGE_CELLS = 4 * 10**5
 """Redraws times rows: with more rows there are fewer redraws."""
@@ -31,7 +31,7 @@ MOST_REDRAWN: Mapping[type[Metric], int] = {
     KdeECE: 100_000,
     SmoothECE: 100_000,
 }
-"""With more rows, times classes if each has an error of its own, metrics that take long to redraw get no range."""
+"""With more rows (times classes if each has its own error), metrics that are slow to redraw get no range."""
 
 MOST_CELLS = 2_000_000
 """With more probabilities, no error that is an average over classes gets a range."""
@@ -60,7 +60,7 @@ def limits_of(
     estimates : mapping of str to Estimate
         Their values, if they have one.
     null : mapping of str to array
-        Values of some metrics on labels drawn from the predictions, which say what chance makes of them.
+        Values of some metrics on labels drawn from the predictions, which show their size by chance.
     n_resamples : int
         Redraws of the labels for other metrics, at most; there are never more than 99, and from 4000 rows on fewer,
         down to 39.

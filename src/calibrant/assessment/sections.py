@@ -19,7 +19,7 @@ def metrics(work: Work, _rng: np.random.Generator) -> Fields:
 
 
 def limits(work: Work, rng: np.random.Generator) -> Fields:
-    """Return confidence limits of the metrics, or why there are none, and what chance makes of them."""
+    """Return confidence limits of the metrics, or why there are none, and their range by chance."""
     from calibrant.assessment.limits import limits_of
 
     null = {key: work.examined.size.null for key, metric in work.metrics.items() if metric == METRICS[SIZE]}

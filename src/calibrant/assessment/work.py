@@ -1,4 +1,4 @@
-"""What the sections of an assessment have in common: the data, what is asked for, and a count of what is done."""
+"""What the sections of an assessment have in common: the data, what is requested, and a count of the steps done."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class Work:
     ----------
     predictions : Predictions
     metrics : mapping of str to Metric
-        Those asked for, by name.
+        Those requested, by name.
     n_resamples : int
     examined : Examined
         The verdict, with the test and the size behind it.
@@ -74,7 +74,7 @@ class Work:
     steps: Steps
 
     def estimates(self) -> dict[str, Estimate]:
-        """Return the value of every metric that has enough rows, which is computed when it is first asked for."""
+        """Return the value of every metric that has enough rows, which is computed when it is first needed."""
         return measured(self.predictions, self.metrics)
 
 

@@ -9,7 +9,7 @@ from calibrant.predictions import Predictions
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Where every row went.
+    """The bin of every row.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Bins(Cells):
-    """Where every value went, and where the bins lie.
+    """The bin of every value, and the limits of the bins.
 
     Attributes
     ----------

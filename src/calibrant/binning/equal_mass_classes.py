@@ -11,7 +11,7 @@ from calibrant.binning.ties import comparable
 from calibrant.predictions import Predictions
 
 BLOCK_CELLS = 2**18
-"""So many probabilities are sorted at a time: few enough to stay in the cache."""
+"""Probabilities that are sorted at a time: few enough to stay in the cache."""
 
 
 def class_sums(predictions: Predictions, n_bins: int) -> Iterator[FloatArray]:

@@ -23,7 +23,7 @@ class MedianVariance(SimplexBinning):
     min_size : int, default=10
         No cell holds fewer effective rows than this, :math:`(\sum w_i)^2 / \sum w_i^2`, unless there are fewer in all.
     max_bins : int, optional
-        Stop at so many cells.
+        Largest number of cells.
 
     Notes
     -----

@@ -12,7 +12,7 @@ from calibrant.binning.interval import EqualWidth, largest_values
 from calibrant.predictions import Predictions
 
 CLASSES_PER_JOB = 64
-"""Of equal bins, so many classes are summed at a time."""
+"""Number of classes summed at a time if all have the same bins."""
 
 
 def bin_sums_of(view: Predictions, bins: Binning) -> FloatArray:

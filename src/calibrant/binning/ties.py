@@ -5,7 +5,7 @@ import numpy as np
 from calibrant._typing import FloatArray
 
 DECIMALS = 12
-"""Predictions that agree to so many decimals are equal, such as 0.1 + 0.2 and 0.3."""
+"""Decimals to which predictions are compared: 0.1 + 0.2 and 0.3 are equal."""
 
 
 def comparable(values: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What the methods share that multiply log-probabilities by numbers, add numbers, and take the softmax."""
+"""Shared by the methods that multiply log-probabilities by numbers, add numbers, and take the softmax."""
 
 import math
 from typing import Self
@@ -37,7 +37,7 @@ class AffineScaling(Calibrator):
     def _standardised(self, log_probs: FloatArray, weights: FloatArray) -> tuple[FloatArray, float, float]:
         """Return what the map is fitted on, and which number was subtracted from raw logits, and which divided them.
 
-        Raw logits may all be far from 0, where factors and intercepts can hardly be told apart, and of any size.
+        Raw logits may all be far from 0, where factors and intercepts can hardly be separated, and of any size.
         """
         if not uses_raw_logits(self):
             return floored(log_probs), 0.0, 1.0

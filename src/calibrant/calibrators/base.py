@@ -45,8 +45,8 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         Advice in one sentence.
     accepts_raw_logits : bool
         Whether `scores="raw-logits"` makes sense: logits as a network computes them, (n, K), not normalised.
-    harmed_by_zeros : bool
-        Whether observed labels of probability 0 decide the map, since the logarithm of that probability counts.
+    sensitive_to_zeros : bool
+        Whether observed labels of probability 0 dominate the map, because it depends on their logarithm.
     classes_ : ndarray of shape (K,)
         Names of the classes, in the order of the columns of an array.
     feature_names_in_ : ndarray of str
@@ -61,7 +61,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     expressiveness: ClassVar[Literal["high", "medium", "low"]]
     use_when: ClassVar[str]
     accepts_raw_logits: ClassVar[bool] = False
-    harmed_by_zeros: ClassVar[bool] = False
+    sensitive_to_zeros: ClassVar[bool] = False
     scores: str
     classes_: Any
     feature_names_in_: Any
@@ -83,7 +83,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         labels : array-like of shape (n,)
             As for `Predictions`.
         sample_weight : array-like of shape (n,), optional
-            A weight counts as so many copies of its row, as in scikit-learn; 0 leaves it out.
+            A row of weight w counts as w copies, as in scikit-learn; 0 leaves it out.
         classes : sequence, optional
             Names of the K classes, as for `Predictions`; a class without a row is kept.
         """
@@ -132,7 +132,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         given, log_probs = self._read(scores)
         self._check_classes(log_probs)
         scores = self._apply(log_probs)
-        return self._kept(given, softmax(scores, out=_room(scores, log_probs)))
+        return self._kept(given, softmax(scores, out=_buffer(scores, log_probs)))
 
     def predict(self, scores: Any) -> Any:
         """Return the most probable class of every row."""
@@ -148,7 +148,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     def transform_from(self, log_probs: FloatArray) -> FloatArray:
         """Return the same for what `_apply` takes: log-probabilities, or raw logits if `scores` says so."""
         scores = self._apply(log_probs)
-        return self._kept(log_probs, log_softmax(scores, out=_room(scores, log_probs)))
+        return self._kept(log_probs, log_softmax(scores, out=_buffer(scores, log_probs)))
 
     def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
         """Return what was given, (n, K), and its log-probabilities: neighbouring numbers may share a logarithm."""
@@ -218,8 +218,8 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
             refuse_raw_logits(type(self).__name__)
 
 
-def _room(scores: FloatArray, log_probs: FloatArray) -> FloatArray | None:
-    """Return the scores as room for results if nobody else reads them: a new large array costs more than arithmetic."""
+def _buffer(scores: FloatArray, log_probs: FloatArray) -> FloatArray | None:
+    """Return the scores as a buffer for results if nothing else reads them: allocating costs more than arithmetic."""
     fresh = scores is not log_probs and scores.base is None and scores.flags.writeable and scores.flags.c_contiguous
     return scores if fresh else None
 
@@ -252,7 +252,7 @@ def calibrate(calibrator: Calibrator, predictions: Predictions) -> Predictions:
 
 
 def calibrate_logits(calibrator: Calibrator, logits: FloatArray, predictions: Predictions) -> Predictions:
-    """Return the predictions with what a calibrator makes of logits, checked and in the order of its classes."""
+    """Return the predictions with a calibrator's output for logits, checked and in the order of its classes."""
     probs, log_probs = calibrator._calibrated(predictions.probs, logits)  # noqa: SLF001 (one module)
     return Predictions._trusted(  # noqa: SLF001 (rows are normalised by construction)
         probs, predictions.labels, predictions.weights, predictions.classes, log_probs

@@ -63,7 +63,7 @@ class BBQ(BinaryCalibrator):
     n_parameters: ClassVar[str] = "of the order of n^(2/3)"
     data_efficiency: ClassVar[Literal["medium"]] = "medium"
     expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "The map may not be monotone and there are thousands of rows."
+    use_when: ClassVar[str] = "The map need not be monotone and there are thousands of rows."
 
     def __init__(
         self, spread: float = 10.0, strength: float = 2.0, scores: Literal["probs", "logits"] = "probs"

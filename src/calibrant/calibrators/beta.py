@@ -51,8 +51,8 @@ class BetaCalibration(BinaryCalibrator):
     n_parameters: ClassVar[str] = "3"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "There are two classes, some hundred rows, and the ranking must not change."
-    harmed_by_zeros: ClassVar[bool] = True
+    use_when: ClassVar[str] = "There are two classes and a few hundred rows, and the ranking must not change."
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(
         self, parameters: Literal["abm", "am", "ab"] = "abm", scores: Literal["probs", "logits"] = "probs"

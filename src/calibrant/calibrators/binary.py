@@ -34,7 +34,7 @@ class BinaryCalibrator(Calibrator):
 
     @abstractmethod
     def fit_line(self, scores: FloatArray, hits: BoolArray, weights: FloatArray) -> Self:
-        """Learn from one score a row, which may be infinite, and whether class 1 was observed; no weight is 0."""
+        """Learn from one score per row, which may be infinite, and whether class 1 was observed; no weight is 0."""
 
     @abstractmethod
     def log_odds(self, scores: FloatArray) -> FloatArray:
@@ -78,7 +78,7 @@ class BinaryCalibrator(Calibrator):
         return as_scores(scores)
 
     def line_probs(self, scores: FloatArray) -> FloatArray:
-        """Return both calibrated probabilities, (n, 2), for one score a row."""
+        """Return both calibrated probabilities, (n, 2), for one score per row."""
         return probs_of(self.log_odds(scores))
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""One score for every class: what a map of a class against the rest is a function of."""
+"""One score per class: the argument of a map of a class against the rest."""
 
 from typing import Literal
 

@@ -33,9 +33,9 @@ class Compose(WithMembers):
 
     Notes
     -----
-    The stages are fitted in order, each to what the ones before it make of the same rows; nothing is held out between
-    them, as in the published compositions. A stage that is flexible enough to fit its rows exactly therefore leaves
-    nothing for the next to learn.
+    The stages are fitted in order, each to the output of the ones before it on the same rows; nothing is held out
+    between them, as in the published compositions. A stage that is flexible enough to fit its rows exactly therefore
+    leaves nothing for the next to learn.
 
     A class that a stage gives probability 0, as isotonic regression of two classes does, stays impossible in
     scaling methods that follow; while these are fitted, the probability counts as the smallest normal number.
@@ -89,9 +89,9 @@ class Compose(WithMembers):
         return self._members()[0].accepts_raw_logits
 
     @property
-    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the first stage
-        """Whether the first stage is: it decides what the others make of zeros."""
-        return self._members()[0].harmed_by_zeros
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the first stage
+        """Whether the first stage is: it decides how zeros reach the others."""
+        return self._members()[0].sensitive_to_zeros
 
     def check_raw_logits(self) -> None:
         """Refuse raw logits where they make no sense."""

@@ -73,7 +73,7 @@ def gathered(folds: Sequence[Fold]) -> tuple[IntArray, FloatArray]:
         )
     if n_unknown:
         warnings.warn(
-            f"{n_unknown} rows are of classes that their fold's training rows lack; the calibrator does without them. "
+            f"{n_unknown} rows are of classes that their fold's training rows lack; the calibrator leaves them out. "
             "Use fewer folds, or stratified ones.",
             DataWarning,
             stacklevel=3,
@@ -99,7 +99,7 @@ def _log_probs(scores: Any, n_classes: int, response: Response) -> FloatArray:
     width = n_classes if scores.ndim == 2 else 2
     if width != n_classes or (scores.ndim == 2 and scores.shape[1] != n_classes):
         raise InputError(
-            f"{response} must return one score a class, {n_classes} in all, but returns the shape {scores.shape}. "
+            f"{response} must return one score per class, {n_classes} in all, but returns the shape {scores.shape}. "
             'Support vector machines need decision_function_shape="ovr".'
         )
     if response != "predict_proba":

@@ -68,8 +68,8 @@ class DeepOrderPreserving(Calibrator):
     preserves_argmax = True
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "medium"
-    use_when: ClassVar = "No ranking may change, and confidence is curved: one temperature does not fit both ends."
-    harmed_by_zeros: ClassVar[bool] = True
+    use_when: ClassVar = "No ranking may change, and no single temperature fits both high and low confidence."
+    sensitive_to_zeros: ClassVar[bool] = True
     layers_: list[OrderPreserving]
 
     def __init__(

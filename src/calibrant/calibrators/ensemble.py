@@ -94,7 +94,7 @@ class Ensemble(WithMembers):
     """
 
     kind: ClassVar[Literal["ensemble"]] = "ensemble"
-    use_when: ClassVar[str] = "Several calibrators are in question: their best mixture is hardly ever worse than one."
+    use_when: ClassVar[str] = "Several calibrators are candidates: their best mixture is hardly ever worse than one."
     list_name: ClassVar[str] = "calibrators"
 
     def __init__(
@@ -110,9 +110,9 @@ class Ensemble(WithMembers):
         return f"{super().n_parameters} + {len(self._members()) - 1}"
 
     @property
-    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the members
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the members
         """Whether any member is."""
-        return any(member.harmed_by_zeros for member in self._members())
+        return any(member.sensitive_to_zeros for member in self._members())
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         check_loss(self.loss)

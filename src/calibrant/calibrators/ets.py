@@ -25,7 +25,7 @@ class EnsembleTemperatureScaling(Calibrator):
     Parameters
     ----------
     loss : {"nll", "brier"}, default="nll"
-        What temperature and weights minimise. Published was "brier", which can raise the log loss.
+        What temperature and weights minimise. The published method uses "brier", which can raise the log loss.
     joint : bool, default=False
         Whether temperature and weights are chosen together. Otherwise, as published, the temperature is the best one
         without mixing, and the weights are the best ones for this temperature.
@@ -73,7 +73,7 @@ class EnsembleTemperatureScaling(Calibrator):
     use_when: ClassVar = (
         "Like temperature scaling, if rows are wrong for reasons that have nothing to do with the model."
     )
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, loss: Loss = "nll", joint: bool = False, scores: Literal["probs", "logits"] = "probs") -> None:
         self.loss = loss

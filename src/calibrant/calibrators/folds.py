@@ -10,7 +10,7 @@ _FINE, _COARSE = 2.0**20, 2.0**10
 """Steps that scores are rounded to: rounding errors of another computation must not change the folds."""
 
 _ROUNDING = 1e-9
-"""A share of a row below this is none."""
+"""A share of a row below this counts as 0."""
 
 
 def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_folds: int) -> FloatArray:
@@ -29,7 +29,7 @@ def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_
     The rows of a class stand in an order that is as good as random, by a hash of the scores that does not depend on the
     order of rows or classes, and are dealt to the folds in turn, one class after another, the rarest first. So every
     fold holds the same share of every class, within one row, and a second fit has the same folds. Rows that are sorted
-    by their score must not be dealt: each fold would then be a likeness of the others, and would tell nothing about
+    by their score must not be dealt: each fold would then be a copy of the others, and would say nothing about
     how much a map depends on its rows.
 
     A row of weight w is dealt like w copies: with w = 2, it is in two folds with weight 1 each. If weights are on
@@ -44,19 +44,19 @@ def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_
     unit = min(1.0, float(weights.mean()))
     order = _order(finite(log_probs), labels, weights)
     masses = np.empty((n_folds, len(labels)))
-    cards = weights[order] / unit
-    ends = np.cumsum(cards)
+    units = weights[order] / unit
+    ends = np.cumsum(units)
     starts = np.append(0.0, ends[:-1])
     for fold in range(n_folds):
         dealt = _dealt(ends, fold, n_folds) - _dealt(starts, fold, n_folds)
-        dealt[dealt < _ROUNDING * cards] = 0.0
-        whole = dealt > (1.0 - _ROUNDING) * cards
+        dealt[dealt < _ROUNDING * units] = 0.0
+        whole = dealt > (1.0 - _ROUNDING) * units
         masses[fold, order] = np.where(whole, weights[order], unit * dealt)
     return masses
 
 
 def _dealt(up_to: FloatArray, fold: int, n_folds: int) -> FloatArray:
-    """Return how much of the first so many cards a player holds."""
+    """Return the units that a fold receives when the first `up_to` units are dealt to the folds in turn."""
     rounds = np.floor(up_to / n_folds)
     return rounds + np.clip(up_to - n_folds * rounds - fold, 0.0, 1.0)
 
@@ -71,7 +71,7 @@ def _order(scores: FloatArray, labels: IntArray, weights: FloatArray) -> IntArra
     np.minimum.at(first, labels, hashes)
     ranks = np.empty(n_classes, dtype=np.int64)
     ranks[np.lexsort([first, np.bincount(labels, weights, n_classes)])] = np.arange(n_classes)
-    # Rows that differ by the order of their scores alone have one hash: something else has to tell them apart.
+    # Rows that differ by the order of their scores alone have one hash: something else has to separate them.
     apart = scores @ np.sqrt(np.arange(2.0, n_classes + 2.0))
     return np.lexsort([apart, hashes, ranks[labels]])
 

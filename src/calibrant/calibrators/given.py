@@ -1,4 +1,4 @@
-"""What a calibrator is given: names of columns that have to stay, and errors in words that fit a calibrator."""
+"""What a calibrator is given: names of columns that must not change, and errors phrased for calibrators."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ WORDS = {
         "own fit. Columns of predict_proba in scikit-learn are sorted: classes=np.unique(labels)."
     ),
 }
-"""What `Predictions` advises, and what helps somebody who uses a calibrator."""
+"""What `Predictions` advises, and the advice for users of a calibrator instead."""
 
 MOST_NAMES = 5
 """More names than this are not listed in a message."""

@@ -44,7 +44,7 @@ class LaplaceGuard(Calibrator):
     n_parameters: ClassVar = "0"
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
-    use_when: ClassVar = "After any other calibrator that can give 0 to what happens, as isotonic maps do."
+    use_when: ClassVar = "After any other calibrator that can give 0 to events that occur, as isotonic maps do."
 
     def __init__(self, rows: float = 1.0, scores: Literal["probs", "logits"] = "probs") -> None:
         self.rows = rows

@@ -49,7 +49,7 @@ class HistogramBinning(BinaryCalibrator):
     n_parameters: ClassVar[str] = "number of bins"
     data_efficiency: ClassVar[Literal["low"]] = "low"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "A few fixed probabilities are wanted that can be read off a table."
+    use_when: ClassVar[str] = "A few fixed probabilities are wanted that can be listed in a table."
 
     def __init__(
         self,

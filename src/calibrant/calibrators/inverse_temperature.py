@@ -40,7 +40,7 @@ def best_log_beta(logits: FloatArray, labels: IntArray, weights: FloatArray, nea
     """Return the logarithm of the inverse temperature of largest likelihood; logits are finite.
 
     The search begins at `near`, or looks for a start by itself. If every label has the largest logit of its row, the
-    likelihood grows for ever; see `TemperatureScaling` for what is returned then.
+    likelihood grows without bound; see `TemperatureScaling` for what is returned then.
     """
     slope = _Slope(logits, labels, weights)
     if slope.never_wrong:
@@ -54,7 +54,7 @@ def best_log_beta(logits: FloatArray, labels: IntArray, weights: FloatArray, nea
 
 
 def never_wrong(logits: FloatArray, labels: IntArray) -> bool:
-    """Tell whether every label has the largest logit of its row, ties included."""
+    """Return whether every label has the largest logit of its row, ties included."""
     return bool(np.all(logits[np.arange(len(labels)), labels] == over_classes(np.maximum, logits)[:, 0]))
 
 
@@ -141,7 +141,7 @@ def _root(slope: _Slope, start: float = 0.0, tolerance: float = _TOLERANCE) -> R
         if value == 0 or (at == ends[0] and value > 0) or (at == ends[1] and value < 0):
             return Root(at, value, True, n_calls)
         low, high = (at, high) if value < 0 else (low, at)
-        # Where the function is nearly flat, its derivatives do not tell how far the root is.
+        # Where the function is nearly flat, its derivatives do not show how far the root is.
         creeps = abs(value) > abs(last) / 2.0
         wanted = -math.copysign(math.inf, value) if creeps else _halley(value, first, second)
         if abs(wanted) < tolerance:

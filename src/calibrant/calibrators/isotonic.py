@@ -54,7 +54,7 @@ class IsotonicCalibration(BinaryCalibrator):
     n_parameters: ClassVar[str] = "up to 2n"
     data_efficiency: ClassVar[Literal["low"]] = "low"
     expressiveness: ClassVar[Literal["high"]] = "high"
-    use_when: ClassVar[str] = "There are thousands of rows and the scores rank well, whatever their scale."
+    use_when: ClassVar[str] = "There are thousands of rows and the scores rank well, on any scale."
     accepts_raw: ClassVar[bool] = True
 
     def __init__(self, centred: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
@@ -168,7 +168,7 @@ def _is_plain(knots: FloatArray) -> bool:
 
 
 def _share(places: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return which part of the way from low to high has been covered: half of it, if they cannot be told apart."""
+    """Return which part of the way from low to high has been covered: half of it, if they are equal."""
     with np.errstate(all="ignore"):
         share = (places - low) / (high - low)
     unknown = np.isnan(share)

@@ -16,12 +16,12 @@ from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import Minimum, minimise, warn_unless_converged
 from calibrant.calibrators.order_preserving import line_knots, weighted_quantiles
-from calibrant.calibrators.pieces import fallen, roughness
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
+from calibrant.calibrators.segments import fallen, roughness
 
 _RIDGE = 0.1
-"""What the square of a slope minus 1, and of a factor of rows, costs, times 1 / n, so that a few rows which can be told
-apart completely have a result, and since a number added to all factors is one added to all slopes."""
+"""Penalty, times 1 / n, of the square of a slope minus 1 and of a factor of rows: so that a few rows that are
+completely separable have a solution, and because a number added to all factors is one added to all slopes."""
 
 
 class JointScaling(Calibrator):
@@ -30,7 +30,7 @@ class JointScaling(Calibrator):
     Parameters
     ----------
     segments : int, default=8
-        Largest number of pieces of the shared map.
+        Largest number of segments of the shared map.
     row_knots : int, default=6
         Largest number of knots of the factor of rows.
     smoothness : float, default=3.0
@@ -96,7 +96,7 @@ class JointScaling(Calibrator):
     n_parameters: ClassVar[str] = "K^2 + K + 14"
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "high"
-    use_when: ClassVar = "After iop-diag, where confidence is curved, classes differ, and there are a thousand rows."
+    use_when: ClassVar = "After iop-diag, where the map is curved, classes differ, and there are a thousand rows."
 
     def __init__(
         self,

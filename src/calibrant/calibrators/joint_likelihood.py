@@ -9,13 +9,13 @@ from calibrant.calibrators.blocks import add_blocks, over_classes
 from calibrant.calibrators.softmax import Full
 
 _MOST_KEPT = 1 << 23
-"""Up to so many numbers, 64 MB, are kept from one step of the search to the next."""
+"""At most this many numbers (64 MB) are kept from one step of the search to the next."""
 
 _HEIGHT = 256
 """Rows that are looked at together: products of their features stay in the cache."""
 
 SharedFeatures = Callable[[slice], FloatArray]
-"""Of some rows: what every shared parameter is multiplied by, (m, n, K)."""
+"""For some rows, the factor of every shared parameter, (m, n, K)."""
 
 
 class JointLikelihood:

@@ -36,7 +36,7 @@ class OneVsRest(Calibrator):
     Attributes
     ----------
     calibrators_ : list of BinaryCalibrator
-        One a class, fitted.
+        One per class, fitted.
 
     Notes
     -----
@@ -68,7 +68,7 @@ class OneVsRest(Calibrator):
 
     @property
     def kind(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """That of the inner calibrator."""
+        """As for the inner calibrator."""
         return self.calibrator.kind
 
     @property
@@ -78,18 +78,18 @@ class OneVsRest(Calibrator):
 
     @property
     def data_efficiency(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """That of the inner calibrator: every class has as many rows."""
+        """As for the inner calibrator: every class has as many rows."""
         return self.calibrator.data_efficiency
 
     @property
     def expressiveness(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """That of the inner calibrator."""
+        """As for the inner calibrator."""
         return self.calibrator.expressiveness
 
     @property
-    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
         """Whether the inner calibrator is."""
-        return _checked(self.calibrator).harmed_by_zeros
+        return _checked(self.calibrator).sensitive_to_zeros
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         columns = self._columns(log_probs)
@@ -142,7 +142,7 @@ class Pooled(Calibrator):
     -----
     With the shared map g the probabilities are :math:`g(p_k) + 10^{-6} p_k`, divided by their sum. Every row keeps the
     order of its classes, ties included: a class that was ahead of another stays ahead by a factor of at least
-    :math:`1 + 2^{-21}`, also where g is constant or falls. Single precision can tell such numbers apart.
+    :math:`1 + 2^{-21}`, also where g is constant or falls. Single precision distinguishes such numbers.
 
     References
     ----------
@@ -159,7 +159,7 @@ class Pooled(Calibrator):
     """
 
     preserves_argmax = True
-    use_when: ClassVar[str] = "The predicted class must not change and a temperature is too stiff."
+    use_when: ClassVar[str] = "The predicted class must not change and a temperature is not flexible enough."
 
     def __init__(self, calibrator: BinaryCalibrator, scores: Literal["probs", "logits"] = "probs") -> None:
         self.calibrator = calibrator
@@ -167,7 +167,7 @@ class Pooled(Calibrator):
 
     @property
     def kind(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """That of the inner calibrator."""
+        """As for the inner calibrator."""
         return self.calibrator.kind
 
     @property
@@ -186,9 +186,9 @@ class Pooled(Calibrator):
         return "medium" if self.calibrator.expressiveness == "high" else "low"
 
     @property
-    def harmed_by_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
         """Whether the inner calibrator is."""
-        return _checked(self.calibrator).harmed_by_zeros
+        return _checked(self.calibrator).sensitive_to_zeros
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         n_classes = log_probs.shape[1]

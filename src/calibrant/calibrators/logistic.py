@@ -92,7 +92,7 @@ class _Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """What is known about the coefficients at one place: the value is loss and penalty."""
+    """Value (loss plus penalty) and derivatives at one point of the coefficients."""
 
     loss: float
     value: float
@@ -221,7 +221,7 @@ def warn_unless_converged(calibrator: object, fitted: LogisticFit) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(
-        f"{type(calibrator).__name__} did not converge: the gradient still has {fitted.gradient_norm:.2g}. "
+        f"{type(calibrator).__name__} did not converge: the norm of the gradient is still {fitted.gradient_norm:.2g}. "
         "Look for scores of extreme size.",
         ConvergenceWarning,
         stacklevel=4,

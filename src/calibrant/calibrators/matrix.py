@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 class MatrixScaling(AffineScaling):
     r"""Multiply the log-probabilities by a matrix, add a vector, and take the softmax.
 
-    It has so many parameters that it follows chance unless there are many rows for each of them:
+    With many parameters, it overfits unless there are many rows for each of them:
     `StructuredScaling` is nearly always better.
 
     Parameters
@@ -49,7 +49,7 @@ class MatrixScaling(AffineScaling):
     expressiveness: ClassVar = "high"
     use_when: ClassVar = "With few classes and thousands of rows for each; otherwise use structured scaling."
     accepts_raw_logits: ClassVar[bool] = True
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
         self.max_iter = max_iter
@@ -109,8 +109,8 @@ class DirichletCalibration(AffineScaling):
     n_parameters: ClassVar = "K^2 + K"
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "high"
-    use_when: ClassVar = "With few classes, and rows enough to choose the strength by cross-validation."
-    harmed_by_zeros: ClassVar[bool] = True
+    use_when: ClassVar = "With few classes, and enough rows to choose the strength by cross-validation."
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(
         self,

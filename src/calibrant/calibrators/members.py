@@ -9,7 +9,7 @@ from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
 
 LEVELS = ("low", "medium", "high")
-"""Of data efficiency and expressiveness, in order."""
+"""Levels of data efficiency and expressiveness, in order."""
 
 
 class WithMembers(Calibrator):
@@ -77,7 +77,7 @@ class WithMembers(Calibrator):
         return list(members)
 
     def _fresh_members(self) -> list[Calibrator]:
-        """Return clones; they are given log-probabilities, whatever their own `scores` say."""
+        """Return clones; they are given log-probabilities, regardless of their own `scores`."""
         members = [clone(member) for member in self._members()]
         return [member.set_params(scores="logits") if uses_raw_logits(member) else member for member in members]
 
@@ -93,12 +93,12 @@ class WithMembers(Calibrator):
 
     @property
     def data_efficiency(self) -> Any:  # type: ignore[override]  # of the members
-        """That of the member which needs the most rows."""
+        """The value of the member that needs the most rows."""
         return LEVELS[min(LEVELS.index(member.data_efficiency) for member in self._members())]
 
     @property
     def expressiveness(self) -> Any:  # type: ignore[override]  # of the members
-        """That of the most flexible member."""
+        """The value of the most flexible member."""
         return LEVELS[max(LEVELS.index(member.expressiveness) for member in self._members())]
 
 

@@ -26,7 +26,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     estimator : classifier
         Any of scikit-learn's kind.
     calibrator : Calibrator or str, default="ts"
-        Cloned and fitted to the scores, or a name such as "ts" or "ts>irm". Its own `scores` is not looked at;
+        Cloned and fitted to the scores, or a name such as "ts" or "ts>irm". Its own `scores` is ignored;
         one of raw logits is refused, since the scores are taken as probabilities.
     cv : int, splitter, iterable of splits, or "prefit", default=5
         How the scores come about that the calibrator is fitted to. With folds, each row is scored by an estimator that

@@ -10,7 +10,7 @@ THEN = ">"
 """What stands between the names of the stages of a composition, in order of application."""
 
 ARROW = "→"
-"""What papers write for it."""
+"""How papers write it."""
 
 SPELLINGS = Spellings(
     aliases={"hb": "histogram", "ir": "isotonic", "sigmoid": "platt"},
@@ -20,7 +20,7 @@ SPELLINGS = Spellings(
         "'iop-oi', in small letters. Write one of these.",
     },
 )
-"""What is accepted beside the names in CALIBRATORS."""
+"""What is accepted besides the names in CALIBRATORS."""
 
 
 def stage_names(name: str, known: Collection[str]) -> list[str]:
@@ -40,7 +40,7 @@ def calibrator_name(name: str) -> str:
     Parameters
     ----------
     name : str
-        In any case; "hb", "ir", "sigmoid" and arrows as in "TS→IROvA" are understood as well.
+        In upper or lower case; "hb", "ir", "sigmoid" and arrows as in "TS→IROvA" are understood as well.
 
     Raises
     ------

@@ -21,7 +21,7 @@ _LOST_DIGITS = 1e-12
 
 
 class Objective(Protocol):
-    """A convex function whose curvature is asked for at the point of the last call."""
+    """A convex function whose curvature is evaluated at the point of the last call."""
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return value and gradient."""

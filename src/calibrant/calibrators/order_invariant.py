@@ -1,15 +1,15 @@
-"""Pieces between the ranks of a row: what order-invariant maps are made of."""
+"""Segments between the ranks of a row: what order-invariant maps are made of."""
 
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.pieces import Pieces, roughness
+from calibrant.calibrators.segments import Segments, roughness
 
 
-def rank_pieces(scores: FloatArray, ranks: IntArray) -> Pieces:
-    """Return pieces that reach from the log-probability at one rank of a row to that at another.
+def rank_segments(scores: FloatArray, ranks: IntArray) -> Segments:
+    """Return segments that reach from the log-probability at one rank of a row to that at another.
 
-    The slope of a piece goes from one learnt number to another as the confidence of the row, its largest probability,
+    The slope of a segment goes from one learnt number to another as the confidence of the row, its largest probability,
     goes from 0 to 1.
 
     Parameters
@@ -17,16 +17,16 @@ def rank_pieces(scores: FloatArray, ranks: IntArray) -> Pieces:
     scores : ndarray of shape (n, K)
         Finite log-probabilities.
     ranks : ndarray of shape (g + 1,)
-        Where pieces meet, from 0, the rank of the largest, to K - 1.
+        Where segments meet, from 0, the rank of the largest, to K - 1.
     """
     ascending = scores.shape[1] - 1 - ranks
     knots = np.partition(scores, ascending, axis=1)[:, ascending].T
     confidence = np.exp(knots[0])
-    return Pieces(scores, knots[:, :, None], np.stack([1.0 - confidence, confidence]))
+    return Segments(scores, knots[:, :, None], np.stack([1.0 - confidence, confidence]))
 
 
-def rank_knots(n_classes: int, n_pieces: int) -> IntArray:
-    """Return the ranks from 0 to K - 1 at which pieces meet: single steps first, then longer and longer ones.
+def rank_knots(n_classes: int, n_segments: int) -> IntArray:
+    """Return the ranks from 0 to K - 1 at which segments meet: single steps first, then longer and longer ones.
 
     Examples
     --------
@@ -36,12 +36,12 @@ def rank_knots(n_classes: int, n_pieces: int) -> IntArray:
     [0, 1, 4, 11, 28, 69, 169, 411, 999]
     """
     ends = [1]
-    for left in range(min(n_pieces, n_classes - 1), 0, -1):
+    for left in range(min(n_segments, n_classes - 1), 0, -1):
         ends.append(max(ends[-1] + 1, round(ends[-1] * (n_classes / ends[-1]) ** (1 / left))))
     return np.array(ends) - 1
 
 
-def rank_roughness(n_pieces: int) -> FloatArray:
-    """Return the matrix of the penalty: differences of neighbouring pieces, and of the two ends of a slope."""
-    between_ends = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(n_pieces))
-    return np.kron(np.eye(2), roughness(n_pieces)) + between_ends
+def rank_roughness(n_segments: int) -> FloatArray:
+    """Return the matrix of the penalty: differences of neighbouring segments, and of the two ends of a slope."""
+    between_ends = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(n_segments))
+    return np.kron(np.eye(2), roughness(n_segments)) + between_ends

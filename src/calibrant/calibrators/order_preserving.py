@@ -13,10 +13,10 @@ from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import Minimum, warn_unless_converged
 from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
-from calibrant.calibrators.order_invariant import rank_knots, rank_pieces, rank_roughness
-from calibrant.calibrators.pieces import Pieces, SlopesLikelihood, roughness
+from calibrant.calibrators.order_invariant import rank_knots, rank_roughness, rank_segments
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.scaling import finite
+from calibrant.calibrators.segments import Segments, SlopesLikelihood, roughness
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
 
@@ -38,7 +38,7 @@ class OrderPreserving(Calibrator):
     family : {"diag", "oi"}, default="diag"
         "diag": one map for all rows. "oi": a map that depends on the sorted log-probabilities of the row.
     segments : int, default=8
-        Largest number of linear pieces.
+        Largest number of linear segments.
     smoothness : float, default=10.0
         Factor of the penalty for slopes that differ. If it is large, the map is temperature scaling.
     max_iter : int, default=100
@@ -48,11 +48,11 @@ class OrderPreserving(Calibrator):
     Attributes
     ----------
     knots_ : ndarray of shape (g + 1,)
-        Where pieces meet, from the top: log-probabilities, from 0 to minus infinity, or ranks, from 0 to K - 1. Of raw
-        logits they begin with the largest that was fitted, above which the map goes on as below. There are fewer than
-        `segments` pieces if the data has fewer distinct numbers or ranks.
+        Where segments meet, from the top: log-probabilities, from 0 to minus infinity, or ranks, from 0 to K - 1. For
+        raw logits they begin with the largest that was fitted, above which the map continues as below. There are fewer
+        than `segments` if the data has fewer distinct numbers or ranks.
     slopes_ : ndarray of shape (g,) or (2 g,)
-        Of the pieces, from the top; of an order-invariant map first for confidence 0, then for confidence 1.
+        Of the segments, from the top; of an order-invariant map first for confidence 0, then for confidence 1.
     temperature_ : float
         Of temperature scaling, where the search begins.
     converged_ : bool
@@ -71,7 +71,7 @@ class OrderPreserving(Calibrator):
     which is continuous, and has slope :math:`s_m > 0` between the knots :math:`t_m < t_{m-1}`.
 
     - "diag": :math:`0 = t_0 > \dots > t_g = -\infty` are the same for all rows. They are quantiles of all n K canonical
-      logits, each weighted by :math:`q (1 - q)`, where q is its probability after temperature scaling: every piece
+      logits, each weighted by :math:`q (1 - q)`, where q is its probability after temperature scaling: every segment
       has the same share in the curvature of the likelihood. The slopes are the same for all rows.
     - "oi": :math:`t_m = z_{(r_m)}` is the logit of rank :math:`r_m` in the row, with ranks that are neighbours at the
       top and further and further apart below. So the gaps between classes that follow each other in the row are
@@ -79,7 +79,7 @@ class OrderPreserving(Calibrator):
       :math:`s_m = (1 - c) a_m + c b_m`. With at least K - 1 segments, each gap has a weight of its own.
 
     With `scores="raw-logits"`, which only "diag" takes, z are the logits as they are, and the map is
-    :math:`\mathrm{softmax}(f(z))` with one f for all rows: a row of large logits is then on another piece than one of
+    :math:`\mathrm{softmax}(f(z))` with one f for all rows: a row of large logits is then on another segment than one of
     small logits with the same probabilities.
 
     If every label was the most probable class, steeper is better without end, and the map is `TemperatureScaling`.
@@ -114,9 +114,9 @@ class OrderPreserving(Calibrator):
     preserves_argmax = True
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "medium"
-    use_when: ClassVar = "No ranking may change, and there are a thousand rows or more for what a temperature misses."
+    use_when: ClassVar = "No ranking may change, a temperature is not enough, and there are a thousand rows or more."
     accepts_raw_logits: ClassVar[bool] = True
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
     temperature_: float
     knots_: FloatArray
     slopes_: FloatArray
@@ -165,7 +165,7 @@ class OrderPreserving(Calibrator):
         self.knots_, rough = self._choose_knots(scores, weights)
         penalty = self.smoothness / float(weights.sum()) * rough
         unit = 1.0 / self.temperature_
-        objective = SlopesLikelihood(self._pieces(scores), labels, weights, unit=unit, penalty=penalty)
+        objective = SlopesLikelihood(self._segments(scores), labels, weights, unit=unit, penalty=penalty)
 
         def above_smallest(x: FloatArray) -> Curve:
             return objective(x + SMALLEST_SLOPE)
@@ -183,11 +183,11 @@ class OrderPreserving(Calibrator):
         warn_unless_converged(found, "OrderPreserving")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
-        pieces, logits = self._pieces(finite(log_probs)), np.empty(log_probs.shape)
+        segments, logits = self._segments(finite(log_probs)), np.empty(log_probs.shape)
         slopes = self.slopes_.reshape(-1, len(self.knots_) - 1)
 
         def task(rows: slice) -> None:
-            logits[rows] = pieces.logits(slopes, rows)
+            logits[rows] = segments.logits(slopes, rows)
 
         for _ in by_blocks(task, log_probs.shape):
             pass
@@ -205,20 +205,20 @@ class OrderPreserving(Calibrator):
             return ranks.astype(np.float64), rank_roughness(len(ranks) - 1)
         raise InputError(f'family must be "diag" or "oi", but is {self.family!r}.')
 
-    def _pieces(self, scores: FloatArray) -> Pieces:
+    def _segments(self, scores: FloatArray) -> Segments:
         if self.family == "oi":
-            return rank_pieces(scores, self.knots_.astype(np.int64))
+            return rank_segments(scores, self.knots_.astype(np.int64))
         knots = self.knots_[:, None, None]
-        if uses_raw_logits(self) and scores.max() > self.knots_[0]:  # In such a row, the highest piece is longer.
+        if uses_raw_logits(self) and scores.max() > self.knots_[0]:  # In such a row, the highest segment is longer.
             knots = np.repeat(knots, len(scores), axis=1)
             knots[0, :, 0] = np.maximum(knots[0, :, 0], scores.max(axis=1))
-        return Pieces(scores, knots, np.ones((1, 1)))
+        return Segments(scores, knots, np.ones((1, 1)))
 
     def check_raw_logits(self) -> None:
         """Refuse raw logits where they make no sense."""
         if self.family == "oi":
             raise InputError(
-                'OrderPreserving with family="oi" is made of the differences between the logits of a row, to which a '
+                'OrderPreserving with family="oi" uses only the differences between the logits of a row, so a '
                 'number added to all of them does not matter: build it with scores="logits". The family "diag" takes '
                 "raw logits."
             )

@@ -52,7 +52,7 @@ class PlattScaling(BinaryCalibrator):
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["low"]] = "low"
     use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores have to become probabilities."
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
     accepts_raw: ClassVar[bool] = True
 
     def __init__(self, smooth_targets: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
@@ -135,8 +135,8 @@ class QuadraticScaling(BinaryCalibrator):
     n_parameters: ClassVar[str] = "3"
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
-    use_when: ClassVar[str] = "There are two classes and at least some hundred rows."
-    harmed_by_zeros: ClassVar[bool] = True
+    use_when: ClassVar[str] = "There are two classes and at least a few hundred rows."
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, monotone: bool = True, scores: Literal["probs", "logits"] = "probs") -> None:
         self.monotone = monotone

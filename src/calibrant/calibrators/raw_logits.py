@@ -60,7 +60,7 @@ def check_has_logits(calibrator: "Calibrator") -> None:
 def refuse_raw_logits(name: str) -> NoReturn:
     """Refuse raw logits for a map that does not depend on offsets."""
     raise InputError(
-        f"{name} is a function of the probabilities, to which a number added to all logits of a row does not matter: "
+        f"{name} is a function of the probabilities, so a number added to all logits of a row does not matter: "
         'build it with scores="logits". Raw logits are taken by VectorScaling ("vs"), MatrixScaling ("ms"), '
         'OrderPreserving with family="diag" ("iop-diag") and OneVsRest with score="logit" ("irova").'
     )

@@ -8,7 +8,7 @@ from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 
 SMALLEST_LOG_PROB = float(np.log(np.finfo(np.float64).tiny))
-"""What -inf, the logarithm of 0, is taken for in fitting: an impossible label has no finite likelihood."""
+"""Replaces -inf, the logarithm of 0, in fitting: an impossible label has no finite likelihood."""
 
 
 def finite(log_probs: FloatArray) -> FloatArray:

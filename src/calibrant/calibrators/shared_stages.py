@@ -33,7 +33,7 @@ class SharedStages:
         self._shared = {path[:i] for path in paths for i in range(1, len(path))}
 
     def learn(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Fit every stage to what the stages before it make of the rows."""
+        """Fit every stage to the output of the stages before it."""
         outputs: dict[Path, FloatArray] = {(): log_probs}
         for member in self.members:
             path = _path(member)
@@ -86,7 +86,7 @@ def _stages(member: Calibrator) -> list[Calibrator]:
 
 
 def _path(member: Calibrator) -> Path:
-    """Return what tells the stages apart: stages with the same settings are the same."""
+    """Return what identifies the stages: stages with the same settings are the same."""
     return tuple(f"{type(stage).__name__}{_settings(stage)!r}" for stage in _stages(member))
 
 

@@ -73,7 +73,7 @@ class SplineCalibration(BinaryCalibrator):
     data_efficiency: ClassVar[Literal["medium"]] = "medium"
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "There are a thousand rows or more and the map should be smooth."
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class SplineCalibration(BinaryCalibrator):
         return natural_spline(self.knots_, self.values_, bounded(scores))
 
     def _settle(self, basis: Basis, rows: Rows, smoothing: float) -> None:
-        """Fit the curve, with more smoothing than asked for if it has to be monotone."""
+        """Fit the curve, with more smoothing than requested if it has to be monotone."""
         fitted = basis.fit(rows, smoothing)
         while self.monotone and basis.lowest_slope(fitted) < 0:
             if smoothing > np.exp(LOG_SMOOTHING[1]):

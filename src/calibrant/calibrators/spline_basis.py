@@ -11,7 +11,7 @@ N_CELLS = 400
 """The smoothing is chosen on at most this many cells of neighbouring scores."""
 
 LOG_SMOOTHING = (-7.0, 21.0)
-"""Range in which the logarithm of the smoothing is searched; the largest gives all but a straight line."""
+"""Range in which the logarithm of the smoothing is searched; the largest gives almost a straight line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class Basis:
 
 
 def quantile_knots(scores: FloatArray, measure: FloatArray, n_knots: int) -> FloatArray:
-    """Return up to so many distinct scores that share out the measure evenly."""
+    """Return at most `n_knots` distinct scores that divide the measure evenly."""
     reached = np.cumsum(measure)
     levels = (np.arange(n_knots) + 0.5) / n_knots
     return np.unique(scores[np.searchsorted(reached, levels * reached[-1]).clip(max=len(scores) - 1)])

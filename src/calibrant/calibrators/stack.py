@@ -21,17 +21,17 @@ TWO_CLASSES = ("ts>guard", "svs", "spline>guard", "centred-isotonic>guard")
 MANY_CLASSES = ("ts", "svs", "sms", "iop-deep", "iop-diag>joint")
 MOST_CLASSES = ("ts", "iop-diag", "svs", "svs>iop-diag")
 KEPT_CLASSES = ("ts", "ets", "iop-diag", "iop-deep")
-"""Members by default, by name: for two classes, for more, for so many that no matrix is fitted, and if the predicted
+"""Default members by name: for two classes, for more, for too many to fit a matrix, and if the predicted
 class has to stay. Chosen by benchmarks/calibrators_stack.py."""
 
 LARGEST_MATRIX = 200
 """Classes up to which a matrix is fitted."""
 
 ENOUGH_ROWS = 3000
-"""Of so many rows that the members were not fitted to, a few weights are learnt well enough."""
+"""Number of rows, not used to fit the members, that suffices to learn a few weights."""
 
 FEW_ROWS = 1000
-"""Below so many rows there are ten folds instead of five: what is left out is then missed."""
+"""Below this many rows there are ten folds instead of five, because the rows left out are then missed."""
 
 _LESS_LIKELY = 7.0
 """In a row of the prior, the labels are exp(7) times as likely by one member as by the others."""
@@ -84,11 +84,11 @@ class StackedCalibration(WithMembers):
 
     where a is `prior`, n the sum of the row weights :math:`s_i`, and :math:`c_l` is 0.3 for members that fit a matrix
     and 1 for others: as if each member had been by far the best in another a / n or 0.3 a / n rows. That matters with
-    some hundred rows, which cannot tell members apart, and where a mixture of all is safer than the one that happened
+    a few hundred rows, which cannot separate members, and where a mixture of all is safer than the one that happened
     to be the best; with n = 5000 it is 0.04 rows. Then the members are fitted to all rows. `Ensemble` instead chooses
-    weights by the rows of the fit, and so prefers members that fit too closely.
+    weights by the rows of the fit, and so prefers members that overfit.
 
-    The folds are the same whatever the order of the rows is (`fold_masses`), so that there is no seed. Once 3000 rows
+    The folds do not depend on the order of the rows (`fold_masses`), so there is no seed. Once 3000 rows
     have been predicted, no more folds are made.
 
     By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep" and "iop-diag>joint"; above

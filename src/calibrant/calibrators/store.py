@@ -69,17 +69,17 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str], *, details: Mappi
 
     if not isinstance(calibrator, Calibrator):
         raise TypeError(
-            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, save its calibrator_."
+            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, save calibrator_."
         )
     check_is_fitted(calibrator)
     if not hasattr(calibrator, "classes_"):
-        raise InputError("the calibrator was fitted inside another one and does not know the classes. Save the other.")
+        raise InputError("the calibrator was fitted inside another one and has no classes. Save the outer one.")
     check_learnt(calibrator)
     check_usable(calibrator)
     content, checksum = _as_json(calibrator, details or {})
     if len(content) > MAX_FILE_BYTES:
         raise InputError(
-            f"the calibrator would take {len(content):,} bytes, more than the {MAX_FILE_BYTES:,} that are read again. "
+            f"the calibrator would take {len(content):,} bytes, more than the {MAX_FILE_BYTES:,} that can be read. "
             "Choose one with fewer parameters."
         )
     with write_atomically(path) as file:

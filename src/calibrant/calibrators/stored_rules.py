@@ -1,4 +1,4 @@
-"""What must hold for a calibrator that comes from a file: what it has learnt, and what it makes of scores."""
+"""What must hold for a calibrator that comes from a file: what it has learnt, and its output for scores."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -59,7 +59,7 @@ def _shares(weights: Any, n: int | None = None) -> bool:
 
 
 def _steps(*arrays: Any, more: int = 0, rising: bool = True) -> bool:
-    """Whether the last array is a step function over the others, which have so many entries more."""
+    """Whether the last array is a step function over the others, which have `more` entries more."""
     *places, values = arrays
     in_order = all(_rising(p) and len(p) == len(values) + more for p in places)
     return in_order and _probabilities(values) and (not rising or _rising(values))
@@ -132,13 +132,13 @@ _REPORT = (
 
 _GUARD = Rule(("zeros_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard")
 _NEW_GUARD = _GUARD._replace(
-    words="must be a LaplaceGuard. A file without it is of an earlier version, whose map was another one: fit again"
+    words="must be a LaplaceGuard. A file without it is from an earlier version, whose map was different: fit again"
 )
 _MIXTURE = Rule(("calibrators_", "weights_"), _mixture, "must be calibrators, with shares that sum to 1")
 _AFFINE = Rule(("coef_", "intercept_"), _affine, "must be finite, with one row per class")
 _TEMPERATURE = Rule(("temperature_",), _positive, "must be a positive number")
-_RISING_STEPS = "must be of the same length and must not fall, and the last must be probabilities"
-_STEPS = "must be edges that must not fall, and as many probabilities as bins, which must be probabilities"
+_RISING_STEPS = "must be of the same length and must not fall, and the last must hold probabilities"
+_STEPS = "must be edges that do not fall, and one probability per bin"
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "TemperatureScaling": (_TEMPERATURE,),
@@ -189,11 +189,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "OrderPreserving": (
         _TEMPERATURE,
         Rule(("slopes_",), lambda s: _vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
-        Rule(("family", "knots_", "slopes_"), _segments, "must be pieces that meet at the knots"),
+        Rule(("family", "knots_", "slopes_"), _segments, "must be segments that meet at the knots"),
         Rule(("family", "segments", "knots_", "scores"), _knots, "must be knots from the top of a row to its bottom"),
     ),
 }
-"""Rules by class; those that are not here have nothing but numbers of any size."""
+"""Rules by class; classes that are not listed hold only numbers of any size."""
 
 
 def check_learnt(calibrator: Calibrator) -> None:

@@ -78,7 +78,7 @@ class StructuredScaling(AffineScaling):
     kind: ClassVar = "parametric"
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "high"
-    use_when: ClassVar = "By default where decisions may change: as matrix up to some 200 classes, above as vector."
+    use_when: ClassVar = "By default where decisions may change: as matrix up to about 200 classes, above as vector."
 
     def __init__(
         self,

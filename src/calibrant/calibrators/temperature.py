@@ -48,8 +48,8 @@ class TemperatureScaling(Calibrator):
     is found in :math:`\ln \beta` by Halley's method, inside a bracket. In fitting, a probability 0 counts as the
     smallest normal number; a fitted map leaves it 0.
 
-    If every label was the most probable class, the likelihood grows for ever as T falls. That n rows were right does
-    not say that the next one will be, so T falls only until the mean of the largest probability is
+    If every label was the most probable class, the likelihood grows without bound as T falls. That n rows were right
+    does not say that the next one will be, so T falls only until the mean of the largest probability is
     :math:`(n + 1) / (n + 2)`, by the rule of succession, where n is the sum of the weights. If it is above that already
     T is 1. (With ties the largest probability cannot reach 1; it is to have that share of what it can reach.) The
     derivative is not 0 there.
@@ -72,8 +72,8 @@ class TemperatureScaling(Calibrator):
     n_parameters: ClassVar = "1"
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
-    use_when: ClassVar = "First of all: it needs few rows and keeps every decision, and repairs over-confidence."
-    harmed_by_zeros: ClassVar[bool] = True
+    use_when: ClassVar = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
         self.scores = scores

@@ -58,7 +58,7 @@ class VectorScaling(AffineScaling):
     expressiveness: ClassVar = "medium"
     use_when: ClassVar = "When some classes are predicted too often, and there are dozens of rows for each class."
     accepts_raw_logits: ClassVar[bool] = True
-    harmed_by_zeros: ClassVar[bool] = True
+    sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
         self.max_iter = max_iter

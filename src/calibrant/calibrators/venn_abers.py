@@ -28,7 +28,7 @@ class VennAbers(BinaryCalibrator):
     -----
     Isotonic regression is fitted to the rows together with the new score labelled 0, which gives it the probability
     :math:`p_0`, and labelled 1, which gives it :math:`p_1`. If the rows and the new one are exchangeable, whichever
-    belongs to the true label is calibrated, whatever their distribution. The single probability
+    belongs to the true label is calibrated, for any distribution. The single probability
     :math:`p_1 / (1 - p_0 + p_1)` has the least regret in log-loss; it is never 0 or 1.
 
     Both are computed exactly for all scores at once, in :math:`O(n \log n)`. With pools of isotonic regression that end
@@ -106,7 +106,7 @@ class VennAbers(BinaryCalibrator):
         return np.column_stack([low for low, _ in pairs]), np.column_stack([high for _, high in pairs])
 
     def line_intervals(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return both probabilities of class 1 for one score a row."""
+        """Return both probabilities of class 1 for one score per row."""
         order = np.argsort(scores)  # Sorting is fast, and what is sorted is found much faster.
         ascending = scores[order]
         low, high = np.empty(len(scores)), np.empty(len(scores))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def warn_of_impossible_labels(
     calibrator: "Calibrator", log_probs: FloatArray, labels: IntArray, weights: FloatArray
 ) -> None:
-    """Say that rows whose label had probability 0 decide the map, if it is one to which that happens."""
-    if not calibrator.harmed_by_zeros:
+    """Warn that rows whose label had probability 0 dominate the map, if the calibrator is sensitive to them."""
+    if not calibrator.sensitive_to_zeros:
         return
     impossible = (log_probs[np.arange(len(labels)), labels] == -np.inf) & (weights > 0)
     if not impossible.any():
@@ -26,8 +26,8 @@ def warn_of_impossible_labels(
     by_name = f'"guard>{name}", ' if name else ""
     rows = f"row {int(impossible.argmax())} has" if count == 1 else f"{count} of {len(labels)} rows have"
     message = (
-        f"{rows} an observed label of probability 0. Its logarithm counts as -708 here, so that such rows decide the "
-        f"map, and it is a poor one for all others. Put a guard before it: {by_name}"
+        f"{rows} an observed label of probability 0. Its logarithm counts as -708 here, so such rows dominate the "
+        f"map, which is then poor for all others. Put a guard before it: {by_name}"
         f"Compose([LaplaceGuard(), {calibrator!r:.80}])."
     )
     warnings.warn(message, DataWarning, stacklevel=3)

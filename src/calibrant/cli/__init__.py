@@ -37,12 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run_with_notes(argv)
     except BrokenPipeError:
-        streams.discard_output()  # The reader of our output is gone: nothing is left to say.
+        streams.discard_output()  # The reader has closed the pipe: there is nobody to report to.
         return 0
     except KeyboardInterrupt:
         return _complain("interrupted.", INTERRUPTED)
     except MemoryError:
-        return _complain("there is not enough memory for this file. Use a machine with more, or fewer rows.", BAD_INPUT)
+        return _complain("there is not enough memory for this file. Use fewer rows or another machine.", BAD_INPUT)
     except InputError as error:
         return _complain(_with_options(str(error)), BAD_INPUT)
     except OSError as error:
@@ -59,7 +59,7 @@ def _run_with_notes(argv: Sequence[str] | None) -> int:
         warnings.simplefilter("always", DataWarning)
         warnings.showwarning = _note
         code = _run(argv)
-        sys.stdout.flush()  # A full disk is noticed here, where it can be told.
+        sys.stdout.flush()  # A full disk is noticed here, where it can still be reported.
         return code
 
 
@@ -84,15 +84,15 @@ def _one_line(error: Exception) -> str:
 
 
 def _about_file(error: OSError) -> str:
-    """Say what is wrong with a file; errors of our own do already."""
+    """Say what is wrong with a file; our own errors already do."""
     if error.strerror is None:
         return str(error)
     where = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
-    return f"{where}: {error.strerror}. Check the path, its permissions and the room that is left."
+    return f"{where}: {error.strerror}. Check the path, its permissions and the free disk space."
 
 
 def _missing(error: Exception) -> str:
-    """Name the extra that installs a package that is not there; nothing if it is another error."""
+    """Name the extra that installs a missing package; empty for any other error."""
     if not isinstance(error, ImportError):
         return ""
     if "pip install" in str(error):
@@ -117,14 +117,14 @@ def _complain(message: object, code: int) -> int:
 
 
 def _with_options(message: str) -> str:
-    """Write the arguments that a message of the library advises as the options that they are here."""
+    """Replace the arguments named in a message of the library by the options of the command line."""
     message = re.sub(r"\b(renormalise|logits)=True", r"--\1", message)
     message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")
     return re.sub(r"\b(label|probs|weight|classes|mean|sd|draws)=(?!=)", r"--\1", message.replace("target=", "label="))
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as one line, without the place in the code that means nothing to a user."""
+    """Print a warning as one line, without the place in the code, which means nothing to a user."""
     from calibrant.io import printable
 
     sys.stderr.write(f"calibrant: note: {printable(str(message))}\n")

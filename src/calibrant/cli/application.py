@@ -35,7 +35,7 @@ COMMANDS: dict[str, Callable[..., Any] | App] = {
 
 
 EPILOGUE = (
-    "Exit codes: 0 fine, 1 a gate failed or work is left, 2 bad input, 3 a file cannot be used, 130 interrupted, "
+    "Exit codes: 0 fine, 1 a gate failed or steps are missing, 2 bad input, 3 a file cannot be used, 130 interrupted, "
     "143 terminated. Results go to standard output, progress and errors to standard error."
 )
 HELP = """Measure, test, fix and show the calibration of predicted probabilities.

@@ -22,10 +22,10 @@ def apply(
     source: Source = Source(),
     overwrite: Annotated[bool, Parameter(group=OUTPUT, help="Allow FILE itself to be replaced.")] = False,
 ) -> None:
-    """Write FILE again with calibrated probabilities: the same rows, and the same other columns.
+    """Write a copy of FILE with calibrated probabilities; all other columns stay as they are.
 
     Labels are not needed. With --logits the columns stay logits: logarithms of the calibrated probabilities. A
-    calibrator of raw logits, which fit --raw-logits has made, needs --logits.
+    calibrator fitted with --raw-logits needs --logits.
 
     For example:
       calibrant apply new.csv --calibrator calibrator.json --out new.parquet
@@ -36,9 +36,9 @@ def apply(
     file
         CSV, Parquet, Arrow IPC or NPZ with a column per class.
     calibrator
-        File that calibrant fit has written.
+        File written by calibrant fit.
     out
-        Where to write; the extension tells the format.
+        Where to write; the extension determines the format.
     """
     from calibrant.calibrators.store import load_with_details
     from calibrant.cli import show
@@ -53,9 +53,9 @@ def apply(
     check_writable(out)
     stored = load_with_details(calibrator)
     if stored.calibrator.scores == "raw":
-        raise InputError("the calibrator is one of raw scores, which have no columns here. Apply it in Python.")
+        raise InputError("the calibrator was fitted to raw scores, which files do not hold. Apply it in Python.")
     if stored.calibrator.scores == "raw-logits" and not source.logits:
-        raise InputError("the calibrator is one of raw logits. If the columns of the file hold these, say --logits.")
+        raise InputError("the calibrator was fitted to raw logits. If the columns of FILE hold these, add --logits.")
     counts = _Counts()
 
     with show.progress_bar("calibrating", quiet=source.silent, then="writing") as progress:
@@ -78,14 +78,14 @@ def apply(
     show.print_lines(
         [
             f"{show.rows(counts.rows)} calibrated by {method}{kind} ({stored.sha256[:12]}).",
-            f"{changed:.2%} of the predicted classes are others than before.",
+            f"{changed:.2%} of the predicted classes have changed.",
         ]
     )
     show.print_path("table", out)
 
 
 class _Counts:
-    """What is to be reported of the rows."""
+    """Numbers of rows to report."""
 
     rows = changed = 0
 
@@ -108,7 +108,7 @@ def _calibrated(
         before, _ = as_probabilities(values, renormalise=source.renormalise)
         scores = before
     if stored.details.get("fingerprint") == fingerprint(before):
-        message = "the calibrator was fitted on these rows, so that its results on them are better than on others."
+        message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
         warnings.warn(message, DataWarning, stacklevel=2)
     calibrator = stored.calibrator
     if uses_raw_logits(calibrator):
@@ -116,7 +116,7 @@ def _calibrated(
     else:
         calibrator.set_params(scores="logits" if source.logits else "probs")
     counts.rows = len(before)
-    for rows in row_blocks(before.shape):  # In place: one matrix less in memory.
+    for rows in row_blocks(before.shape):  # In place, to keep one matrix less in memory.
         after = calibrator.predict_proba(scores[rows])
         counts.changed += int(np.sum(after.argmax(axis=1) != before[rows].argmax(axis=1)))
         before[rows] = calibrator.transform_from(scores[rows]) if source.logits else after

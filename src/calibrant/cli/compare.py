@@ -41,21 +41,21 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     metrics
         Names of metrics; by default the scores and the calibration errors that matter most.
     baseline
-        Name of the model to compare with; the first file, if not given.
+        Name of the model to compare with; by default the first file.
     row_id
-        Column that names the rows, if the files hold them in different orders.
+        Column that identifies the rows, if the files hold them in different orders.
     cluster
-        Column of clusters whose rows belong together, such as patients.
+        Column of clusters of rows that are not independent, such as patients.
     differences
-        How differences are judged: by a method that is known to cover, or for every metric by percentiles over the
-        bootstrap samples, whose coverage docs/coverage.md tells.
+        How differences are judged: by a method with known coverage, or for every metric by percentiles of the
+        bootstrap samples, whose coverage is given in docs/coverage.md.
     bandwidth
-        Whose bandwidths metrics such as kde-ece have: those of the baseline for all models, or each model its own.
+        Bandwidths of metrics such as kde-ece: those of the baseline for all models, or each model's own.
     fail_if
-        Exit with code 1 if any model meets a condition like 'ece>0.05' on all rows, whatever --by says.
+        Exit with code 1 if any model meets a condition like 'ece>0.05' on all rows together, regardless of --by.
     fail_if_worse_than
         Exit with code 1 if any model is significantly, or infinitely, worse than this one, the baseline, in any metric.
-        On all rows, whatever --by says. The code is 2 if no difference has an interval to judge by.
+        On all rows together, regardless of --by. The code is 2 if no difference has an interval to judge by.
     """
     from calibrant.cli import gates, show
     from calibrant.cli.comparison_table import print_comparison
@@ -95,7 +95,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 
 
 def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
-    """Return which models are worse than the baseline; say which cannot be judged, and refuse to if none can."""
+    """Return which models are worse than the baseline; note which cannot be judged, and fail if none can."""
     from calibrant.cli import gates
     from calibrant.exceptions import DataWarning, InputError
 
@@ -116,7 +116,7 @@ def _column(file: Path, name: str | None) -> Any:
 
 
 def _read(files: tuple[Path, ...], options: Options, row_id: str | None) -> "dict[str, Predictions]":
-    """Read every file under its name without the ending, rows in the order of the first."""
+    """Read every file, keyed by its name without the extension, with rows in the order of the first."""
     from calibrant.exceptions import InputError
 
     if len(files) < 2:
@@ -124,7 +124,7 @@ def _read(files: tuple[Path, ...], options: Options, row_id: str | None) -> "dic
     stems = [file.stem for file in files]
     names = stems if len(set(stems)) == len(stems) else [str(file) for file in files]
     if len(set(names)) < len(names):
-        raise InputError("compare needs different files, but one is given twice.")
+        raise InputError("compare needs different files, but one file is given twice.")
     models = {name: options.predictions(file) for name, file in zip(names, files, strict=True)}
     if row_id is None:
         return models

@@ -42,7 +42,7 @@ def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
 
 
 def _limits(interval: Interval | None) -> str:
-    """Write limits, if there are some."""
+    """Format limits, if any."""
     own = known_limits(interval)
     return "" if own is None else f"{number(own[0])} to {number(own[1])}"
 

@@ -1,4 +1,4 @@
-"""`calibrant completion`: what lets a shell complete commands and options."""
+"""`calibrant completion`: scripts with which a shell completes commands and options."""
 
 import sys
 from typing import Annotated, Literal

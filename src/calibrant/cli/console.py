@@ -6,13 +6,13 @@ from rich.console import Console
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to the command, whose exit code is not that of a failed gate."""
+    """A console that lets the command handle a closed pipe, so that its exit code is not that of a failed gate."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Say that the reader is gone."""
+        """Signal that the reader has closed the pipe."""
         raise BrokenPipeError
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return where results are printed, or what is only for people who wait for them."""
+    """Return the console for results, or the one for progress."""
     return _Console(stderr=stderr)

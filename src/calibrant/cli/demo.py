@@ -22,7 +22,7 @@ def demo(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Calibrate two networks for Fashion-MNIST in several ways, and say which differences are more than chance.
+    """Calibrate two networks for Fashion-MNIST in several ways, and show which differences exceed chance.
 
     The networks were trained with cross entropy and fine-tuned with focal loss; their logits come with the package, and
     nothing is trained. It takes about half a minute. OUT/index.html compares all pipelines, OUT/report.html looks
@@ -37,7 +37,7 @@ def demo(
     out
         Folder for the pages and tables.
     resamples
-        Bootstrap samples of the test rows, which all pipelines share; from 50 on.
+        Bootstrap samples of the test rows, shared by all pipelines; at least 50.
     seed
         Seed of the redraws behind the verdicts.
     """

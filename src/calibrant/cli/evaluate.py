@@ -39,12 +39,12 @@ def evaluate(
     file
         CSV, Parquet, Arrow IPC or NPZ with one column per class and a column of labels.
     metrics
-        What to compute and show: "all", or names such as ece nll; a selection unless given.
+        What to compute and show: "all", or names such as ece nll; by default a selection.
     fail_if
-        Exit with code 1 if all rows, whatever --by says, meet a condition like 'ece>0.05'; several may be given.
+        Exit with code 1 if all rows together, regardless of --by, meet a condition like 'ece>0.05'. Repeatable.
     fail_unless_within
-        Exit with code 1 unless the calibration error of all rows is shown to be within --tolerance: its upper limit
-        must not be above. Too few rows fail.
+        Exit with code 1 unless the upper confidence limit of the calibration error of all rows is at most --tolerance.
+        With too few rows this cannot be shown, so the command fails.
     """
     from calibrant.cli import gates, metrics_table, show
     from calibrant.metrics import FORECAST_METRICS, METRICS
@@ -64,7 +64,7 @@ def evaluate(
 
 
 def _print(file: Path, options: Judging, names: "Sequence[str]", more: "Sequence[str]") -> "Assessment":
-    """Print the verdict as soon as it is known, then what was asked for; `more` metrics are only computed."""
+    """Print the verdict as soon as it is known, then what was requested; `more` metrics are only computed."""
     from calibrant.cli import metrics_table, show
     from calibrant.metrics import METRICS
 

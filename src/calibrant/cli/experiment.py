@@ -1,4 +1,4 @@
-"""`calibrant experiment`: run a whole experiment, ask how far it is, and show what came out."""
+"""`calibrant experiment`: run a whole experiment, show its progress, and show its results."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from calibrant.results import Comparison, ExperimentResult, ExperimentStatus
 
 COLUMNS = 4
-"""Metrics beside each other in a terminal of 80 columns."""
+"""Number of metrics side by side in a terminal of 80 columns."""
 
 experiment = App(
     name="experiment",
     help=(
-        "Train networks, calibrate them in many ways, and compare all of it on test rows.\n\n"
+        "Train networks, calibrate them in many ways, and compare the results on test rows.\n\n"
         "For example:\n  calibrant experiment run digits --out digits\n  calibrant experiment status digits"
     ),
 )
@@ -29,9 +29,9 @@ experiment = App(
 def run(
     config: Annotated[str, Parameter(group=INPUT)], /, *, out: Out, json: Json = False, quiet: Quiet = False
 ) -> None:
-    """Run the experiment that CONFIG describes, or what is left of it.
+    """Run the experiment that CONFIG describes, or the steps that are still missing.
 
-    It may be stopped at any moment; the same command continues it.
+    It may be stopped at any time; the same command continues it.
 
     For example:
       calibrant experiment run digits --out digits
@@ -60,9 +60,9 @@ def run(
 
 @experiment.command
 def status(folder: File, /, *, json: Json = False) -> int:
-    """Tell how far the experiment in FOLDER is; every file is verified.
+    """Show the progress of the experiment in FOLDER; every file is verified.
 
-    The exit code is 1 if something is left to do.
+    The exit code is 1 if steps are still missing.
 
     For example:
       calibrant experiment status digits
@@ -70,7 +70,7 @@ def status(folder: File, /, *, json: Json = False) -> int:
     Parameters
     ----------
     folder
-        What was given to --out.
+        The folder that was given to --out.
     """
     from calibrant.cli import show
     from calibrant.lab import experiment as experiments
@@ -94,7 +94,7 @@ def show_result(folder: File, /, *, json: Json = False) -> None:
     Parameters
     ----------
     folder
-        What was given to --out.
+        The folder that was given to --out.
     """
     from calibrant.cli import show
     from calibrant.lab import experiment as experiments

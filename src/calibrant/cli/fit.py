@@ -22,8 +22,8 @@ MEASURES = ("nll", "brier", "ece", "accuracy")
 """What is printed before and after."""
 
 OPTIMISTIC = (
-    'Both columns are on the rows that the calibrator was fitted on, so that "after" flatters it. Apply it to other '
-    "rows, then evaluate these."
+    'Both columns are computed on the rows that the calibrator was fitted on, so "after" is too optimistic. Apply it '
+    "to other rows and evaluate those."
 )
 
 LONGEST = 8
@@ -41,7 +41,7 @@ def fit(
 ) -> None:
     """Learn a calibrator from the predictions and labels in FILE, and save it.
 
-    The rows should be ones that the model was not trained on, and others than those it is judged on afterwards.
+    Use rows that the model was not trained on and that it will not be evaluated on afterwards.
 
     For example:
       calibrant fit validation.csv
@@ -56,8 +56,8 @@ def fit(
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
         quotation marks.
     raw_logits
-        The columns hold logits, and the map is to be one of the logits as they are, not of the probabilities: for vs,
-        ms, iop-diag and irova. A number that is common to a row matters then. calibrant apply needs --logits.
+        The columns hold logits, and the calibrator is to map the logits as they are, not the probabilities: for vs,
+        ms, iop-diag and irova. A constant added to a row then matters. calibrant apply needs --logits.
     out
         Where to write the calibrator; it must end in .json.
     """
@@ -87,12 +87,12 @@ def fit(
     show.print_lines(describe(learnt(calibrator)))
     show.print_heading("On the same rows")
     show.print_estimates({"before": before, "after": after})
-    show.print_lines([f"{changed:.2%} of the predicted classes are others than before.", OPTIMISTIC])
+    show.print_lines([f"{changed:.2%} of the predicted classes have changed.", OPTIMISTIC])
     show.print_path("calibrator", out)
 
 
 def _refuse_redirection(method: str) -> None:
-    """Refuse to run if the shell has taken 'ts>irm' without quotation marks for output to a file named irm."""
+    """Refuse to run if the shell has read ts>irm, without quotation marks, as output to a file named irm."""
     from calibrant.calibrators import CALIBRATORS
     from calibrant.exceptions import InputError
 
@@ -129,7 +129,7 @@ def _read_raw(file: Path, source: Source) -> "tuple[Predictions, FloatArray]":
     from calibrant.io import read_raw_logits
 
     if source.renormalise:
-        raise InputError("--renormalise is for probabilities, and --raw-logits says that these are logits.")
+        raise InputError("--renormalise is for probabilities, but --raw-logits means that the columns hold logits.")
     with progress_bar("reading", quiet=source.silent):
         return read_raw_logits(
             file, label=source.label, probs=source.columns, weight=source.weight, classes=source.class_names
@@ -152,7 +152,7 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
 
 
 def fingerprint(probs: "FloatArray") -> str:
-    """Return what tells one set of predictions from another."""
+    """Return a fingerprint that distinguishes sets of predictions."""
     import numpy as np
 
     return hashlib.sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
@@ -172,7 +172,7 @@ def in_sample(
 
 
 def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None") -> "Predictions":
-    """Return calibrated predictions, made of blocks of rows: all logarithms at once would take as much memory again."""
+    """Return calibrated predictions, block by block: all logarithms at once would double the memory."""
     import numpy as np
 
     from calibrant.calibrators import calibrate
@@ -188,7 +188,7 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
 
 
 def learnt(calibrator: "Calibrator") -> dict[str, Any]:
-    """Return what a calibrator has learnt, as numbers and texts, and the same of those inside it."""
+    """Return what a calibrator and those inside it have learnt, as numbers and texts."""
     import numpy as np
 
     from calibrant.calibrators import Calibrator
@@ -208,7 +208,7 @@ def learnt(calibrator: "Calibrator") -> dict[str, Any]:
 
 
 def _short(value: Any, plain: Any) -> Any:
-    """Return a number or a few of them, or else how many there are."""
+    """Return a number or a few of them; of more, their count."""
     import numpy as np
 
     numbers = np.atleast_1d(plain)

@@ -86,14 +86,14 @@ def failed(gates: Sequence[str], values: Mapping[str, float], model: str) -> lis
 
 
 def not_within(verdict: Verdict, model: str) -> list[str]:
-    """Return what a verdict lacks of a statement that the error is within the tolerance, in words."""
+    """Return in words why a verdict does not show that the error is within the tolerance."""
     if verdict.size == "within tolerance":
         return []
     known = f"{verdict.error:.3g}"
     if verdict.low is not None and verdict.high is not None:
         known += f", with limits {verdict.low:.3g} to {verdict.high:.3g}"
     why = f"; it has no limits, as {verdict.reason}" if verdict.reason else ""
-    found = f"; {verdict.gave_away} gave it away" if verdict.gave_away else ""
+    found = f"; revealed by {verdict.gave_away}" if verdict.gave_away else ""
     return [f"{model}: not shown to be calibrated to within {verdict.tolerance:g}, its error is {known}{why}{found}"]
 
 
@@ -110,7 +110,7 @@ def worse_than_baseline(comparison: Comparison) -> list[str]:
 
 
 def not_judged(comparison: Comparison) -> list[str]:
-    """Return which models cannot be said to be worse than the baseline or not, in what, and why."""
+    """Return which models cannot be compared with the baseline, in which metrics, and why."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for entry in _judged_by_the_gate(comparison):
         reason = _why_not_judged(entry)
@@ -123,7 +123,7 @@ def not_judged(comparison: Comparison) -> list[str]:
 
 
 def is_powerless(comparison: Comparison) -> bool:
-    """Whether nothing can be said to be worse than the baseline, so that a gate could not fail."""
+    """Whether no difference can be judged, so that a gate could not fail."""
     return all(_why_not_judged(entry) for entry in _judged_by_the_gate(comparison))
 
 
@@ -140,11 +140,11 @@ def _why_not_judged(entry: Compared) -> str:
     if math.isnan(difference.value):
         return "the difference is not a number"
     if difference.low is None and not math.isinf(difference.value):
-        return f"no limits are known to cover; {difference.reason}".removesuffix("; ")
+        return f"no limits with known coverage; {difference.reason}".removesuffix("; ")
     return ""
 
 
 def _is_infinitely_worse(entry: Compared) -> bool:
-    """Whether the value is infinite for the worse where that of the baseline is not: plain without limits."""
+    """Whether the value is infinitely worse and that of the baseline is finite: clear without limits."""
     value = 0.0 if entry.difference is None else entry.difference.value
     return math.isinf(value) and entry.better == ("lower" if value > 0 else "higher")

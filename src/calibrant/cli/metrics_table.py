@@ -15,11 +15,11 @@ from calibrant.metrics.names import metric_name
 from calibrant.results import Assessment, Interval, known_limits, missing_limits
 
 OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
-"""How the names of averages over classes end. Two classes have none to average over: class 1 says it all."""
+"""Suffixes of averages over classes. For two classes they are not shown: class 1 determines class 0."""
 
 
 def selection(n_classes: int) -> list[str]:
-    """Return the metrics that are shown unless others are asked for."""
+    """Return the metrics that are shown by default."""
     principal = [name for name, metric in METRICS.items() if metric.about().principal]
     return [name for name in principal if n_classes > 2 or not name.endswith(OF_CLASSES)]
 
@@ -27,7 +27,7 @@ def selection(n_classes: int) -> list[str]:
 ALL = "all"
 
 ROOM = 80
-"""Columns of a terminal in which headings need not be folded."""
+"""Width of a terminal in which headings need not be folded."""
 
 
 def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[str]) -> list[str]:
@@ -46,7 +46,7 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
     table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
-    for heading in ("95% interval", "if calibrated"):  # They fold where there is little room.
+    for heading in ("95% interval", "if calibrated"):  # They fold in a narrow terminal.
         table.add_column(heading, justify="right", overflow="fold")
     shown = [name for name in names if name in assessment.metrics]
     out, longest = console(), 2 + max((min(len(name), NAME_ROOM) for name in shown), default=0)
@@ -63,14 +63,14 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
             )
     out.print(table)
     for reason, without in missing_limits((name, assessment.intervals.get(name)) for name in shown).items():
-        out.print(Text(f"no interval of {', '.join(without)}, as none is known to cover: {reason}", style="dim"))
+        out.print(Text(f"no interval of {', '.join(without)}, as none has known coverage: {reason}", style="dim"))
     if len(shown) < len(METRICS):
         text = f"{len(shown)} of {len(METRICS)} metrics; all of them with --metrics {ALL}"
         out.print(Text(text, style="dim"))
 
 
 def interval_text(interval: Interval | None) -> str:
-    """Write limits, if there are some."""
+    """Format limits, if any."""
     return _range(known_limits(interval))
 
 

@@ -31,15 +31,15 @@ _READING = ("label", "probs", "classes", "weight", "logits", "renormalise")
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Which columns of a file hold class predictions, and how to tell what came out."""
+    """Which columns of a file hold class predictions, and how to print the results."""
 
     label: Annotated[
         str | None, Parameter(help="Column (or key) of the observed labels, or of the values that were forecast.")
     ] = None
     probs: Annotated[
-        str | None, Parameter(help="Columns of the probabilities: a pattern like 'proba_*', or names with commas.")
+        str | None, Parameter(help="Columns of the probabilities: a pattern like 'proba_*', or a list with commas.")
     ] = None
-    classes: Annotated[str | None, Parameter(help="Names of the classes in the order of the columns, with commas.")] = (
+    classes: Annotated[str | None, Parameter(help="Class names in the order of the columns, separated by commas.")] = (
         None
     )
     weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
@@ -64,11 +64,11 @@ class Source:
         return self.classes.split(",") if self.classes else None
 
     def as_arguments(self) -> list[str]:
-        """Return what says on a command line how to read the same columns of a file."""
+        """Return the command line options that read the same columns of a file."""
         words = []
         for name in _READING:
             value = getattr(self, name)
-            if isinstance(value, str):  # A value with a dash in front would be taken for an option.
+            if isinstance(value, str):  # A value with a leading dash would be taken for an option.
                 words += [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
             elif value:
                 words.append(f"--{name}")
@@ -101,15 +101,15 @@ class Options(Source):
     draws: Annotated[str | None, Parameter(help="Forecasts: columns of the members of an ensemble, like 'draw_*'.")] = (
         None
     )
-    by: Annotated[str | None, Parameter(help="Column of groups to judge one by one.")] = None
-    resamples: Annotated[
-        int, Parameter(group=JUDGING, help="Redraws of the labels, or of the rows, behind the verdict.")
-    ] = 999
+    by: Annotated[str | None, Parameter(help="Column of groups to assess separately.")] = None
+    resamples: Annotated[int, Parameter(group=JUDGING, help="Number of redraws of labels or rows for the verdict.")] = (
+        999
+    )
     seed: Annotated[Seed, Parameter(help="Seed of the redraws.")] = 0
 
     @property
     def are_forecasts(self) -> bool:
-        """Whether the options speak of predictive distributions rather than of classes."""
+        """Whether the options describe predictive distributions, not classes."""
         return any(option is not None for option in (self.mean, self.sd, self.draws))
 
     def forecasts(self, file: Path) -> "Forecasts":
@@ -120,8 +120,8 @@ class Options(Source):
 
         if self.by is not None:
             raise InputError(
-                "--by is for class predictions, but the options name forecasts. Drop it, or write each group to a file "
-                "of its own."
+                "--by is for class predictions, but the options describe forecasts. Remove it, or write each group to "
+                "its own file."
             )
         draws = self.draws.split(",") if self.draws else None
         with progress_bar("reading", quiet=self.silent):
@@ -131,14 +131,14 @@ class Options(Source):
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
 class Judging(Options):
-    """Which columns to read, how to judge them, and what does not matter."""
+    """Which columns to read, how to judge them, and which errors do not matter."""
 
     tolerance: Annotated[
         float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
     ] = 0.02
 
     def groups(self, file: Path) -> Any:
-        """Read the group of each row, if there are groups."""
+        """Read the group of each row, if any."""
         from calibrant.io import read_column
 
         return None if self.by is None else read_column(file, self.by)

@@ -1,4 +1,4 @@
-"""The file that a command writes: never one that it reads, and with an ending that tells what it holds."""
+"""The output file of a command: never one that it reads, and with an extension that fits its content."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ CALIBRATOR = (".json",)
 
 
 def check_out(out: Path, inputs: Sequence[Path], endings: Sequence[str]) -> None:
-    """Refuse a place that the result must not be written to, before anything is read or computed."""
+    """Refuse an output path that must not be written to, before anything is read or computed."""
     from calibrant.io import check_writable
 
     for file in inputs:
@@ -18,7 +18,7 @@ def check_out(out: Path, inputs: Sequence[Path], endings: Sequence[str]) -> None
 
 
 def refuse_same(file: Path, out: Path, advice: str = "Name another file.") -> None:
-    """Refuse to write where the data is read from, by whatever path."""
+    """Refuse to write where the data is read from, under any path."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
 

@@ -26,8 +26,8 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
 ) -> None:
     """Say which calibrator would improve the predictions in FILE, if any, and why.
 
-    Every candidate is fitted to all folds but one and judged by that one, in turn. A stack of several is recommended
-    if the predictions are found miscalibrated and its loss is smaller, or a simpler one that is sure to be as good.
+    Candidates are compared by cross-validation. If the predictions are miscalibrated, a stack of several is
+    recommended if its loss is smaller, or a simpler candidate if that is as good beyond doubt.
 
     For example:
       calibrant recommend validation.csv
@@ -45,9 +45,9 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
     score
         What decides: the log loss or the Brier score.
     folds
-        Number of parts that the rows are divided into.
+        Number of folds.
     resamples
-        Bootstrap samples of the rows behind the intervals.
+        Number of bootstrap samples of the rows for the intervals.
     seed
         Seed of the folds and of the samples.
     """
@@ -77,7 +77,7 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
 
 
 def _command(file: Path, method: str, source: Source) -> str:
-    """Return what fits the method to the same columns, for a shell."""
+    """Return the shell command that fits the method to the same columns."""
     place = f"./{file}" if str(file).startswith("-") else str(file)
     return " ".join(["calibrant fit", quote(place), "--method", quote(method), *map(quote, source.as_arguments())])
 
@@ -100,7 +100,7 @@ def _print(advice: "Recommendation") -> None:
     table.add_column("calibrator", overflow="fold")
     change = f"change, {advice.level:.0%}"
     for heading in (advice.score, change, "changed", "ECE", "KDE-ECE"):
-        # Where there is little room, limits fold: a number must never be cut.
+        # In a narrow terminal, limits fold: a number must never be cut.
         table.add_column(heading, justify="right", no_wrap=heading != change)
     for candidate in advice.candidates:
         mark = " *" if candidate.name == advice.name else ""

@@ -36,10 +36,10 @@ def report(
     file
         CSV, Parquet, Arrow IPC or NPZ with one column per class and a column of labels, or with forecasts.
     calibrate
-        Show the page before and after a fix: "auto" for the one that is recommended, or the name of a calibrator such
-        as ts or 'ts>irm'. Each row is calibrated by a fit to other rows.
+        Compare before and after calibration: "auto" uses the recommended calibrator; or name one, such as ts or
+        'ts>irm'. Each row is calibrated by a fit to other rows.
     folds
-        Number of parts that the rows are divided into for the fix.
+        Number of folds for the fix.
     out
         Where to write the page; it must end in .html or .htm.
     """
@@ -98,7 +98,9 @@ def _forecasts(file: Path, options: Judging, calibrate: str | None) -> dict[str,
     from calibrant.exceptions import InputError
 
     if calibrate is not None or options.by is not None:
-        raise InputError("--calibrate and --by are for class predictions, but the options name forecasts. Drop them.")
+        raise InputError(
+            "--calibrate and --by are for class predictions, but the options are for forecasts. Remove them."
+        )
     return {file.name: options.assess_forecasts(file)}
 
 

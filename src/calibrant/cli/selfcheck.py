@@ -4,9 +4,9 @@ from calibrant.cli.options import Json, Quiet
 
 
 def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
-    """Compare some fifty values with answers that are certified to 30 digits; it takes a few seconds.
+    """Compare about fifty values with answers certified to 30 digits; this takes a few seconds.
 
-    Exit code 1 if fewer digits agree than should. The answers were computed from the definitions, in 50 digits, by
+    Exit code 1 if too few digits agree. The answers were computed from the definitions, in 50 digits, by
     python -m certification.certify; the data and the answers are shipped with the package.
 
     For example:

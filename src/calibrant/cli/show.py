@@ -32,10 +32,10 @@ from calibrant.results import (
 Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 
 NAME_ROOM = 20
-"""Columns for the name of a metric where a terminal has few."""
+"""Width of the name of a metric in a narrow terminal."""
 
 MOMENT = 0.5
-"""Seconds without a bar: one that goes at once only flickers."""
+"""Seconds before the bar appears: one that vanishes at once only flickers."""
 
 SYMBOLS = {
     "calibrated": "✓",
@@ -53,7 +53,7 @@ STYLES = {"good": "bold green", "unclear": "bold yellow", "bad": "bold red"}
 def progress_bar(what: str, *, quiet: bool, then: str = "") -> Iterator[Callable[[int, int], None]]:
     """Show a bar on standard error if the body runs longer than a moment; yields the callback that moves it.
 
-    After the last step, the bar says what is done `then`.
+    After the last step, the bar shows `then`.
     """
     where = console(stderr=True)
     if quiet or not where.is_terminal or where.is_dumb_terminal:
@@ -84,7 +84,7 @@ def print_json(value: Any) -> None:
     text = json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:  # The terminal is not for all of Unicode, or a name is not Unicode.
+    except UnicodeEncodeError:  # The terminal cannot show all of Unicode, or a name is not valid Unicode.
         text = json.dumps(record, indent=2, allow_nan=False)
     sys.stdout.write(f"{text}\n")
 
@@ -135,7 +135,9 @@ def print_tests(
         out.print(Text(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}.", style="bold"))
         if "detectable" in result.details:
             found, least = result.estimate or 0.0, result.details["detectable"]
-            out.print(Text(f"  {measured[name]} {found:.4g}; below about {least:.4g} it could be chance at this size"))
+            out.print(
+                Text(f"  {measured[name]} {found:.4g}; up to about {least:.4g} could be chance with this many rows")
+            )
         if result.about is not None:
             for words in (f"It sees: {result.about.meaning}", result.about.caution):
                 out.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
@@ -189,7 +191,7 @@ def print_groups(assessment: Assessment) -> None:
         table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
     out = console()
     out.print(table)
-    out.print(Text("error: root mean square, debiased; by chance: up to this in 95 of 100 data sets", style="dim"))
+    out.print(Text("error: root mean square, debiased; by chance: 95% quantile if calibrated", style="dim"))
 
 
 def _kind(verdict: Verdict) -> str:
@@ -199,7 +201,7 @@ def _kind(verdict: Verdict) -> str:
 
 
 def print_heading(text: str) -> None:
-    """Print a line that stands out, after an empty one."""
+    """Print a heading after an empty line."""
     console().print(Text(f"\n{printable(text)}", style="bold underline"))
 
 
@@ -216,7 +218,7 @@ def print_path(what: str, path: Path) -> None:
 
 
 def print_command(words: str, command: str) -> None:
-    """Print words, and after them something to be copied: never in two lines that a shell would take for two."""
+    """Print words and then a command to copy, never broken into two lines."""
     console().print(Text(f"{words} {command}"), soft_wrap=True)
 
 

@@ -17,13 +17,13 @@ PLAIN = {
     "\N{MULTIPLICATION SIGN}": "x",
     "\N{RIGHT SINGLE QUOTATION MARK}": "'",
 }
-"""What stands for a character where only ASCII can be shown."""
+"""Replacements of characters where only ASCII can be shown."""
 
 PLAINER = "calibrant-plainer"
 
 
 def prepare() -> None:
-    """Let every text be printed everywhere, and nothing fail because a stream is closed."""
+    """Make every text printable on every terminal, and let nothing fail because a stream is closed."""
     codecs.register_error(PLAINER, _plainer)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -1,4 +1,4 @@
-"""`calibrant test`: whether the difference is chance."""
+"""`calibrant test`: whether the miscalibration could be chance."""
 
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +34,7 @@ def run_tests(
     file
         CSV, Parquet, Arrow IPC or NPZ with a column per class and a column of labels, or with forecasts.
     test
-        One or more tests, or "all": those that refuse these rows then say why, and the others answer.
+        One or more tests, or "all": tests that cannot be applied to these rows then say why, and the others run.
     kernel
         Kernel on the predictions in the kernel tests, such as exponential or gaussian.
     fail_below
@@ -53,11 +53,11 @@ def run_tests(
             try:
                 results[name] = configured(data, rng=options.seed, progress=progress)
             except InputError as error:
-                if test != ("all",):  # A test that was asked for by name must answer.
+                if test != ("all",):  # A test that was requested by name must run.
                     raise InputError(f"--test {name}: {error}") from error
                 refused[name] = str(error)
     if not results:
-        raise InputError("every test refuses these rows. " + next(iter(refused.values())))
+        raise InputError("no test can be applied to these rows. " + next(iter(refused.values())))
     adjusted = holm({name: result.pvalue for name, result in results.items()})
     if options.json:
         found = {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}
@@ -94,7 +94,7 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _configured(name: str, options: Options, kernel: str | None, data: Any) -> "CalibrationTest":
-    """Return a row of TESTS with the number of resamples and the kernel that were asked for."""
+    """Return a row of TESTS with the requested number of resamples and kernel."""
     from calibrant.forecasts import Forecasts
     from calibrant.hypotest import TESTS, ConsistencyTest
     from calibrant.metrics import SKCE

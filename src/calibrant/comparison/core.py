@@ -31,7 +31,7 @@ DEFAULT_METRICS = (
     "kde-ece-per-predicted-class",
     "kde-ece-one-vs-rest",
 )
-"""What `compare` computes unless told otherwise, by their names in METRICS."""
+"""What `compare` computes by default, by their names in METRICS."""
 
 Cell = tuple[str, str]
 """The names of a model and of a metric."""
@@ -84,7 +84,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
         time of a comparison.
     differences : {"valid", "percentile"}, default="valid"
         How differences are judged: by a method that is known to cover, or by percentiles of the difference over the
-        bootstrap samples, for every metric, whatever their coverage.
+        bootstrap samples, for every metric, regardless of their coverage.
     bandwidth : {"baseline", "own"}, default="baseline"
         Whose bandwidths a metric has: those that the baseline's predictions lead to, for all models alike, or every
         model its own.
@@ -157,7 +157,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is computed, whatever the rows."""
+    """What is computed, independent of the rows."""
 
     metrics: Mapping[str, Metric]
     baseline: str

@@ -12,11 +12,11 @@ ROUNDING = 1e-9
 
 
 def wilson(frequency: FloatArray, trials: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return Wilson's confidence limits of frequencies in so many trials."""
+    """Return Wilson's confidence limits of frequencies, given the numbers of trials."""
     z = normal_quantile((1 + level) / 2)
     centre = (frequency + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z * np.sqrt(frequency * (1 - frequency) / trials + (z / (2 * trials)) ** 2) / (1 + z**2 / trials)
-    # At frequency 0 the limit is 0 exactly, whatever rounding says; likewise at 1.
+    # At frequency 0 the limit is exactly 0, and at 1 exactly 1, regardless of rounding.
     low = np.where(frequency <= 0, 0.0, np.maximum(centre - half, 0.0))
     return low, np.where(frequency >= 1, 1.0, np.minimum(centre + half, 1.0))
 

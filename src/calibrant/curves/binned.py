@@ -20,7 +20,7 @@ from calibrant.results import Estimate, ReliabilityCurve
 from calibrant.two_arrays import takes_two_arrays
 
 FEW_CELLS = 500_000
-"""So many numbers are summed without a sparse matrix, whose import alone would take longer."""
+"""Up to this many numbers are summed without a sparse matrix, whose import alone would take longer."""
 
 
 def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:

@@ -37,7 +37,7 @@ def classwise_curves(
         looks at them; or of the rows that are predicted as this class, as `PerPredictedClass` does. Classes that are
         never predicted have no curve then.
     grid : int, default=101
-        The average is taken at so many equal steps from 0 to 1.
+        Number of equidistant points from 0 to 1 at which the average is taken.
 
     Returns
     -------
@@ -114,12 +114,12 @@ def _average(
 
 
 def _reached(curves: Sequence[ReliabilityCurve], grid: FloatArray) -> BoolArray:
-    """Tell which curves, (K,), have which points of the grid, (G,), between their ends."""
+    """Return which curves, (K,), have which points of the grid, (G,), between their ends."""
     return np.array([(c.predicted[0] <= grid) & (grid <= c.predicted[-1]) for c in curves])
 
 
 def _own_points(curves: Sequence[ReliabilityCurve], most: int) -> FloatArray:
-    """Return the points of the curves, at most so many of them, evenly by rank."""
+    """Return the points of the curves, thinned evenly by rank if they are too many."""
     points = np.unique(np.concatenate([c.predicted for c in curves]))
     if len(points) <= most:
         return points

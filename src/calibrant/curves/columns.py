@@ -11,7 +11,7 @@ from calibrant.binning import Binning, Bins
 from calibrant.predictions import Predictions
 
 BLOCK_CELLS = 2**20
-"""So many predictions are worked on at a time, so that memory does not grow with the number of classes."""
+"""Predictions processed at a time, so that memory does not grow with the number of classes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from calibrant.results.estimate import Estimate
 from calibrant.two_arrays import takes_two_arrays
 
 STRETCHES = 100
-"""A long path is given by four points of each of so many stretches."""
+"""Number of stretches of a long path; four points of each are kept."""
 
 NEGLIGIBLE = 1e-100
 """Rows with less than this share of the largest weight count as absent, as in the metric and the test."""
@@ -78,7 +78,7 @@ def cumulative_curve(predictions: Predictions) -> CumulativeCurve:
     `ECCE`, and `ECCETest` says how probable that is.
 
     A path of more than 400 distinct predictions is cut into 100 stretches of equal weight, of which the first, the
-    lowest, the highest and the last point are kept. So no extreme is lost, and at 100 pixels or more the picture of
+    lowest, the highest and the last point are kept. So no extreme is lost, and at 100 pixels or more the figure of
     the path is that of all its points.
 
     References

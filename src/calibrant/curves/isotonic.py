@@ -17,7 +17,7 @@ from calibrant.results import Estimate, ReliabilityCurve
 from calibrant.two_arrays import takes_two_arrays
 
 MAX_POINTS = 2000
-"""About so many points carry the curve and its band if there are more distinct predictions than this."""
+"""With more distinct predictions than this, the curve and its band are thinned to about this many points."""
 
 
 @takes_two_arrays
@@ -65,7 +65,7 @@ def isotonic_curve(
 
     If the rows are independent and calibrated, the consistency band holds the curve with the probability `level`, at
     each point or at all, exactly and for any number of rows and redraws: see `pointwise_limits` and
-    `simultaneous_limits`. Each row is one draw, whatever its weight. Between two points a simultaneous band is given
+    `simultaneous_limits`. Each row is one draw at any weight. Between two points a simultaneous band is given
     by the lower limit of the left and the upper limit of the right one, because curves are monotone.
 
     References

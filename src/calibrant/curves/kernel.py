@@ -42,7 +42,7 @@ def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
     predictions : Predictions
         Two classes: the probability of class 1 against its frequency. More classes: confidence against correctness.
     grid : int or array-like of shape (g,), default=101
-        Where to estimate: so many equal steps from 0 to 1, or these points.
+        Where to estimate: at this many equidistant points from 0 to 1, or at the points given.
     kernel : {"gaussian", "triweight", "epanechnikov", "beta"}, default="gaussian"
     bandwidth : float or rule, default="cv"
         As for `calibrant.metrics.KdeECE`.

@@ -71,7 +71,7 @@ def spread_curve(forecasts: Forecasts, bins: Binning | None = None, *, level: fl
 def spread_bins(forecasts: Forecasts, bins: Binning) -> tuple[Bins, float, float]:
     """Cut the predicted standard deviations, mapped onto [0, 1]; return also the least and the largest of them."""
     if forecasts.distribution.event_shape:
-        raise InputError(f"standard deviations are compared on the line, but these are {forecasts.distribution}.")
+        raise InputError(f"standard deviations are compared for real numbers, but these are {forecasts.distribution}.")
     sd = forecasts.distribution.sd()
     present = sd[forecasts.weights > 0]
     least, largest = float(present.min()), float(present.max())

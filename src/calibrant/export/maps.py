@@ -40,7 +40,7 @@ def as_program(calibrator: Calibrator) -> Program:
     """Return the operations of `predict_proba`: of scores (n, K), or (n,) if they are raw, to probabilities (n, K)."""
     if not isinstance(calibrator, Calibrator):
         raise TypeError(
-            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, export its calibrator_."
+            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, export calibrator_."
         )
     check_is_fitted(calibrator)
     program = Program()
@@ -178,7 +178,7 @@ def _order_preserving(c: Any, x: Value, k: int) -> Value:
         knots = [ascending.columns([k - 1 - int(rank)]) for rank in c.knots_]
         confidence = knots[0].exp()
         own = [confidence * (slopes[1, m] - slopes[0, m]) + slopes[0, m] for m in range(g)]
-    # Nothing lies above the first knot but raw logits, for which the first piece goes on.
+    # Nothing lies above the first knot but raw logits, for which the first segment continues.
     tops = [np.inf, *knots[1:]] if uses_raw_logits(c) else knots
     falls = [(-floored.clip(knots[m + 1], tops[m]) + knots[m]) * own[m] for m in range(g)]
     return x.equals(-np.inf).choose(-np.inf, -reduce(Value.__add__, falls))

@@ -98,7 +98,7 @@ class Value:
         return self.at_least(low).at_most(high)
 
     def rounded(self, decimals: int) -> "Value":
-        """Return the nearest number with so many decimals, as NumPy computes it."""
+        """Return the nearest number with the given decimals, as NumPy computes it."""
         scale = 10.0**decimals
         return (self * scale).apply("round") / scale
 
@@ -123,7 +123,7 @@ class Value:
         return self.apply("beside", *others)
 
     def after(self, filler: float, width: int) -> "Value":
-        """Return the value with so many columns of a constant on its left."""
+        """Return the value with `width` columns of a constant on its left."""
         return self.apply("after", filler=filler, width=width)
 
     def times_matrix(self, matrix: NDArray[Any]) -> "Value":
@@ -151,7 +151,7 @@ class Value:
         return self.apply("running_sum")
 
     def running_max(self, width: int) -> "Value":
-        """Return the maxima of the first entries of every row, of which there are so many."""
+        """Return the running maxima of every row, of `width` entries."""
         return self.apply("running_max", width=width)
 
     def is_first_largest(self, n_columns: int) -> "Value":

@@ -14,7 +14,7 @@ from calibrant.forecasts.transport import transport_cost
 
 
 class Distribution(ABC):
-    """Predictive distributions of n rows: one law a row, on the real line or in R^d.
+    """Predictive distributions of n rows: one distribution per row, on the real line or in R^d.
 
     A subclass is a frozen dataclass of read-only arrays whose first axis runs over rows. It defines what is abstract
     here and, for pairs, `expectations_with` and `distances_to` for partners whose `precedence` does not exceed its own;
@@ -40,7 +40,7 @@ class Distribution(ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Whether expectations are exact; if not, they are Monte Carlo averages, and `batches` tells how good."""
+        """Whether expectations are exact; if not, they are Monte Carlo means whose precision `batches` shows."""
         return True
 
     @property
@@ -121,7 +121,7 @@ class Distribution(ABC):
         """Return E |Z_i - Z'_i| for independent Z_i from row i and Z'_i from row i of `other`, of shape (n,)."""
         self._check_partner(other)
         if other.n != self.n:
-            raise InputError(f"both distributions must have as many rows, but have {self.n} and {other.n}.")
+            raise InputError(f"both distributions must have equally many rows, but have {self.n} and {other.n}.")
         if other.precedence > self.precedence:
             return other.differences_from(self)
         return self.differences_from(other)

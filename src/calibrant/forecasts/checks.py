@@ -26,9 +26,7 @@ def as_numbers(raw: Raw, ndims: tuple[int, ...], shape: str) -> FloatArray:
     if values.ndim not in ndims:
         raise InputError(f"{raw.name} must have the shape {shape}, but has shape {values.shape}. Reshape it.")
     if values.size == 0:
-        raise InputError(
-            f"{raw.name} must have at least one row, but has shape {values.shape}. Nothing can be said about no data."
-        )
+        raise InputError(f"{raw.name} must have at least one row, but has shape {values.shape}. Pass at least one row.")
     if values.dtype.kind not in "fiub":
         found = next(v for v in values.ravel().tolist() if not isinstance(v, (int, float)))
         raise TypeError(f"{raw.name} must hold numbers, but holds {found!r:.60}. Convert them first.")
@@ -124,8 +122,8 @@ def as_mixture_weights(data: Any, n: int, n_components: int) -> tuple[FloatArray
     weights = as_numbers(raw, (1, 2), "(M,) or (n, M)")
     if weights.shape[-1] != n_components or (weights.ndim == 2 and len(weights) != n):
         raise InputError(
-            f"weights must have the shape ({n_components},) or ({n}, {n_components}), one column a component, but have "
-            f"shape {weights.shape}."
+            f"weights must have the shape ({n_components},) or ({n}, {n_components}), one column per component, but "
+            f"have shape {weights.shape}."
         )
     matrix = np.array(np.broadcast_to(weights, (n, n_components)))
     if (matrix < 0).any():

@@ -23,7 +23,7 @@ class Forecasts:
     Parameters
     ----------
     distribution : Distribution
-        One law a row: `Normal`, `Laplace`, `MvNormal`, `Mixture` or `Samples`. Any other object with
+        One distribution per row: `Normal`, `Laplace`, `MvNormal`, `Mixture` or `Samples`. Any other object with
         `rvs(size, random_state)`, such as a frozen distribution of scipy.stats, becomes a `MonteCarlo`.
     targets : array-like of shape (n,) or (n, d)
         Observed values.
@@ -119,7 +119,7 @@ def _as_targets(numbers: FloatArray, raw: Raw, law: Distribution) -> FloatArray:
     """Return targets of the shape that the laws need."""
     if law.n == 1 and len(numbers) > 1:
         raise InputError(
-            f"distribution must have one law a row, but it has 1 and there are {len(numbers)} targets. If it is meant "
+            f"distribution must have one law per row, but it has 1, for {len(numbers)} targets. If it is meant "
             "for all of them, repeat it: distribution.take(np.zeros(n, dtype=int))."
         )
     check_length(raw, law.n)
@@ -128,7 +128,7 @@ def _as_targets(numbers: FloatArray, raw: Raw, law: Distribution) -> FloatArray:
     found = numbers.shape[1] if numbers.ndim == 2 else 1
     if found != law.dim:
         raise InputError(
-            f"targets must have {law.dim} coordinate{'s' if law.dim > 1 else ''} a row, as the distribution has, but "
+            f"targets must have {law.dim} coordinate{'s' if law.dim > 1 else ''} per row, like the distribution, but "
             f"have shape {raw.values.shape}."
         )
     return np.ascontiguousarray(numbers.reshape(law.n, *law.event_shape))

@@ -6,7 +6,7 @@ from calibrant._typing import BoolArray, FloatArray
 from calibrant.forecasts.base import Distribution
 
 ROUNDS = 500
-"""Every step halves the interval or the last step, so that so many exhaust the digits of any number."""
+"""Largest number of steps: each halves the interval or the last step, so this exhausts the digits of any number."""
 
 ROUNDING = 4 * np.finfo(float).eps
 

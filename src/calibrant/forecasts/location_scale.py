@@ -124,5 +124,5 @@ class LocationScale(Distribution):
 
 
 def _as_column(values: FloatArray, ndim: int) -> FloatArray:
-    """Return the values of the rows in an array of so many axes, the others of length 1."""
+    """Return the values of the rows in an array of `ndim` axes, of which the others have length 1."""
     return values.reshape(-1, *(1,) * (ndim - 1))

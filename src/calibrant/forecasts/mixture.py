@@ -151,7 +151,7 @@ class Mixture(Distribution):
         return total
 
     def _average(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Average arrays whose first axis runs over rows, one array a component."""
+        """Average arrays whose first axis runs over rows, one array per component."""
         return np.einsum("nm,mn...->n...", self.weights, np.stack(values))
 
     def _expect(self, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:
@@ -189,6 +189,6 @@ def _as_parts(components: Any) -> tuple[Distribution, ...]:
         if (part.n, part.event_shape) != (components[0].n, components[0].event_shape):
             raise InputError(
                 f"components must have equally many rows and coordinates, but component 0 is {components[0]!r} and "
-                f"component {m} is {part!r}. Give each one law a row."
+                f"component {m} is {part!r}. Give each one law per row."
             )
     return tuple(components)

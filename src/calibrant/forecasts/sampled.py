@@ -61,7 +61,7 @@ class MonteCarlo(Drawn):
         if not callable(getattr(dist, "rvs", None)):
             raise TypeError(
                 f"dist must have a method rvs(size, random_state), but is a {type(dist).__name__}. Pass a frozen "
-                "distribution of scipy.stats, or draws of your own as Samples(draws)."
+                "distribution of scipy.stats, or your own draws as Samples(draws)."
             )
         if isinstance(n_draws, bool) or not isinstance(n_draws, (int, np.integer)) or n_draws < 2 or n_draws % 2:
             raise InputError(f"n_draws must be an even number of at least 2, but is {n_draws!r}.")
@@ -157,7 +157,7 @@ class MonteCarlo(Drawn):
             return super().expectations_with(profile, lengthscale, other)
         if self.n_draws != other.n_draws:
             raise InputError(
-                f"both Monte Carlo distributions must have as many draws, but have {self.n_draws} and {other.n_draws}."
+                f"both distributions must have equally many draws, but have {self.n_draws} and {other.n_draws}."
             )
         total = np.zeros((self.n, other.n))
         for s in range(self.n_draws):

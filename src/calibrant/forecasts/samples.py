@@ -136,7 +136,7 @@ class Samples(Drawn):
 
     def __init__(self, draws: Any) -> None:
         raw = convert(draws, "draws")
-        values = checks.as_numbers(raw, (2, 3), "(n, m) or (n, m, d), with m draws a row")
+        values = checks.as_numbers(raw, (2, 3), "(n, m) or (n, m, d), with m draws per row")
         if values.shape[2:] == (1,):
             values = values[..., 0]
         self._store(draws=values, source=checks.source_of([raw]))

@@ -18,7 +18,7 @@ def target_kernel(profile: Profile, lengthscale: float, y: FloatArray, z: FloatA
 def target_deviation(forecasts: Forecasts, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:
     """Return k(y_i, y_j) - E k(Z_i, y_j), where y_i are the targets and Z_i follow the forecasts, of shape (n, m).
 
-    Its mean is 0 for calibrated forecasts, whatever the points y_j of shape (m,) or (m, d).
+    Its mean is 0 for calibrated forecasts, for any points y_j of shape (m,) or (m, d).
 
     Examples
     --------

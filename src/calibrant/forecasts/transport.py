@@ -10,7 +10,7 @@ MOST_PERMUTED = 5
 """Up to this many atoms of equal weight, all assignments are tried at once instead of one pair at a time."""
 
 LP_CELLS = 4096
-"""Cells of the cost matrices that share one linear programme: one call a pair would spend its time on set-up."""
+"""Cells of the cost matrices that share one linear programme: one call per pair would spend its time on set-up."""
 
 LP_TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 """The strictest that the solver allows."""

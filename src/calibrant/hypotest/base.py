@@ -20,7 +20,7 @@ NEGLIGIBLE = 1e-100
 class CalibrationTest(ABC):
     """A test of the hypothesis that the predictions are calibrated; large statistics speak against it.
 
-    Weights are relative: each row counts as one independent draw, whatever its weight, a constant factor changes
+    Weights are relative: each row counts as one independent draw, regardless of its weight, a constant factor changes
     nothing, and rows of weight 0 are left out here, before any test sees the data.
     """
 

@@ -50,7 +50,7 @@ class BinaryTest(CalibrationTest):
         """Return the map from labels, (n, B), to B statistics; None where the closed form is good enough."""
         return None
 
-    @np.errstate(under="ignore")  # Tails underflow to 0, whatever the caller has set with numpy.seterr.
+    @np.errstate(under="ignore")  # Tails underflow to 0, regardless of what the caller has set with numpy.seterr.
     def run(self, predictions: Predictions, rng: Rng, progress: Progress | None) -> TestResult:
         """Run the test on the binary view."""
         if not isinstance(predictions, Predictions):

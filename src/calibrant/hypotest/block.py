@@ -65,7 +65,7 @@ class BlockSKCETest(CalibrationTest):
         """Return how it is presented."""
         return Description(
             label="Kernel error, blocks",
-            meaning="As the SKCE, cheaper and less sharp.",
+            meaning="Like the SKCE, cheaper and with less power.",
             caution="Asymptotic in the number of blocks; rows should be in random order.",
         )
 

@@ -40,7 +40,7 @@ class SpiegelhalterTest(BinaryTest):
     is standard normal in large samples. The statistic is :math:`|Z|`, the p-value two-sided, and the estimate the mean
     excess :math:`\sum_i w_i (y_i - p_i)(1 - 2 p_i) / \sum_i w_i`. The details hold ``z`` with its sign and its
     ``direction``: "over-confident" if positive (the errors are larger than claimed), "under-confident" if negative,
-    whether significant or not. Each row counts as one independent draw, whatever its weight. Where fewer than 20
+    whether significant or not. Each row counts as one independent draw, regardless of its weight. Where fewer than 20
     effective events make the sum, :math:`(\sum c_i^2 v_i)^2 / \sum c_i^4 v_i (1 - 3 v_i)` with
     :math:`c_i = w_i (1 - 2 p_i)` and :math:`v_i = p_i (1 - p_i)`, the law of :math:`|Z|` is drawn.
 
@@ -70,7 +70,7 @@ class SpiegelhalterTest(BinaryTest):
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
         """Return the absolute standardised excess of other labels, where few events make it."""
-        factors = weights * _lever(view)
+        factors = weights * _coefficients(view)
         if effective_events(view, factors) >= LEAST_EVENTS:
             return None
         deviation, expected = _deviation(view, factors), float(factors @ view.positive)
@@ -81,14 +81,14 @@ class SpiegelhalterTest(BinaryTest):
         from scipy.special import erfc
 
         refuse_certainty(view)
-        lever = _lever(view)
-        deviation = _deviation(view, weights * lever)
+        coefficients = _coefficients(view)
+        deviation = _deviation(view, weights * coefficients)
         if deviation == 0:
             raise InputError(
                 "some predictions must differ from 0, 1/2 and 1, but none does: at these the squared error is the same "
                 "whether or not they are right, so that it says nothing. Use ECCETest."
             )
-        excess = float(weights @ ((view.labels - view.positive) * lever))
+        excess = float(weights @ ((view.labels - view.positive) * coefficients))
         z = excess / deviation
         direction = "over-confident" if z > 0 else "under-confident" if z < 0 else "none"
         return Finding(
@@ -99,7 +99,7 @@ class SpiegelhalterTest(BinaryTest):
         )
 
 
-def _lever(view: Predictions) -> FloatArray:
+def _coefficients(view: Predictions) -> FloatArray:
     return view.probs[:, 0] - view.probs[:, 1]
 
 
@@ -127,7 +127,7 @@ class HosmerLemeshowTest(BinaryTest):
     .. math:: \sum_g \frac{n_g (\bar y_g - \bar p_g)^2}{\bar p_g (1 - \bar p_g)},
 
     compared with chi-squared of as many degrees of freedom as there are groups, less two if `fitted`. Each row counts
-    as one independent draw, whatever its weight: with weights a group contributes
+    as one independent draw, regardless of its weight: with weights a group contributes
 
     .. math:: \frac{\big(\sum w_i (y_i - p_i)\big)^2}{\sum w_i^2 \; \tilde p_g (1 - \tilde p_g)}, \qquad
         \tilde p_g = \frac{\sum w_i^2 p_i}{\sum w_i^2}.

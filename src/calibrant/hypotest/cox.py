@@ -49,7 +49,7 @@ class CoxTest(BinaryTest):
     Predictions below :math:`\varepsilon = 10^{-12}` or above :math:`1 - \varepsilon` are moved there, where log-odds
     are finite; ``clipped`` counts them. If one of them is wrong, the statistic depends on :math:`\varepsilon`.
 
-    Each row counts as one independent draw, whatever its weight. The likelihood is weighted with
+    Each row counts as one independent draw, regardless of its weight. The likelihood is weighted with
     :math:`v_i = w_i \sum_j w_j / \sum_j w_j^2`. Unless all weights are equal, the statistic is then in large samples
     distributed as :math:`\lambda_1 Z_1^2 + \lambda_2 Z_2^2` with independent standard normal :math:`Z`, where
     :math:`\lambda` are the eigenvalues of :math:`H^{-1} J`, :math:`H = \sum_i v_i p_i (1 - p_i) x_i x_i^\top`,

@@ -20,7 +20,7 @@ from calibrant.metrics.pooled import Ties
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
-ASYMPTOTIC = "Asymptotic: refused where too few events make it."
+ASYMPTOTIC = "Asymptotic: refused where too few events contribute."
 
 CROSSOVER = 1.5
 """Below this many standard deviations the series of the distribution converges faster, above that of its tail."""
@@ -61,8 +61,8 @@ class ECCETest(BinaryTest):
         1 - \sum_{k \ge 0} \Big(\frac8{x^2} + \frac2{r_k}\Big) e^{-2 r_k / x^2}, \; r_k = (k + \tfrac12)^2 \pi^2.
 
     The path moves in steps, so it reaches less far than the motion: the test rejects a little too rarely, the more so
-    the fewer distinct predictions there are. Each row counts as one independent draw, whatever its weight. Where fewer
-    than 20 effective events make the sum (see `calibrant.hypotest.events`, with the weights as
+    the fewer distinct predictions there are. Each row counts as one independent draw, regardless of its weight. Where
+    fewer than 20 effective events make the sum (see `calibrant.hypotest.events`, with the weights as
     factors), its steps are not small, and the law of the statistic is drawn.
 
     The details hold ``sigma`` and ``direction``: whether predictions are "too low" or "too high" where the error sits.

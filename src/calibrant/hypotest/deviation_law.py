@@ -17,10 +17,10 @@ from calibrant.metrics.mean_embedding import UCME
 from calibrant.predictions import Predictions
 
 BLOCK_CELLS = 2**20
-"""Deviations are computed in blocks of rows that hold at most so many numbers."""
+"""Deviations are computed in blocks of rows that hold at most this many numbers."""
 
 MOST_DRAWS, LEAST_DRAWS, ALL_DRAWS = 256, 8, 20_000
-"""Draws from each forecast: so many at most, so many at least, and in between so many of all forecasts together."""
+"""Draws per forecast: at most, at least, and between these limits the total over all forecasts."""
 
 CANCELLATION = 1e-14
 """Rounding of a difference, as a share of its terms."""

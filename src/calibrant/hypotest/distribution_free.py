@@ -57,7 +57,7 @@ class DistributionFreeSKCETest(CalibrationTest):
         return Description(
             label="Kernel error, bound",
             meaning="As the SKCE.",
-            caution="Always valid and seldom sharp: a large p-value says little.",
+            caution="Always valid, but with little power: a large p-value says little.",
         )
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ def _effective_rows(weights: FloatArray) -> float:
 
 
 def _effective_pairs(weights: FloatArray, size: int) -> float:
-    """Return the number of independent pairs in blocks of so many rows; of unit weights, half the rows of a block."""
+    """Return the number of independent pairs in blocks of `size` rows; with unit weights, half the rows of a block."""
     blocks = np.sort((weights / weights.max())[: len(weights) // size * size].reshape(-1, size), axis=1)[:, ::-1]
     mass = float((blocks.sum(axis=1) ** 2 - (blocks**2).sum(axis=1)).sum()) / 2
     even = size + size % 2

@@ -11,7 +11,7 @@ SMALLEST_SHARE = 1e-8
 """Directions of the deviations with less than this share of the largest variance are rounding and left out."""
 
 MOST_DIRECTIONS = 100
-"""So many directions of largest variance are considered at most."""
+"""Largest number of directions, those of largest variance, that are considered."""
 
 MANY_LOCATIONS = 5 * MOST_DIRECTIONS
 """With more test locations than this, only the directions that are considered are computed."""
@@ -31,7 +31,7 @@ def leading_directions(law: DeviationLaw) -> tuple[FloatArray, FloatArray]:
 
 
 def varying(variances: FloatArray, vectors: FloatArray, rounding: float = 0.0) -> tuple[FloatArray, FloatArray]:
-    """Leave out directions that do not vary, but for rounding."""
+    """Leave out directions that do not vary, up to rounding."""
     used = variances > max(SMALLEST_SHARE * variances.max(), rounding, np.finfo(float).tiny)
     return variances[used], vectors[:, used]
 

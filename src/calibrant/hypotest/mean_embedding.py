@@ -17,7 +17,7 @@ from calibrant.metrics.mean_embedding import UCME
 from calibrant.results import Description, TestResult
 
 LEAST_EVENTS = 5.0
-"""Directions along which a sum of deviations is made of fewer events are left out."""
+"""Directions in which fewer events contribute to the sum of deviations are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class CMETest(CalibrationTest):
 
     Notes
     -----
-    If the predictions are right, they tell the law of the deviations :math:`d_i` of each row at J locations. So
+    If the predictions are right, they determine the law of the deviations :math:`d_i` of each row at J locations. So
     :math:`\Sigma = \frac1n \sum_i E[d_i d_i^\top]` is known, by a sum over labels for classes and by draws with a fixed
     seed for forecasts (see `calibrant.hypotest.deviation_law`), and with the mean :math:`\bar z` of the deviations
     :math:`Q = n \bar z^\top \Sigma^+ \bar z` has as its mean the number of directions. Its variance follows from the
@@ -47,7 +47,7 @@ class CMETest(CalibrationTest):
     this is their expected number. If there is none, the test refuses. All this sees predictions and weights only.
     With weights, whose mean is made 1, :math:`w_i d_i` takes the place of :math:`d_i` throughout.
 
-    The law is approximate. In at least 750 simulated sets a cell of flat, peaked, two-point and zero-one predictions
+    The law is approximate. In at least 750 simulated sets per cell of flat, peaked, two-point and zero-one predictions
     (20 to 300 rows of 2, 3 and 10 classes) and of normal forecasts (20 and 100 rows) rejection rates were from 0.037 to
     0.067 at level 0.05, and from 0.005 to 0.019 at 0.01. `ConsistencyTest(UCME())` is exact.
 
@@ -109,13 +109,13 @@ class CMETest(CalibrationTest):
         variances, vectors = leading_directions(law)
         if not len(variances):
             raise InputError(
-                "the predictions are certain, but for rounding: deviations have no spread, and nothing can be tested."
+                "the predictions are certain up to rounding: deviations have no spread, and nothing can be tested."
             )
         events = _events(law, vectors)
         used = events >= LEAST_EVENTS
         if not used.any():
             raise InputError(
-                f"the law of the test needs a direction in which at least {LEAST_EVENTS:g} events make the deviation, "
+                f"the law of the test needs a direction in which at least {LEAST_EVENTS:g} events cause the deviation, "
                 f"but in these {n} rows it is {events.max():.3g} at most. Use an exact test, ConsistencyTest(UCME()) "
                 "or OmnibusTest (--test omnibus), or more rows."
             )

@@ -40,7 +40,7 @@ class OmnibusTest(CalibrationTest):
     p-value; the test's statistic is the smallest of a member's, and its p-value the share of the pool whose smallest is
     as small (`smallest_pvalue`). If the rows are independent and every label really is drawn from its row of
     probabilities, the pool is exchangeable and the p-value exact, whatever the weights, which are kept fixed. Each row
-    is one independent draw, whatever its weight; a row of weight 0 is absent.
+    is one independent draw, regardless of its weight; a row of weight 0 is absent.
 
     Two classes: "bias", "slope", "spiegelhalter" and "ecce" of the probability of class 1 (`LineEvidence`). More
     classes: the "slope" of all, the largest "class bias" and "class slope" (`ClassEvidence`), "skce" (`KernelEvidence`)
@@ -71,7 +71,7 @@ class OmnibusTest(CalibrationTest):
         """Return how it is presented."""
         return Description(
             label="Omnibus",
-            meaning="Bias, slope, every class, and other shapes less sharply, in one p-value; the verdict rests on it.",
+            meaning="Bias, slope, every class, and with less power other shapes, in one p-value; the verdict uses it.",
             caution="Exact for independent rows.",
         )
 

@@ -18,13 +18,13 @@ from calibrant.resampling.redraws import draw_counts
 from calibrant.results import Description, TestResult
 
 BLOCK_CELLS, BLOCK_COLUMNS = 4_000_000, 500
-"""Replicates are multiplied in blocks of at most so many counts and columns: memory does not grow with their number."""
+"""Replicates are multiplied in blocks of at most this many counts and columns, so memory does not grow with them."""
 
 N_SPECTRAL_ROWS = 1500
-"""The spectrum is that of so many rows, drawn without replacement where there are more."""
+"""The spectrum is computed from at most this many rows; if there are more, they are drawn without replacement."""
 
 N_EIGENVALUES = 300
-"""So many leading eigenvalues enter the null law one by one; the rest enters as a normal remainder."""
+"""Leading eigenvalues that enter the null law one by one; the rest enters as a normal remainder."""
 
 LEAST_EVENTS = 50.0
 """With fewer effective events the level does not hold: of equal predictions of rare events the replicates vary as the
@@ -85,7 +85,7 @@ class AsymptoticSKCETest(CalibrationTest):
         return Description(
             label="Kernel error (SKCE)",
             meaning="Miscalibration of whole probability vectors, of any form.",
-            caution="Asymptotic: refused where too few events make it, or weights differ too much.",
+            caution="Asymptotic: refused if too few events contribute or weights differ too much.",
         )
 
     def __post_init__(self) -> None:

@@ -77,7 +77,7 @@ class PairLaw:
     def limits(self, level: float) -> tuple[float, float]:
         r"""Return the :math:`\theta` with :math:`(\hat\theta - \theta)^2 = z^2 V(\theta)`, as in Wilson's interval.
 
-        The variance is that of the error asked about, not of the one that happened to be observed.
+        The variance is that at the error in question, not at the one that happened to be observed.
 
         Examples
         --------

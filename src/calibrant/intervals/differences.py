@@ -35,7 +35,7 @@ BESIDE = "the percentiles lie on one side of it"
 
 
 class Pair(NamedTuple):
-    """A metric, and two models that predict the same rows: the second minus the first is asked for."""
+    """A metric, and two models that predict the same rows; of interest is the second minus the first."""
 
     metric: Metric
     first: Predictions
@@ -89,7 +89,7 @@ def difference_limits(
     Finite scores: Student's law of the mean difference of the rows, corrected for skewness. Slope, intercept and O/E:
     the sandwich of the differences of influences. Debiased root-mean-square errors: `debiased_difference`. Other
     calibration errors that chance makes positive have none, because the bias of chance does not cancel. If neither
-    model is expected to be wrong in enough rows, or fills the bins, no limits are known to cover; nor if the scores of
+    model is expected to be wrong in enough rows, or fills the bins, no limits with known coverage; nor if the scores of
     a few rows differ at all, or calibration errors are those of rows in clusters.
     """
     found = {}

@@ -23,10 +23,10 @@ LEAST_SCATTER = 0.85
 """Squares of pairs below this share of the expected ones make limits too wide."""
 
 N_COMPARED = 256
-"""About so many predictions tell their median distance well enough for that."""
+"""Approximate number of predictions that suffices to estimate their median distance."""
 
 N_ROWS = 1024
-"""So many rows, chosen at random, stand for all in a mean over pairs, so that H is never stored."""
+"""Number of rows, chosen at random, that represent all in a mean over pairs, so that H is never stored."""
 
 
 def is_known(metric: Any, data: Any) -> bool:

@@ -32,7 +32,7 @@ METHODS: Mapping[str, Method] = {
 }
 """Every method by its name; each is given data, metric, level, bootstrap and generator.
 
-"auto" chooses among the first five, which are formulas: they resample nothing. The last three are there by name.
+"auto" chooses among the first five, which are formulas: they resample nothing. The last three are used on request only.
 """
 
 
@@ -87,13 +87,13 @@ def interval(
       bootstrap quantiles corrected for bias and skewness.
 
     How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97 % for limits of
-    95 %, "auto" refuses; a method asked for by its name does what it can. It refuses
+    95 %, "auto" refuses; a method requested by name does what it can. It refuses
 
     - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
-      fewer than four of them are there (10, 25), unless 50 are; for means over rows, if fewer than half of the
-      expected ones are there, unless 50 are; for debiased errors, if fewer than 0.4 of them are, unless 20 are;
+      fewer than four are observed (10, 25), unless 50 are observed; for means over rows, if fewer than half of the
+      expected ones are observed, unless 50 are; for debiased errors, if fewer than 0.4 of them are, unless 20 are;
     - for slope and intercept, if a threshold on the predictions separates the outcomes;
-    - if weights are so unequal that fewer than 20 rows decide about variances;
+    - if weights are so unequal that fewer than 20 rows determine variances;
     - if bins are so narrow that more than a third of what chance adds to the gaps comes from bins without a single
       uncertain row;
     - for SKCE below 1000 rows, with a lengthscale below a third of the median distance, or if labels scatter less than
@@ -129,7 +129,7 @@ def _automatic(metric: Metric, data: Any, bootstrap: Bootstrap) -> str | None:
         return None
     if name is None:
         raise InputError(
-            f"{metric!r} has no interval that is known to cover. Compare two models by compare, or test with "
+            f"{metric!r} has no interval with known coverage. Compare two models by compare, or test with "
             "ConsistencyTest."
         )
     if missing:
@@ -142,7 +142,7 @@ def _by_name(method: str, metric: Metric) -> str:
         raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
     is_gap = squared_gap(metric) is not None
     if not isinstance(metric, FITTING.get(method, Metric)) or (method == "debiased" and not is_gap):
-        raise InputError(f'method="{method}" is not for {metric!r}. "auto" chooses one that is, if there is one.')
+        raise InputError(f'method="{method}" does not suit {metric!r}. "auto" chooses one that does, if there is one.')
     return method
 
 
@@ -157,7 +157,7 @@ FITTING: Mapping[str, Any] = {
 
 
 def _refusal(metric: Metric, method: str, reason: str) -> str:
-    return f'limits of {metric!r} are not known to cover: {reason}; method="{method}" gives limits all the same.'
+    return f'the coverage of limits of {metric!r} is not known: {reason}; method="{method}" gives limits anyway.'
 
 
 class MethodOutcome(NamedTuple):
@@ -180,7 +180,7 @@ def known_interval(
 ) -> Interval | None:
     """Return what is known about a value: limits that cover or why there are none, and its range under calibration.
 
-    The range, for which labels are redrawn, is left out if nobody asks for ranges.
+    The range, for which labels are redrawn, is left out unless `ranges` is true.
     """
     method, reason = family(metric, bootstrap), why_not(metric, data, bootstrap)
     if method is None and not reason:
@@ -241,7 +241,7 @@ def is_unbiased(metric: Metric) -> bool:
 
 
 def has_range(metric: Metric, data: Any, bootstrap: Bootstrap) -> bool:
-    """Whether it is told what chance makes of the metric: of errors of independent rows that are quick to redraw."""
+    """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
     quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
     is_error = metric.measures == "calibration" and metric.better == "lower"
     return quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None

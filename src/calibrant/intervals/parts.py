@@ -77,7 +77,7 @@ def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> lis
 def _parts(metric: Metric, predictions: Predictions, sign: float) -> list[Part]:
     gap = squared_gap(metric)
     if gap is None:
-        raise InputError(f"only debiased squared gaps are sums over pairs in bins, but {metric!r} is none.")
+        raise InputError(f"only debiased squared gaps are sums over pairs in bins, but {metric!r} is not one.")
     bins = gap.bins
     metric = metric.metric if isinstance(metric, Root) else metric
     if isinstance(metric, Classwise):
@@ -144,7 +144,7 @@ def square_sums(parts: Sequence[Part]) -> Squares:
 
 
 def cross_sums(first: Sequence[Part], second: Sequence[Part]) -> Squares:
-    """Return the sums of the products of h_ij of the parts of two models, likewise."""
+    """Return the observed and the expected sum of the products of h_ij of the parts of two models."""
     noise = [part.noise() for part in first], [part.noise() for part in second]
     observed = expected = 0.0
     for (p, of_p), (q, of_q) in product(zip(first, noise[0], strict=True), zip(second, noise[1], strict=True)):
@@ -157,7 +157,7 @@ def are_filled(parts: Sequence[Part]) -> bool:
     """Whether at least two thirds of what chance adds to the gaps come from bins with an uncertain row or more.
 
     A row of probability p counts as p (1 - p) of an uncertain one. Every bin adds the mean of this over its rows,
-    however few they are; in a bin with hardly any, an error shows in few samples, and then it is large.
+    even if they are few; in a bin with hardly any, an error shows in few samples, and then it is large.
     """
     filled = everything = 0.0
     for part in parts:

@@ -1,4 +1,4 @@
-"""What limits require of the data to be known to cover."""
+"""What limits require of the data for known coverage."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -62,11 +62,11 @@ MOST_PAIRED_CLASSES = 2 * 10**7
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
 DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
-UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows decide about the variance"
+UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows determine the variance"
 
 
 def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
-    """Say what limits by the method need to be known to cover, if these data lack it; otherwise nothing."""
+    """Say what limits by the method need for known coverage, if these data lack it; otherwise nothing."""
     if not isinstance(data, Predictions):
         return "they were simulated for predictions of classes only"
     if method in ("debiased", "law") and bootstrap.clusters is not None:
@@ -89,7 +89,7 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
         return "its lengthscale is far below the median distance of the predictions"
     missing = too_few_wrong(data, FEWEST["law"])
     if not missing and has_calm_labels(metric, data):
-        return "the labels scatter less than the predictions say, so that they would be too wide"
+        return "the labels scatter less than the predictions say, so they would be too wide"
     return missing
 
 
@@ -111,9 +111,9 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
 
 
 def has_unequal_weights(data: Predictions) -> bool:
-    r"""Whether a few rows decide about variances, which are sums of squared weights.
+    r"""Whether a few rows determine variances, which are sums of squared weights.
 
-    So many do: :math:`(\sum w_i^2)^2 / \sum w_i^4`, all rows if their weights are equal.
+    Their number is :math:`(\sum w_i^2)^2 / \sum w_i^4`, all rows if their weights are equal.
     """
 
     def are_unequal() -> bool:
@@ -125,15 +125,15 @@ def has_unequal_weights(data: Predictions) -> bool:
 
 
 def has_clusters(bootstrap: Bootstrap) -> bool:
-    """Whether there are enough clusters, or none are asked for."""
+    """Whether there are enough clusters, or rows are not clustered."""
     return bootstrap.clusters is None or len(np.unique(bootstrap.clusters)) >= FEWEST_CLUSTERS
 
 
 def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     """Say if fewer rows than needed are wrong, in that the most probable class is not the label; otherwise nothing.
 
-    What is expected decides rather than what happened: limits that are given only if by chance there were many of a
-    rare kind would miss too often. That a part of the expected ones is observed shows that this is no mere claim.
+    The expected number decides, not the observed one: limits that are given only if by chance many rows are of a rare
+    kind would miss too often. Some of the expected ones must be observed, to support what the predictions claim.
     """
     rows = data.once("wrong rows", lambda: _Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
     if not rows.are(fewest):
@@ -141,7 +141,7 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
         return ""
     part = "half" if fewest.part == 0.5 else f"{fewest.part:g}"
-    return f"less than {part} of the wrong rows that the predictions expect are seen, and fewer than {fewest.unless}"
+    return f"less than {part} of the wrong rows that are expected are observed, and fewer than {fewest.unless}"
 
 
 def too_thin(metric: Metric, data: Predictions) -> str:
@@ -150,7 +150,7 @@ def too_thin(metric: Metric, data: Predictions) -> str:
     if is_average and data.n_samples * data.n_classes**2 > MOST_PAIRED_CLASSES:
         return "an average over this many classes and rows takes too long"
     filled = data.once(("filled bins", metric), lambda: are_filled(parts_of(metric, data)))
-    return "" if filled else "its bins hold too few rows, so that more rows or fewer bins are needed"
+    return "" if filled else "its bins hold too few rows: more rows or fewer bins are needed"
 
 
 def _sentence(fewest: Fewest, kind: str) -> str:

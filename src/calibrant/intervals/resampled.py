@@ -14,7 +14,7 @@ from calibrant.resampling.bootstrap import Bootstrap, group_rows
 from calibrant.resampling.redraws import BLOCK_CELLS
 
 N_GROUPS = 200
-"""The jackknife leaves out so many groups of rows, one at a time, if there are more rows."""
+"""With more rows than this, the jackknife leaves out this many groups of rows, one at a time."""
 
 
 def percentile(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
@@ -29,7 +29,7 @@ def bca(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.r
 
     Instead of the quantile :math:`\alpha` it takes :math:`\Phi(z_0 + (z_0 + z_\alpha) / (1 - a (z_0 + z_\alpha)))`.
     The bias :math:`z_0` is the normal quantile of the share of replicates below the value. The acceleration
-    :math:`a = \sum d_g^3 / (6 (\sum d_g^2)^{3/2})` tells how the spread grows with the value: :math:`d_g` is by how
+    :math:`a = \sum d_g^3 / (6 (\sum d_g^2)^{3/2})` describes how the spread grows with the value: :math:`d_g` is by how
     much the value without a group of rows lies below the mean of such values.
 
     References
@@ -56,8 +56,8 @@ def _replicates(
 ) -> FloatArray:
     if metric.measures == "calibration" and metric.better != "none":
         raise InputError(
-            f"percentile intervals of {metric!r} do not cover: chance makes it positive, and resampling adds the same "
-            'once more. Pass method="auto".'
+            f"percentile intervals of {metric!r} do not cover: chance makes it positive, and resampling adds as much "
+            'again. Pass method="auto".'
         )
     weights = data.weights[:, None]
     return np.concatenate([evaluate(counts * weights) for counts in bootstrap.counts(data.n_samples, rng)])

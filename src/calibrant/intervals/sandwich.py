@@ -17,7 +17,7 @@ INFLUENTIAL = (CoxSlope, CoxIntercept, InTheLarge, ObservedExpectedRatio)
 
 Influential: TypeAlias = CoxSlope | CoxIntercept | InTheLarge | ObservedExpectedRatio
 
-SEPARATED = "a threshold on the predictions separates the outcomes, so that no finite line is best"
+SEPARATED = "a threshold on the predictions separates the outcomes, so no finite line is best"
 
 
 def sandwich(

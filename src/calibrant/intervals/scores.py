@@ -22,7 +22,7 @@ MOST_REDRAWN = 2 * 10**5
 """Labels redrawn for that: with more rows there are fewer redraws."""
 
 MANY_DECIDING = 1000
-"""If so many rows decide about the variance, what is expected is not asked for: its part would be below 0.001."""
+"""If at least this many rows determine the variance, its expectation is not computed: its part would be below 0.001."""
 
 Redraw: TypeAlias = Callable[[np.random.Generator], Iterator[FloatArray]]
 """From a generator to rows (n, m) as they may have been, some of them infinite."""

@@ -58,7 +58,7 @@ def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[Any]:
     except InputError:
         raise
     except KeyError as error:
-        raise InputError(f"{where} is in version {error} of the NPY format, which is not known.") from error
+        raise InputError(f"{where} is in version {error} of the NPY format, which is unknown.") from error
     except _BROKEN as error:
         raise InputError(f"{where} has NPY data that cannot be understood ({brief(error)}). Write it again.") from error
 
@@ -91,7 +91,7 @@ def _check_type(where: str, dtype: np.dtype[Any]) -> None:
 
 
 def checked(where: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Return values that every later step can digest, whatever the bytes were."""
+    """Return values that every later step can handle, for any bytes."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind == "S":

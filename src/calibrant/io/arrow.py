@@ -23,7 +23,7 @@ def check_arrow(file: str, kind: Kind, content: bytes) -> None:
     try:
         total = sum(_unpacked(content, *message) for message in find(content))
     except (struct.error, IndexError, OverflowError) as error:
-        raise damaged(file, kind, "its description of itself is broken") from error
+        raise damaged(file, kind, "its metadata is broken") from error
     if total > limits.MAX_BYTES:
         raise InputError(f"{file} would unpack to more than {limits.MAX_BYTES / 2**30:g} GiB. Split it.")
 

@@ -95,7 +95,7 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
     probs, parts, sorted_ = _choose_probs(file, free, nested, request)
     twice = repeated(probs)
     if twice is not None:
-        raise InputError(f"{file}: the probability column {quoted(twice)} is asked for twice. Name it once.")
+        raise InputError(f"{file}: the probability column {quoted(twice)} is named twice. Name it once.")
     if len(probs) == 1:
         _check_positive(file, probs[0], parts[0], nested)
         return Columns(label, tuple(probs), request.weight, request.classes)
@@ -112,7 +112,7 @@ def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
         find_column(file, names, request.weight)
     defaults = ("logits", *ARRAY_PROBS) if request.logits else ARRAY_PROBS
     if request.probs is not None and len(request.probs) > 1:
-        raise InputError(f"{file}: probs must name one array, but {len(request.probs)} were asked for.")
+        raise InputError(f"{file}: probs must name one array, but names {len(request.probs)}.")
     wanted = request.probs[0] if request.probs else None
     probs = choose_one(file, names, "probs", wanted, defaults, _logits_hint(names, request))
     return Columns(label, (probs,), request.weight, request.classes)
@@ -216,10 +216,10 @@ def _check_positive(file: str, column: str, part: str, nested: Collection[str]) 
 
 
 def _with_classes(file: str, columns: Columns, classes: tuple[Hashable, ...]) -> Columns:
-    """Put the columns in the order of the caller's classes where names tell it, else take that order as given."""
+    """Put the columns in the order of the caller's classes where names determine it, else take that order as given."""
     if len(classes) != len(columns.probs):
         raise InputError(
-            f"{file}: classes must name one class a probability column, but there are {len(classes)} classes and "
+            f"{file}: classes must name one class per probability column, but there are {len(classes)} classes and "
             f"{len(columns.probs)} columns: {listing(columns.probs)}."
         )
     by_name = {str(name): column for name, column in zip(columns.classes or (), columns.probs, strict=True)}
@@ -238,7 +238,7 @@ def check_positional(file: str, columns: Columns) -> None:
     """Refuse to number classes whose columns were sorted by name into another order than the file's."""
     if not columns.positional and not by_value(columns.classes or ()):
         raise InputError(
-            f"{file}: it is not clear which column belongs to which class, because the classes are told by position, "
+            f"{file}: it is not clear which column belongs to which class, because classes are matched by position, "
             f"and {listing(columns.probs)} stand in another order in the file. List the columns in the order of the "
             "classes with probs=."
         )

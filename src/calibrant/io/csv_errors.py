@@ -11,14 +11,14 @@ from calibrant.io.text import brief, listing, quoted, repeated
 
 
 def lines(file: str, content: BinaryIO) -> Iterator[str]:
-    """Yield the decoded lines; at no time is more of the file consumed than was asked for."""
+    """Yield the decoded lines; no more of the file is consumed than was requested."""
     number = 0
     while raw := content.readline(limits.MAX_LINE_BYTES + 1):
         number += 1
         if len(raw) > limits.MAX_LINE_BYTES:
             raise InputError(
                 f"{file}, line {number}: the line is longer than {limits.MAX_LINE_BYTES:,} bytes. "
-                "Is this a table with one row a line?"
+                "Is this a table with one row per line?"
             )
         if b"\0" in raw:
             raise InputError(f"{file}, line {number}: there is a NUL byte. The file may be damaged; write it again.")
@@ -55,7 +55,7 @@ def _csv_trouble(error: csv.Error) -> str:
 
 
 def check_header(file: str, names: Sequence[str]) -> None:
-    """Refuse a header in which a name occurs twice; columns without a name are never asked for."""
+    """Refuse a header in which a name occurs twice; columns without a name are never requested."""
     twice = repeated([name for name in names if name])
     if twice is None:
         return
@@ -75,18 +75,18 @@ def bad_cell(file: str, line: int, column: str, cell: str) -> InputError:
 
 def _advice(cell: str) -> str:
     if re.fullmatch(r"[-+]?[0-9]*,[0-9]+", cell):
-        return "Write a point as the decimal sign, and no thousands sign."
+        return "Use a point as the decimal separator, and no thousands separator."
     if re.fullmatch(r"[-+]?[0-9][0-9 _'’.,\u00a0\u202f]*", cell):  # noqa: RUF001 (typographic thousands signs)
-        return "Write numbers without thousands signs."
+        return "Write numbers without thousands separators."
     if cell.endswith("%"):
-        return "Write a share of 1 in place of a percentage."
+        return "Write a fraction of 1 instead of a percentage."
     if cell.lower().startswith("0x"):
         return "Write the number in decimal."
     return "Write a number or drop the row."
 
 
 def first_problem(
-    file: str, numbered: Iterator[tuple[int, list[str]]], width: int, otherwise: str = "the rows cannot be told apart"
+    file: str, numbered: Iterator[tuple[int, list[str]]], width: int, otherwise: str = "the rows cannot be separated"
 ) -> InputError:
     """Return the error for the first row with too many or too few fields, or else for a misplaced quotation mark."""
     stray = None
@@ -113,7 +113,7 @@ def _ragged(file: str, line: int, fields: Sequence[str], width: int) -> InputErr
     if len(fields) == width + 1 and not fields[-1].strip():
         return InputError(f"{problem} Remove the separator at the end of the row, or add one to the header.")
     if len(fields) > width:
-        return InputError(f"{problem} Are commas used as decimal or thousands signs? Fields: {listing(fields, 6)}.")
+        return InputError(f"{problem} Are commas decimal or thousands separators? Fields: {listing(fields, 6)}.")
     return InputError(f"{problem} Is the row cut off? Fields: {listing(fields, 6)}.")
 
 

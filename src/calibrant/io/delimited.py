@@ -123,7 +123,7 @@ class Delimited(Table):
     def _check_ratio(self, content: BinaryIO) -> None:
         if self.gzipped and content.tell() > limits.RATIO_FREE_BYTES + limits.MAX_RATIO * self.file.size:
             raise InputError(
-                f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, as a bomb does."
+                f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, like a decompression bomb."
             )
 
     def _parse(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":

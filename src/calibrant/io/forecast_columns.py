@@ -70,14 +70,14 @@ def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], r
     chosen |= _choose_law(file, names, nested, request, request.names | {target})
     twice = repeated(name for columns in chosen.values() for name in columns)
     if twice is not None:
-        raise InputError(f"{file}: the column {quoted(twice)} is asked for twice. Name it once.")
+        raise InputError(f"{file}: the column {quoted(twice)} is named twice. Name it once.")
     return chosen
 
 
 def _choose_law(
     file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest, taken: Collection[str]
 ) -> Arguments:
-    """Choose the columns of the predictive distributions: those asked for, else mean and sd, else draws."""
+    """Choose the columns of the predictive distributions: those requested, else mean and sd, else draws."""
     free = [name for name in names if name not in taken]
     if request.draws is not None:
         # A pattern leaves out the columns with another role; a name does not, and is then refused.

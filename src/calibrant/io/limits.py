@@ -1,4 +1,4 @@
-"""How much a file may ask for before it is refused."""
+"""How large a file and its parts may be before it is refused."""
 
 MAX_BYTES = 8 * 2**30
 """Most bytes that the arrays of one file may take in memory."""

@@ -26,7 +26,7 @@ def check_parquet(file: OpenFile, names: Collection[str]) -> None:
                 if chunk[3][3][0].decode("utf-8", "replace") in names:
                     _check_pages(file, chunk[3])
     except (IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise damaged(file.name, Kind.PARQUET, "its description of itself is broken") from error
+        raise damaged(file.name, Kind.PARQUET, "its metadata is broken") from error
 
 
 def _footer(file: OpenFile) -> dict[int, Any]:

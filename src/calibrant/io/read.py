@@ -87,7 +87,7 @@ def read_predictions(
         If the file cannot be opened or read.
     """
     if logits and renormalise:
-        raise InputError("renormalise=True is for probabilities, and logits=True says that these are logits.")
+        raise InputError("renormalise=True is for probabilities, but logits=True means that these are logits.")
     request = as_request(label, probs, weight, logits, classes)
     with open_source(path) as source:
         columns = source.choose(request)

@@ -56,7 +56,7 @@ def rewrite_probabilities(
     path : str or path
         CSV, Parquet, Arrow IPC or NPZ. Labels are not needed.
     out : str or path
-        Its extension tells the format. Tables can be turned into one another, and archives written as archives; from
+        Its extension names the format. Tables can be turned into one another, and archives written as archives; from
         CSV to CSV, all other cells stay the same texts.
     transform : callable
         Given the numbers in the file, (n, K) or (n,), returns others of the same shape.
@@ -91,7 +91,7 @@ def _check_formats(source: Source, out: str | os.PathLike[str]) -> None:
     suffix = PurePath(out).suffix.lower()
     known = (*_TEXT, *_FRAMES, ".npz")
     if suffix not in known:
-        raise InputError(f"{printable(out)} must have an extension that tells its format: {', '.join(known)}.")
+        raise InputError(f"{printable(out)} must have an extension that names its format: {', '.join(known)}.")
     if (suffix == ".npz") != isinstance(source, Arrays):
         have, ending = ("arrays", ".npz") if isinstance(source, Arrays) else ("a table", ".csv or .parquet")
         raise InputError(f"{source.file.name} holds {have}, so the output must end in {ending}.")

@@ -1,4 +1,4 @@
-"""Columns that arrive in pieces, collected without holding them twice."""
+"""Columns that arrive in chunks, collected without holding them twice."""
 
 import re
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ class Collector:
 
     def __init__(self) -> None:
         self._known: dict[str | None, int] = {}
-        self._pieces: list[NDArray[Any]] = []
+        self._chunks: list[NDArray[Any]] = []
         self._is_text = False
 
     def append(self, series: "pl.Series") -> None:
@@ -75,15 +75,15 @@ class Collector:
 
         if series.dtype in (pl.String, pl.Categorical, pl.Enum):
             self._is_text = True
-            self._pieces.append(self._encode(series.cast(pl.String)))
+            self._chunks.append(self._encode(series.cast(pl.String)))
         elif series.dtype.is_integer():
-            self._pieces.append(series.cast(pl.Int64).to_numpy())
+            self._chunks.append(series.cast(pl.Int64).to_numpy())
         elif series.dtype.is_numeric():
-            self._pieces.append(series.cast(pl.Float64).to_numpy())
+            self._chunks.append(series.cast(pl.Float64).to_numpy())
         elif series.dtype == pl.Boolean and not series.null_count():
-            self._pieces.append(series.to_numpy())
+            self._chunks.append(series.to_numpy())
         else:
-            self._pieces.append(np.array([*series.to_list(), None], dtype=object)[:-1])
+            self._chunks.append(np.array([*series.to_list(), None], dtype=object)[:-1])
 
     def _encode(self, series: "pl.Series") -> NDArray[np.int32]:
         import polars as pl
@@ -94,7 +94,7 @@ class Collector:
 
     def result(self) -> Coded | NDArray[Any]:
         """Return the whole column."""
-        values = np.concatenate(self._pieces) if self._pieces else np.empty(0)
+        values = np.concatenate(self._chunks) if self._chunks else np.empty(0)
         return Coded(list(self._known), values) if self._is_text else values
 
 

@@ -1,4 +1,4 @@
-"""Writing files so that the old or the new content is there, never half of it."""
+"""Writing files so that they hold the old or the new content, never a part of it."""
 
 import contextlib
 import os

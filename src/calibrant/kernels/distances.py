@@ -12,7 +12,7 @@ from calibrant._typing import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 
 EXACT_MEDIAN_ROWS = 5000
-"""The median distance is exact up to this many rows; above, it is that of so many rows drawn with a fixed seed."""
+"""The median distance is exact up to this many rows; above, it is that of this many, drawn with a fixed seed."""
 
 MEDIAN_WORK = 2 * 10**9
 """Pairs of these rows times classes: with more than 160 classes there are fewer rows, 2000 of 1000 classes."""
@@ -98,8 +98,8 @@ def _distributions(points: Any, name: str) -> Any:
 def median_distance(distance: Distance, points: Any) -> float:
     """Return the median distance between different rows: the lengthscale "median".
 
-    Above 5000 rows it is the median over 5000 of them, drawn with a fixed seed; of more than 160 classes, above fewer
-    rows, so that pairs times classes are 2e9 at most: 2000 rows of 1000 classes. If more than half of
+    Above 5000 rows it is the median over 5000 of them, drawn with a fixed seed; with more than 160 classes, of fewer
+    rows, so that pairs times classes are at most 2e9: 2000 rows of 1000 classes. If more than half of
     all pairs coincide, it is the median of the positive distances, and 1 if there are none; a `DataWarning` says so. It
     is 1 for a single row.
     """
@@ -121,7 +121,7 @@ def median_distance(distance: Distance, points: Any) -> float:
     fallback = _median(positive) if len(positive) else 1.0
     warnings.warn(
         f"the median distance of {n} predictions is 0, so the lengthscale is {fallback:.4g}, "
-        f"{'the median of the positive distances' if len(positive) else 'for want of any positive distance'}.",
+        f"{'the median of the positive distances' if len(positive) else 'because no distance is positive'}.",
         DataWarning,
         stacklevel=2,
     )
@@ -139,7 +139,7 @@ def _line_median(points: FloatArray) -> float:
 
 
 def _difference(ascending: FloatArray, rank: int) -> float:
-    """Return the difference of two numbers with so many smaller ones, to the last digit or two."""
+    """Return the difference of two numbers given how many are smaller than each, to the last digit or two."""
     before = np.arange(1, len(ascending) + 1)
     low, high = 0.0, float(ascending[-1] - ascending[0])
     if np.searchsorted(ascending, ascending, side="right").sum() - before.sum() > rank:

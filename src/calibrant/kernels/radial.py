@@ -58,9 +58,7 @@ class RadialKernel(Kernel):
     def matrix(self, x: Any, y: Any) -> FloatArray:
         """Return the values at all pairs of points."""
         if self.lengthscale == "median":
-            raise InputError(
-                'lengthscale must be a number here, but is "median", which needs predictions to be taken of.'
-            )
+            raise InputError('lengthscale must be a number here, but is "median", which needs predictions.')
         return self.values(self.distance.pairwise(x, y) / self.lengthscale)
 
 

@@ -17,7 +17,7 @@ from calibrant.kernels.radial import ExponentialKernel, GaussianKernel, RadialKe
 from calibrant.predictions import Predictions
 
 CELLS = 2_000_000
-"""Rows are taken in chunks of so many numbers, so that memory does not grow with the number of features."""
+"""Numbers per chunk of rows, so that memory does not grow with the number of features."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ class Metric(ABC):
         "none" if it describes rather than judges.
     weights : {"frequency", "pairs"}
         Weights are relative: a constant factor changes nothing. "frequency": an integer weight equals as many copies of
-        the row. "pairs": a row is one draw, whatever its weight; a pair of different rows weighs the product of their
+        the row. "pairs": a row is one draw at any weight; a pair of different rows weighs the product of their
         weights, and a row is never paired with its own copies.
     measures : {"calibration", "accuracy", "both", "chance", "sharpness"}
         What moves it.
@@ -93,7 +93,7 @@ class Metric(ABC):
         """Return the map from numbers of events in cells of rows to values, if that is all a binary metric needs.
 
         None if there are so few rows that the labels themselves are no slower. Where rows of a cell differ, in their
-        weights or levers, the value is that of rows with their mean.
+        weights or coefficients, the value is that of rows with their mean.
         """
         return None
 
@@ -102,7 +102,7 @@ class Metric(ABC):
         return np.array([self(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
 
     def is_affordable(self, data: Any) -> bool:  # noqa: ARG002 (most are)
-        """Tell whether the value takes seconds at most: a report leaves others out unless they are asked for."""
+        """Return whether the value takes seconds at most: a report omits others unless they are requested."""
         return True
 
     def fit_together(self, predictions: Predictions, rows: Literal["all", "predicted"]) -> "Together | None":  # noqa: ARG002 (most choose nothing)
@@ -142,7 +142,7 @@ class Metric(ABC):
         return Estimate(name=repr(self), value=value, details=self.details(data), about=self.about())
 
     def suits(self, data: object) -> bool:
-        """Tell whether the metric can be computed from this data."""
+        """Return whether the metric can be computed from this data."""
         return isinstance(data, self._kinds())
 
     def _kinds(self) -> tuple[type, ...]:

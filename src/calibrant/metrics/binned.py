@@ -133,7 +133,7 @@ class ECE(BinnedMetric):
     def about(self) -> Description:
         """Return how it is presented."""
         if self.norm == np.inf:
-            return self._presented("ECE, maximum", "The largest gap of any bin, however few rows it holds.")
+            return self._presented("ECE, maximum", "The largest gap of any bin, even of one with few rows.")
         if self.norm != 1:
             name = "root mean square" if self.norm == 2 else f"norm {self.norm:g}"
             return self._presented(
@@ -272,7 +272,7 @@ def _squared(
 ) -> FloatArray:
     """Return D from the sums of the weights, of their squares, and of the weighted predictions and labels."""
     gaps, frequency = _ratio(predicted - hits, mass), _ratio(hits, mass)
-    pairs = mass**2 - squares  # The weight of pairs of different rows, 0 but for rounding where there is one row.
+    pairs = mass**2 - squares  # The weight of pairs of different rows, 0 up to rounding where there is one row.
     several = pairs > ONE_ROW * mass**2
     bias = np.divide(frequency * (1 - frequency) * squares, pairs, out=np.zeros_like(gaps), where=several)
     return np.where(several, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total

@@ -1,4 +1,4 @@
-"""What chance alone makes of the binned calibration error."""
+"""The binned calibration error by chance alone."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -25,7 +25,7 @@ class ChanceECE(Metric):
     Notes
     -----
     If every label is drawn from its prediction, the residuals of bin :math:`b` sum to a variable with mean 0 and
-    variance :math:`V_b = \sum_{i \in b} w_i^2 p_i (1 - p_i)`: each row is one draw, whatever its weight. Its mean
+    variance :math:`V_b = \sum_{i \in b} w_i^2 p_i (1 - p_i)`: each row is one draw, regardless of its weight. Its mean
     absolute value is near :math:`\sqrt{2 V_b / \pi}` where many rows matter, and never above
     :math:`A_b = \sum_{i \in b} 2 w_i p_i (1 - p_i)`, the sum of the rows' own mean absolute residuals. The value is
 
@@ -51,7 +51,8 @@ class ChanceECE(Metric):
     def about(self) -> Description:
         """Return how it is presented."""
         return self._presented(
-            "ECE by chance", "The ECE that a perfectly calibrated model with the same predictions would show."
+            "ECE by chance",
+            "The ECE that a perfectly calibrated model with the same predictions has on average.",
         )
 
     def __post_init__(self) -> None:

@@ -77,7 +77,7 @@ class Refinement(PooledMetric):
     def about(self) -> Description:
         """Return how it is presented."""
         return self._presented(
-            "Refinement loss", "The squared error that isotonic recalibration would leave.", group=PARTS
+            "Refinement loss", "The squared error that remains after isotonic recalibration.", group=PARTS
         )
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Discrimination(PooledMetric):
 
     def about(self) -> Description:
         """Return how it is presented."""
-        meaning = f"What the order of the predictions takes off the {_OF_SCORE[self.score]} (CORP)."
+        meaning = f"How much the order of the predictions lowers the {_OF_SCORE[self.score]} (CORP)."
         return self._presented(_named("Discrimination", self.score), meaning, group=PARTS)
 
     def __post_init__(self) -> None:
@@ -161,7 +161,7 @@ class Miscalibration(PooledMetric):
 
     def about(self) -> Description:
         """Return how it is presented."""
-        meaning = f"What isotonic recalibration would take off the {_OF_SCORE[self.score]} (CORP)."
+        meaning = f"How much isotonic recalibration would lower the {_OF_SCORE[self.score]} (CORP)."
         return self._presented(_named("Miscalibration", self.score), meaning, group=PARTS)
 
     def __post_init__(self) -> None:

@@ -56,6 +56,6 @@ class BinnedCells(NamedTuple):
         An event of a cell adds the mean value of its rows.
         """
         means, own = self.cells.totals(values) / self.cells.sizes, self.bins[self.cells.starts]
-        levers = (own == np.arange(self.n_bins)[:, None]) * means
+        coefficients = (own == np.arange(self.n_bins)[:, None]) * means
         # No linear algebra of several threads: it is in the way of our own.
-        return lambda counts: np.einsum("nc,cb->nb", levers, counts)
+        return lambda counts: np.einsum("nc,cb->nb", coefficients, counts)

@@ -20,7 +20,7 @@ from calibrant.smoothing.bandwidth import minimise
 from calibrant.smoothing.kernel_regression import check_bandwidth
 
 _PAIRS_AT_A_TIME = 2**18
-# The bandwidth is chosen on so many rows at most, between these limits.
+# The bandwidth is chosen on at most this many rows, between these limits.
 _TUNING_ROWS = 1000
 _NARROW, _WIDE, _TRIED = 1e-3, 1.0, 12
 # Stands for log 0, so that 0 log 0 is 0; times a probability over any bandwidth it stays finite.
@@ -149,7 +149,7 @@ class DirichletECE(Metric):
         bandwidth = check_bandwidth(self.fit_bandwidth(predictions).bandwidth)
         return _Neighbours(predictions.take(rows), bandwidth)
 
-    def _mean(self, blocks: Iterator["_Found"], weights: FloatArray) -> FloatArray:
+    def _mean(self, blocks: Iterator["_TargetSums"], weights: FloatArray) -> FloatArray:
         totals = np.zeros((4, 1))
         for targets, probs, hits in blocks:
             mass = hits.sum(axis=2)
@@ -161,7 +161,7 @@ class DirichletECE(Metric):
         return root(over_rows_with_neighbours(*totals), self.norm)
 
 
-class _Found(NamedTuple):
+class _TargetSums(NamedTuple):
     """Some targets: their rows, probabilities (m, K), and the sums of weight times kernel of each class (m, B, K)."""
 
     targets: slice
@@ -181,23 +181,23 @@ class _Neighbours:
         """Columns to work on at a time, in bounded memory."""
         return max(1, BLOCK_CELLS // (self.predictions.n_samples * self.predictions.n_classes))
 
-    def of_weights(self, weights: FloatArray) -> Iterator[_Found]:
+    def of_weights(self, weights: FloatArray) -> Iterator[_TargetSums]:
         """Yield the sums for columns of weights (n, B)."""
         ends = np.searchsorted(self.predictions.labels, np.arange(self.predictions.n_classes + 1))
         members = [slice(*pair) for pair in pairwise(ends)]
         return self._blocks(lambda K: [K[:, rows] @ weights[rows] for rows in members])
 
-    def of_labels(self, labels: IntArray) -> Iterator[_Found]:
+    def of_labels(self, labels: IntArray) -> Iterator[_TargetSums]:
         """Yield the sums at the rows' own weights for columns of labels (n, B)."""
         own, classes = self.predictions.weights[:, None], range(self.predictions.n_classes)
         return self._blocks(lambda K: [K @ (own * (labels == k)) for k in classes])
 
-    def _blocks(self, sums: Callable[[FloatArray], list[FloatArray]]) -> Iterator[_Found]:
+    def _blocks(self, sums: Callable[[FloatArray], list[FloatArray]]) -> Iterator[_TargetSums]:
         n = self.predictions.n_samples
         step = max(_PAIRS_AT_A_TIME // n, 1)
         for first in range(0, n, step):
             targets = slice(first, min(first + step, n))
-            yield _Found(targets, self.predictions.probs[targets], np.stack(sums(self._kernel(targets)), axis=2))
+            yield _TargetSums(targets, self.predictions.probs[targets], np.stack(sums(self._kernel(targets)), axis=2))
 
     @cached_property
     def _parameters(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -219,7 +219,7 @@ class _Neighbours:
 
 
 def _rows(predictions: Predictions, most: int) -> IntArray:
-    """Return rows with a weight, at most so many, sorted by label; which ones depends on nothing but their values."""
+    """Return some rows with positive weight, sorted by label; the choice depends only on their values."""
     rows = np.flatnonzero(predictions.weights > 0)
     if len(rows) > most:
         order = np.lexsort([predictions.labels[rows], *predictions.probs[rows].T])

@@ -31,7 +31,7 @@ class ForecastMetric(Metric):
     needs: ClassVar[Literal["anything", "line", "cdf", "density"]] = "anything"
 
     def suits(self, data: object) -> bool:
-        """Tell whether these are forecasts by laws that have what the metric needs."""
+        """Return whether these are forecasts by laws that have what the metric needs."""
         if not isinstance(data, Forecasts):
             return False
         law = data.distribution

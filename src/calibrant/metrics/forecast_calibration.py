@@ -33,7 +33,7 @@ class QuantileCalibration(ForecastMetric):
         1 gives the mean absolute error (MACE), 2 the root mean square (RMSCE), inf the largest.
     form : {"quantile", "interval"}, default="quantile"
         "quantile": the share of targets up to the predicted quantile of each level. "interval": the share in the
-        central interval of each level, which does not tell a shift to one side from one to the other.
+        central interval of each level, which does not distinguish shifts to either side.
     ensemble : {"fair", "empirical"}, default="fair"
         How to read `Samples`; see `calibrant.forecasts.pit`.
 

@@ -50,7 +50,7 @@ class IntervalCoverage(ForecastScore):
         """Return how it is presented."""
         return self._presented(
             "Interval coverage",
-            "Share of values in the predicted intervals; its level is right.",
+            "Share of values in the predicted intervals; equal to their level if calibrated.",
             group=QUANTILES,
             principal=True,
         )
@@ -104,7 +104,7 @@ class IntervalWidth(ForecastScore):
         """Return how it is presented."""
         return self._presented(
             "Interval width",
-            "Mean width of the predicted intervals: good only beside coverage.",
+            "Mean width of the predicted intervals; read it with coverage.",
             group=SHARPNESS,
             principal=True,
         )
@@ -143,7 +143,10 @@ class Sharpness(ForecastMetric):
     def about(self) -> Description:
         """Return how it is presented."""
         return self._presented(
-            "Sharpness", "Root mean predicted variance: good only beside calibration.", group=SHARPNESS, principal=True
+            "Sharpness",
+            "Root mean predicted variance; read it with calibration.",
+            group=SHARPNESS,
+            principal=True,
         )
 
     def __post_init__(self) -> None:

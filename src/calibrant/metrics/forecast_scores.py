@@ -66,7 +66,7 @@ class CRPS(ForecastScore):
         """Return how it is presented."""
         return self._presented(
             "CRPS",
-            "Continuous ranked probability score, in units of the values: rewards sharp and calibrated.",
+            "Continuous ranked probability score, in units of the values: rewards sharp and calibrated forecasts.",
             group=SCORES,
             principal=True,
         )

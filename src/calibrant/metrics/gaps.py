@@ -97,7 +97,7 @@ class PlainGaps:
         return in_blocks(lambda some: self.values(self.sum(own * some), mass, own), self._block)(hits)
 
     def lonely(self, mass: FloatArray, weights: FloatArray) -> BoolArray:
-        """Tell which targets have no neighbours, (targets, B), given the mass of these and weights (n, B)."""
+        """Return which targets have no neighbours, (targets, B), given the mass of these and weights (n, B)."""
         return np.asarray(mass <= self.least[:, None] * weights.mean(axis=0))
 
     def values(self, hits: FloatArray, mass: FloatArray, weights: FloatArray) -> FloatArray:

@@ -30,10 +30,10 @@ Form = Literal["loo", "integral"]
 _LEAST_GRID, _MOST_GRID = 2**13, 2**20
 
 MOST_SEARCHED_CLASSES = 32
-"""Of more classes than this, a bandwidth that is searched for is the same for all."""
+"""With more classes than this, a bandwidth that is searched for is the same for all."""
 
 SEARCHED_CLASSES = 15
-"""So many of them search; the others take the median."""
+"""Number of classes that search for a bandwidth; the others take the median."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class KdeECE(Metric):
     :math:`\hat p(z) \propto \sum_j w_j K_h(z, c_j)` and no row left out. Mix-n-Match publishes it with a triweight
     kernel and the bandwidth "mix-n-match".
 
-    Of more than 32 classes, "cv" and "loo" choose one bandwidth. `Classwise` takes the median of those of 15 classes,
+    With more than 32 classes, "cv" and "loo" choose one bandwidth. `Classwise` takes the median of those of 15 classes,
     at equal steps in the order of their expected frequency; `PerPredictedClass` that of confidence against correctness,
     widened to the :math:`n_k` rows of a class by :math:`(n / n_k)^{1/5}`. The details of the estimate hold it.
 

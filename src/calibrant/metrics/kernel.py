@@ -71,10 +71,10 @@ class SKCE(KernelMetric):
         The unbiased estimate may be negative, and is on average 0 for calibrated predictions; the biased one is never
         negative.
     blocksize : int or callable, optional
-        Average the estimates of consecutive blocks of so many rows, in time O(n m) instead of O(n^2). A callable is
+        Average the estimates of consecutive blocks of m rows, in time O(n m) instead of O(n^2). A callable is
         given n. An incomplete last block is left out. Default: one block.
     features : int, optional
-        Approximate the kernel by so many random waves, in time O(n D K): for many rows of many classes. The details
+        Approximate the kernel by D random waves, in time O(n D K): for many rows of many classes. The details
         of the estimate hold the standard error of this approximation.
 
     Notes
@@ -109,7 +109,7 @@ class SKCE(KernelMetric):
         """Return how it is presented."""
         return self._presented(
             "SKCE",
-            "Squared kernel calibration error over all classes at once; chance may take it below 0.",
+            "Squared kernel calibration error over all classes at once; may be negative by chance.",
             group=KERNEL,
             principal=True,
         )
@@ -328,9 +328,9 @@ class Affordable:
     Parameters
     ----------
     pairs : int, default=200_000_000
-        Number of pairs to compute at most.
+        Largest number of pairs to compute.
     products : int, default=20_000_000_000
-        Number of pairs times classes at most: of more than 100 classes there are fewer pairs.
+        Largest number of pairs times classes: with more than 100 classes there are fewer pairs.
 
     Examples
     --------
@@ -369,5 +369,5 @@ def relative(weights: FloatArray) -> FloatArray:
 
 def _ratio(numerator: FloatArray, pairs: FloatArray) -> FloatArray:
     if not np.all(pairs > 0):
-        raise InputError("the unbiased estimate needs at least two rows with a weight, but there is one.")
+        raise InputError("the unbiased estimate needs at least two rows of positive weight, but there is one.")
     return numerator / pairs

@@ -32,7 +32,7 @@ class _ByClass(Lift):
 
     members: tuple[Metric, ...]
     rows: ClassVar[Literal["all", "predicted"]]
-    """Of which rows the metric of a class is taken."""
+    """The rows from which the metric of a class is computed."""
 
     def of_classes(self, predictions: Predictions) -> tuple[Metric, ...]:
         """Return the metric of every class: its own, or one with settings that many classes share."""
@@ -42,7 +42,7 @@ class _ByClass(Lift):
             return together.members if together else (self.metric,) * n_classes
         if len(self.members) != n_classes:
             raise InputError(
-                f"members must be one metric a class, but there are {len(self.members)} for {n_classes} classes. "
+                f"members must be one metric per class, but there are {len(self.members)} for {n_classes} classes. "
                 "Choose bandwidths on predictions of the same classes."
             )
         return self.members

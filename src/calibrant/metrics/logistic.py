@@ -199,7 +199,7 @@ class InTheLarge(LogisticMetric):
         """Return how it is presented."""
         return self._presented(
             "Calibration in the large",
-            "Shift of log-odds that makes the mean right: 0 is right, positive if too low.",
+            "Shift of log-odds that corrects the mean: 0 is right, positive if predictions are too low.",
             group=CLINICAL,
             principal=True,
         )

@@ -192,7 +192,7 @@ def _checked_class_locations(data: Predictions, predictions: Any, targets: Any) 
     checked = Predictions(predictions, targets, classes=data.classes)
     if checked.n_classes != data.n_classes:
         raise InputError(
-            f"test_predictions must have {data.n_classes} classes as the data have, but have {checked.n_classes}."
+            f"test_predictions must have {data.n_classes} classes like the data, but have {checked.n_classes}."
         )
     return checked.probs, checked.labels
 

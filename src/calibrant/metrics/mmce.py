@@ -64,6 +64,6 @@ class MMCE(Metric):
         def evaluate(weights: Any) -> FloatArray:
             weights = relative(weights)
             squared = (pairs.quadratic_forms(weights) + diagonal @ weights**2) / weights.sum(axis=0) ** 2
-            return np.sqrt(np.maximum(squared, 0.0))  # Not negative but for rounding.
+            return np.sqrt(np.maximum(squared, 0.0))  # Not negative up to rounding.
 
         return evaluate

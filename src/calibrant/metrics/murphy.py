@@ -197,7 +197,7 @@ def _murphy(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, Any
 
 
 def _cells(view: Predictions, bins: Binning) -> IntArray:
-    """Return the bin of each row, counting those that hold rows; what a convention leaves out shares one of its own."""
+    """Return the bin of each row, counting non-empty bins only; rows that a convention leaves out share one bin."""
     index = bins.cut_view(view).index
     return np.unique(index, return_inverse=True)[1]
 

@@ -16,11 +16,11 @@ SPELLINGS = Spellings(
         "each class are 'kde-ece-per-predicted-class'. Write one of these."
     },
 )
-"""What is accepted beside the names in METRICS and FORECAST_METRICS."""
+"""What is accepted besides the names in METRICS and FORECAST_METRICS."""
 
 
 def metric_name(given: Any, known: Collection[str] | None = None) -> Any:
-    """Return the name of a metric in its table, METRICS and FORECAST_METRICS unless told otherwise.
+    """Return the name of a metric in its table, by default METRICS and FORECAST_METRICS.
 
     What is not known comes back as it is, for the caller to refuse.
 

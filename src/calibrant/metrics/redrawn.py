@@ -20,7 +20,7 @@ CHUNK_CELLS = 2**16
 """Pairs times redraws whose kernel values are held at a time: few enough to stay in the cache."""
 
 STORED_ROWS = 2000
-"""Up to so many rows the kernel of the predictions is stored, in 20 MB; above, every block of redraws computes it."""
+"""Up to this many rows, the kernel of the predictions is stored (20 MB); above, every block of redraws computes it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import Description
 
 FEW_CELLS, FEW_ROWS = 5_000_000, 250_000
-"""So many numbers, or rows, are moved to the grid without a sparse matrix, whose import alone would take longer."""
+"""Up to this many numbers, or rows, are moved to the grid without a sparse matrix, whose import would take longer."""
 
 ROUGHLY = 0.01
 """How well a bandwidth is known before the number of points that it needs is chosen."""

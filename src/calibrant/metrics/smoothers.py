@@ -14,10 +14,10 @@ CELLS = 1024
 """More distinct predictions than this are joined to this many cells of equal weight before they are smoothed."""
 
 ANCHORS = 128
-"""With more than twice as many cells, the curve is fitted at so many quantiles and so many equidistant places."""
+"""With more than twice as many cells, the curve is fitted at this many quantiles and as many equidistant places."""
 
 FEW_PAIRS = 2**16
-"""Up to so many pairs of a place and a cell, distances are sorted."""
+"""Largest number of pairs (place, cell) for which distances are sorted."""
 
 
 class Smoother(ABC):

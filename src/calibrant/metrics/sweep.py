@@ -58,7 +58,7 @@ class SweepECE(PooledMetric):
     def about(self) -> Description:
         """Return how it is presented."""
         return self._presented(
-            "ECE, sweep", "As ECE, equal mass, with as many bins as leave the frequencies in ascending order."
+            "ECE, sweep", "As ECE, equal mass, with the most bins whose frequencies are in ascending order."
         )
 
     def __post_init__(self) -> None:

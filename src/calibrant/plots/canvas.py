@@ -15,7 +15,7 @@ PALE = "#C8C8C8"
 MINUS, SIGMA = "\N{MINUS SIGN}", "\N{GREEK SMALL LETTER SIGMA}"
 
 PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A4FBF", "#8C6D31", "#B3123B", "#4D4D4D")
-"""One colour a class, up to ten."""
+"""One colour per class, up to ten."""
 
 
 def axes_or_new(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "Axes":

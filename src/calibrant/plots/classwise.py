@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW_CLASSES = len(PALETTE)
-"""Up to here every class has a colour and a name."""
+"""Up to this number, every class has a colour and a name."""
 
 NAMED = 5
-"""Of more classes, so many are named: those with the largest error."""
+"""With more classes, only this many are named: those with the largest error."""
 
 NARROW = 4.0
-"""On axes of less than so many inches, the legend is above."""
+"""On axes narrower than this, in inches, the legend is above."""
 
 
 def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":

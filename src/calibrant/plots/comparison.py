@@ -36,7 +36,7 @@ def plot_comparison(comparison: Comparison, ax: "Axes | None" = None) -> "Axes":
     """
     models = [model for model in comparison.models if model != comparison.baseline]
     if not models:
-        raise InputError("comparison must have a model beside the baseline, but has none.")
+        raise InputError("comparison must have a model besides the baseline, but has none.")
     n_rows = len(comparison.metrics) * len(models)
     ax = axes_or_new(ax, 6.0, 1.3 + 0.22 * n_rows + 0.12 * len(comparison.metrics))
     open_frame(ax)

@@ -1,4 +1,4 @@
-"""Probability trees as pictures."""
+"""Probability trees as figures."""
 
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LISTED = 4
-"""Of more classes than this, a leaf lists the most probable."""
+"""With more classes than this, a leaf lists the most probable."""
 
 INCHES_A_LEAF, INCHES_A_LEVEL, LARGEST = 1.5, 1.1, 40.0
 LEAF_WIDTH, BAR = 0.86, 0.08
-"""Of the bar of a leaf, in units of the distance between leaves and between levels."""
+"""Size of the bar of a leaf, in units of the distance between leaves and between levels."""
 
 LETTERS = 11.0
 """Size of letters, in points, for leaves of the width above; axes shrink in the layout, and the letters with them."""
@@ -44,7 +44,7 @@ def plot_tree(tree: TreeDiagram, ax: "Axes | None" = None) -> "Axes":
     Notes
     -----
     The answer yes leads to the left. Each leaf says what it decides, then the count and the probability of each class,
-    which the bar above shows as well; of more than four classes the most probable are listed.
+    which the bar above shows as well; with more than four classes the most probable are listed.
 
     Examples
     --------

@@ -15,7 +15,7 @@ def render_html(
     comparison: Comparison | None = None,
     fix: Fix | None = None,
 ) -> str:
-    """Render assessments as one HTML page that needs nothing but a browser.
+    """Render assessments as one HTML page that needs only a browser.
 
     The page makes no network request and its security policy forbids any. It holds all numbers that it shows as JSON,
     with seven digits, in the script element with the id "data". The same assessments always give the same page.

@@ -18,7 +18,7 @@ MANY_POINTS = 40
 """From here on a curve is drawn with a band: markers and whiskers would run together."""
 
 N_PROBES = 25
-"""Places along a dense curve that tell their numbers."""
+"""Points along a dense curve that show their numbers."""
 
 X = Scale(0, 1, LEFT, LEFT + SIDE)
 Y = Scale(0, 1, BOTTOM, TOP)
@@ -38,7 +38,7 @@ def axis_titles(series: Sequence[Series]) -> tuple[str, str]:
 
 
 def reliability_diagram(series: Sequence[Series], curves: Curves, key: str) -> Element:
-    """Draw all curves; `key` tells diagrams of one page apart."""
+    """Draw all curves; `key` identifies the diagram on its page."""
     parts = [
         *_hints(series),
         svg.line(X(0), Y(0), X(1), Y(1), "diagonal"),
@@ -105,7 +105,7 @@ def tilted(y: Scale) -> Height:
 
 
 def drawn_curve(series: Series, curve: ReliabilityCurve, height: Height) -> list[Element]:
-    """Draw a curve: points with whiskers if it has few, else a line with its band and places that tell numbers."""
+    """Draw a curve: points with whiskers if it has few, else a line with its band and points that show numbers."""
     own = points(curve)
     xs, ys = [X(p.predicted) for p in own], [height(p, p.observed) for p in own]
     if len(own) < MANY_POINTS:
@@ -125,7 +125,7 @@ def _band(own: Sequence[Point], xs: Sequence[float], height: Height) -> Iterator
 
 
 def stretches(own: Sequence[Point], height: Height, what: str, class_: str, *, found: bool) -> Iterator[Element]:
-    """Draw the stretches of a curve along which a property of its points is as asked for."""
+    """Draw the stretches of a curve along which a property of its points has the given value."""
     for value, stretch in groupby(own, key=lambda p: bool(getattr(p, what))):
         run = list(stretch)
         if value is found and len(run) > 1:
@@ -172,7 +172,7 @@ def speaking(
     *,
     first: bool,
 ) -> Element:
-    """Make a place of the diagram tell its numbers when it is pointed at or reached by the keyboard."""
+    """Make a point of the diagram show its numbers when it is hovered over or reached by the keyboard."""
     return element(
         "g",
         element("circle", cx=place[0], cy=place[1], r=9, class_="target"),

@@ -160,7 +160,7 @@ PAGE = {
 
 
 def render_experiment(result: ExperimentResult) -> str:
-    """Render an experiment as one HTML page that needs nothing but a browser.
+    """Render an experiment as one HTML page that needs only a browser.
 
     The page makes no network request, has no script, and the same result always gives the same page.
 

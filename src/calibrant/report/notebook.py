@@ -22,14 +22,14 @@ from calibrant.results import (
 )
 
 FEW_METRICS = 6
-"""An assessment shows so many at first."""
+"""Number of metrics that an assessment shows at first."""
 
 MOST_ROWS = 60
-"""A table of more rows is cut, and says so."""
+"""A table with more rows is cut, and says so."""
 
 
 def notebook_html(result: Any) -> str:
-    """Return a result as HTML that holds nothing but escaped text and inline figures.
+    """Return a result as HTML that holds only escaped text and inline figures.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _fields(result: Any) -> list[Element]:
 
 
 def _is_long(value: Any) -> bool:
-    """Tell whether a value can only be described."""
+    """Return whether a value can only be described."""
     return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))
 
 
@@ -119,7 +119,7 @@ def _verdict(result: Verdict) -> list[Element]:
 
 
 def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
-    """Show the first few metrics, and all when asked."""
+    """Show the first few metrics, and all on request."""
     rows = [(str(key), _value(one.value)) for key, one in metrics.items()]
     head = ("metric", "value")
     if len(rows) <= FEW_METRICS:

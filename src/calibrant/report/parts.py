@@ -1,4 +1,4 @@
-"""What a score is made of: uncertainty, less what the predictions tell, plus what miscalibration costs."""
+"""The parts of a score: uncertainty, minus what the predictions explain, plus what miscalibration costs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The assessments of one page, with what tells them apart in every figure and table."""
+"""The assessments of one page, with what identifies them in every figure and table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -134,7 +134,7 @@ def as_series(assessments: Assessment | Mapping[str, Assessment]) -> list[Series
             raise TypeError(f"assessments[{key!r}] must be an Assessment, but is {type(value).__name__}.")
         if value.curve is None:
             raise InputError(
-                f"assessments[{key!r}] must hold curves, which a page draws, but they were not asked for. Call assess "
+                f"assessments[{key!r}] must hold curves, which a page draws, but it has none. Call assess "
                 'without sections, or with "curves" among them.'
             )
     return [Series(i, str(key), lighten(value)) for i, (key, value) in enumerate(named.items())]
@@ -150,7 +150,7 @@ def as_forecast_series(assessments: ForecastAssessment | Mapping[str, ForecastAs
 
 
 def are_forecasts(assessments: object) -> bool:
-    """Tell whether this is one assessment of forecasts, or a mapping that begins with one."""
+    """Return whether this is one assessment of forecasts, or a mapping that begins with one."""
     if isinstance(assessments, Mapping):
         return isinstance(next(iter(assessments.values()), None), ForecastAssessment)
     return isinstance(assessments, ForecastAssessment)

@@ -12,7 +12,7 @@ from calibrant.results import CumulativeCurve, PITHistogram, QuantileCurve, Reli
 SIDE, LEFT, BELOW = 200.0, 56.0, 34.0
 BLUE, RED = "#0072B2", "#D55E00"
 MOST_POINTS = 300
-"""A line of more points is thinned: a notebook keeps every figure it shows."""
+"""A line with more points is thinned: a notebook keeps every figure it shows."""
 
 
 def _frame(x: Scale, y: Scale, titles: tuple[str, str], marks: Sequence[Element]) -> Element:

@@ -74,7 +74,7 @@ class Scale:
         return abs(self.stop - self.start)
 
     def ticks(self, about: int = 5) -> list[tuple[float, str]]:
-        """Return round values with their labels, roughly as many as asked for.
+        """Return round values with their labels, roughly as many as requested.
 
         Examples
         --------

@@ -40,7 +40,7 @@ def limits(verdict: Verdict) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a sortable table: what it is about, and its numbers for the script and for the eye."""
+    """A row of a sortable table: its name, and its numbers as sorted by the script and as shown."""
 
     name: str
     cells: tuple[tuple[str, str], ...]

@@ -17,11 +17,14 @@ PARTS = {
     "slope": ("Slope", "Log-odds, or logits, that are too extreme or too timid by a common factor."),
     "spiegelhalter": ("Spread", "A squared error that does not fit the predictions (Spiegelhalter's z)."),
     "ecce": ("Range of predictions", "Net errors over any range of predictions (ECCE)."),
-    "class bias": ("Mean of a class", "The class whose predictions are furthest off on the whole."),
-    "class slope": ("Slope of a class", "The class whose log-odds are furthest from right by a factor."),
+    "class bias": ("Mean of a class", "The class with the largest mean error."),
+    "class slope": ("Slope of a class", "The class whose log-odds are most wrong by a factor."),
     "top-label ece": ("Curve of the confidence", "Gaps between confidence and accuracy in ten groups of rows (ECE)."),
     "top-label bias": ("Mean confidence", "Confidence that is too high or too low on the whole. Does not decide."),
-    "runner-up bias": ("Mean of the runners-up", "The second largest probability likewise. Does not decide."),
+    "runner-up bias": (
+        "Mean of the runners-up",
+        "Second largest probabilities too high or too low. Does not decide.",
+    ),
     "skce": ("All classes together", "Whole probability vectors, runners-up included (kernel error, SKCE)."),
     "impossible labels": ("Labels of probability 0", "Labels that the model said could not happen."),
 }

@@ -9,13 +9,13 @@ from calibrant._typing import FloatArray, IntArray
 from calibrant.results import Assessment, ClasswiseCurves, ReliabilityCurve
 
 MAX_POINTS = 300
-"""A curve of more points is thinned: on a screen they would run together."""
+"""A curve with more points is thinned: on a screen they would run together."""
 
 FIRST_STEP = 1 / 200
 """The smallest move, as a share of an axis, that a thinned curve shows."""
 
 N_PANELS = 24
-"""So many classes are drawn, those with the largest errors; the table holds all of them."""
+"""Number of classes that are drawn, those with the largest errors; the table holds all of them."""
 
 
 def lighten(assessment: Assessment) -> Assessment:

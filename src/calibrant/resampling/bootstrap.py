@@ -98,7 +98,7 @@ def group_rows(by: Any, n: int) -> dict[str, IntArray]:
     """Return the row numbers of every group, by its name."""
     names, codes = np.unique(_keys(by), return_inverse=True)
     _check_length(codes, "by", n)
-    order = np.argsort(codes, kind="stable")  # One pass, however many groups there are.
+    order = np.argsort(codes, kind="stable")  # One pass for any number of groups.
     rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
     return dict(zip(names.tolist(), rows, strict=True))
 

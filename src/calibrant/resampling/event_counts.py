@@ -14,7 +14,7 @@ from calibrant.binning.ties import comparable
 from calibrant.predictions import Predictions
 
 FEW_ROWS = 4096
-"""Up to so many rows every row is drawn by itself."""
+"""Up to this many rows, every row is drawn by itself."""
 
 GROUPS, MORE_GROUPS, MANY_ROWS = 2048, 8192, 1_000_000
 """Groups of equal size that predictions are cut into, below and from a million rows."""
@@ -23,7 +23,7 @@ WEIGHTED_GROUPS = 256
 """The same where rows have weights, by which each group is cut further."""
 
 RATIO, SMALLEST_WEIGHT = 1.05, 1e-4
-"""Weights in a cell differ by at most this factor, but for those below this share of the largest, which are alike."""
+"""Weights in a cell differ by at most this factor; those below this share of the largest count as equal."""
 
 TOGETHER = 32
 """Redraws that are drawn together, from random numbers of their own."""
@@ -220,7 +220,7 @@ def _distinct_starts(ascending: Any) -> NDArray[np.intp]:
 
 
 def thinned(starts: NDArray[np.intp], n: int, most: int) -> NDArray[np.intp]:
-    """Return all starts of groups of n rows, or so many that there are at most `most` groups of about equal size.
+    """Return the starts of groups of n rows, thinned to at most `most` groups of about equal size.
 
     Those for a half of `most`, a quarter and so on are among them.
 

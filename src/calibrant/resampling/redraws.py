@@ -16,7 +16,7 @@ MANY_CLASSES = 16
 """With more classes than this a label is found by bisection, with fewer by comparing with every class."""
 
 CACHED_CELLS = 2**16
-"""So many drawn row numbers stay in the cache until they are counted."""
+"""Number of drawn row indices that stay in the cache until they are counted."""
 
 
 def draw_counts(n: int, n_resamples: int, rng: np.random.Generator) -> FloatArray:

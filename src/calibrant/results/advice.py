@@ -103,7 +103,7 @@ class Recommendation(Readable):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LearningPoint(Readable):
-    """One metric of one calibrator that was fitted to so many rows.
+    """One metric of one calibrator at one number of fitted rows.
 
     Attributes
     ----------

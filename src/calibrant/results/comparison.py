@@ -59,7 +59,7 @@ class Difference(Readable):
         Infinite if one of the two is.
     low, high : float or None
         Confidence limits of the difference; None where no method is known to cover. They contain the value, unless
-        percentiles were asked for, which chance may shift to one side of it.
+        percentiles were requested, which chance may shift to one side of it.
     pvalue : float
         Two-sided, never 0; 1 without limits.
     adjusted : float
@@ -93,7 +93,7 @@ class Compared(Readable):
     better : {"lower", "higher", "none"}
     value : float
     interval : Interval or None
-        None if intervals were not asked for, or nothing is known.
+        None if intervals were not requested, or nothing is known.
     difference : Difference or None
         None for the baseline, and where both values are infinite.
     """
@@ -119,7 +119,7 @@ class Comparison(Readable):
     entries : tuple of Compared
         Model after model, each metric in the order of `metrics`.
     groups : mapping of str to Comparison
-        The same for parts of the rows, if asked for.
+        The same for parts of the rows, if requested.
     settings : mapping
     rule : {"valid", "percentile"}
         How limits of differences were made: by a method that is known to cover, or as percentiles over resamples.

@@ -39,7 +39,7 @@ class TestResult(Readable):
         What the test sees, and what its validity rests on.
     """
 
-    __test__ = False  # Not a test case, whatever its name says to pytest.
+    __test__ = False  # Not a test case, despite its name.
 
     name: str
     statistic: float
@@ -76,7 +76,7 @@ class ClassSummary(Readable):
 class Assessment(Readable):
     """Everything that a report shows about one set of predictions.
 
-    What belongs to a section that was not asked for is empty, or None.
+    What belongs to a section that was not requested is empty, or None.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Assessment(Readable):
         Confidence against correctness; for two classes, probability of class 1 against its frequency.
     classes : tuple of ClassSummary
     groups : mapping of str to Assessment
-        The same for parts of the rows, if asked for.
+        The same for parts of the rows, if requested.
     settings : mapping
         Seed, resamples, version, tolerance, and which sections were computed.
     curves : mapping of str to ReliabilityCurve
@@ -163,7 +163,7 @@ def to_frame(result: Any, *, backend: str | None = None) -> Any:
     Parameters
     ----------
     result : result, sequence of results, or mapping of names to results
-        A curve gives a row a point, and the curves of all classes are one long frame; a recommendation gives a row a
+        A curve gives one row per point, and the curves of all classes form one long frame; a recommendation one row per
         candidate; a sequence or mapping gives a row a result, with its scalar fields.
     backend : {"polars", "pandas", "pyarrow"}, optional
         The first of these that is installed, if not given.

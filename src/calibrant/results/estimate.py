@@ -24,7 +24,7 @@ class Description:
     group : str
         The heading under which it is shown.
     principal : bool
-        Whether it is shown unless others are asked for.
+        Whether it is shown by default.
     """
 
     label: str

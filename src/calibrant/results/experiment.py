@@ -96,14 +96,14 @@ class ExperimentResult(Readable):
     seeds : tuple of int
     pipelines : tuple of Pipeline
     comparisons : tuple of Comparison
-        One a seed: every metric of every pipeline with its interval, and the difference to the baseline. P-values are
+        One per seed: every metric of every pipeline with its interval, and the difference to the baseline. P-values are
         adjusted by Holm's method over the pipelines, for each metric by itself.
     summary : tuple of SeedSummary
         Pipeline after pipeline, each metric in order.
     curves : tuple of PipelineCurves
         Seed after seed, pipeline after pipeline.
     learning : tuple of LearningCurve
-        One a seed: quality on the test split against the rows that calibrators were fitted to. Empty if not asked for.
+        One per seed: quality on the test split against the rows that calibrators were fitted to. Empty by default.
     settings : mapping
     """
 

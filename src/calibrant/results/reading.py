@@ -51,7 +51,7 @@ def summary(value: Any) -> str:
 
 
 HEADS = (("headline", "{}"), ("pvalue", "p = {:.3g}"), ("value", "{:.4g}"), ("label", "{}"), ("name", "{}"))
-"""What stands for a result, and how it is written: the first that it has."""
+"""Attributes that represent a result, and their format: the first that it has."""
 
 
 def brief(value: Any) -> str:

@@ -16,7 +16,7 @@ def outline(hull: ConvexHull, *, view: Literal["class", "top-label"] = "class", 
     view : {"class", "top-label"}, default="class"
         What is ranked.
     n_points : int, default=300
-        About so many points of the curve are kept, at equal steps of the sum of both rates; a curve of fewer is kept
+        About this many points of the curve are kept, at equal steps of the sum of both rates; a shorter curve is kept
         whole. So the outline lies nowhere further than one step from the curve.
 
     Examples

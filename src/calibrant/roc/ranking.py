@@ -31,7 +31,7 @@ def as_ranking(scores: Any, labels: Any, weights: Any) -> tuple[FloatArray, Bool
 
 
 def as_scores(scores: Any) -> FloatArray:
-    """Return one score a row: any number but NaN."""
+    """Return one score per row: any number except NaN."""
     return _as_column(convert(scores, "scores"))
 
 

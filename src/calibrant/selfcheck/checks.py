@@ -89,7 +89,7 @@ def classes() -> Predictions:
 
 @cache
 def copies() -> Predictions:
-    """Return the predictions of three classes so many times that their pairs are summed by compiled code."""
+    """Return the predictions of three classes, repeated until compiled code sums their pairs."""
     return classes().take(np.tile(np.arange(classes().n_samples), 100))
 
 

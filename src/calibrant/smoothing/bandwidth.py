@@ -44,7 +44,7 @@ _DEVIATIONS = {"gaussian": 1.0, "triweight": 1 / 3, "epanechnikov": 1 / math.sqr
 class Sample:
     """Predicted probabilities of an event with outcomes 0 or 1 and positive weights, all of shape (n,).
 
-    The rows are in an order that depends on nothing but their values, so that whatever is chosen from them does not
+    The rows are in an order that depends only on their values, so that whatever is chosen from them does not
     depend on how they were given.
     """
 

@@ -1,7 +1,7 @@
 r"""Kernel regression of outcomes on predicted probabilities.
 
 The estimated frequency at c is :math:`\hat\pi(c) = \sum_j w_j y_j K_h(c, c_j) / \sum_j w_j K_h(c, c_j)`, after
-Nadaraya and Watson. Sums take O(n log n), whatever the bandwidth; see `calibrant._core.line`.
+Nadaraya and Watson. Sums take O(n log n) at any bandwidth; see `calibrant._core.line`.
 """
 
 from typing import Any, Literal, Protocol, TypeAlias, get_args

@@ -10,7 +10,7 @@ from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import InputError
 
 LEAF = -1
-"""What scikit-learn's trees have in place of the child of a leaf."""
+"""What scikit-learn's trees store as the child of a leaf."""
 
 
 def leaf_numbers(tree: Any) -> IntArray:

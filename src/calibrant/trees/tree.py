@@ -27,10 +27,10 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     smoothing : Smoothing, optional
         `LaplaceCorrection()`, `MEstimate(m, prior)` or `RelativeFrequency()`, which None means too.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        What a split reduces. Gini impurity is twice the refinement loss a row, so "gini" makes the split that lowers
+        What a split reduces. Gini impurity is twice the refinement loss per row, so "gini" makes the split that lowers
         the squared error of the unsmoothed tree most.
     max_leaf_nodes : int, optional
-        Grow the best so many leaves. 1 is allowed, unlike in scikit-learn.
+        Largest number of leaves, grown best first. 1 is allowed, unlike in scikit-learn.
     max_depth : int, optional
     min_samples_leaf : int or float, default=1
     random_state : int, RandomState or None

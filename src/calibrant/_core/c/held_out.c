@@ -94,7 +94,7 @@ typedef struct {
 } Outside;
 
 /* Add the rows of other folds. */
-INLINE Found add_others(Found so_far, Lanes values, int64_t first, const void *context) {
+INLINE EventSums add_others(EventSums so_far, Lanes values, int64_t first, const void *context) {
     const Outside *outside = context;
     Lanes apart = absolute(load(outside->folds->fold + first) - outside->own);
     values = if_less(apart, repeat(0.5), repeat(0.0), values);
@@ -105,7 +105,7 @@ INLINE Found add_others(Found so_far, Lanes values, int64_t first, const void *c
 
 static Sums outside_directly(const Sources *sources, const Folds *folds, const Plan *plan, int64_t t, int64_t i) {
     Outside outside = {folds, folds->fold[i]};
-    Found found = sum_directly(sources, GAUSSIAN, plan, t, i, add_others, &outside);
+    EventSums found = sum_directly(sources, GAUSSIAN, plan, t, i, add_others, &outside);
     return (Sums){total(found.events), total(found.all)};
 }
 

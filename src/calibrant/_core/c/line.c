@@ -33,7 +33,7 @@ EXPORT void NAME(collect)(const double *x, const Boxes *boxes, const double *cha
     else collect(x, boxes, charges, width, 4, moments);
 }
 
-INLINE Found add_charged(Found so_far, Lanes values, int64_t first, const void *strip) {
+INLINE EventSums add_charged(EventSums so_far, Lanes values, int64_t first, const void *strip) {
     so_far.all = add_charges(so_far.all, values, strip, first);
     return so_far;
 }
@@ -142,7 +142,7 @@ EXPORT void NAME(pack)(const Matrix *charges, const int64_t *order, int64_t n, i
     for (int64_t i = 0; i < LANES * step + LANES; i++) packed[n * step + i] = 0.0;
 }
 
-/* Put sums back where the rows came from, into a matrix of so many columns. */
+/* Put sums back where the rows came from, into a matrix with the given number of columns. */
 EXPORT void NAME(unpack)(const double *sums, const int64_t *order, int64_t n, int64_t first, int64_t width,
                              int64_t columns, double *result) {
     for (int64_t i = 0; i < n; i++)

@@ -9,7 +9,7 @@
 
 /* Chebyshev polynomials of the kernel with the most of them. */
 #define MOST_TERMS 14
-/* Sums of so many rows are added up, because the rounding of one long sum would grow with the number of its terms. */
+/* Rows per partial sum: the rounding error of one long sum would grow with the number of its terms. */
 #define ROWS_PER_SUM 1024
 
 enum { GAUSSIAN, TRIWEIGHT, EPANECHNIKOV };
@@ -105,20 +105,20 @@ INLINE Lanes add_charges(Lanes so_far, Lanes values, const Strip *strip, int64_t
 /* One sum or two: over all rows, and over those with an event. */
 typedef struct {
     Lanes all, events;
-} Found;
+} EventSums;
 
 /* Adds what up to LANES rows from `first` contribute, given their kernel values. */
-typedef Found Adding(Found so_far, Lanes values, int64_t first, const void *context);
+typedef EventSums Adding(EventSums so_far, Lanes values, int64_t first, const void *context);
 
 /* The sums at row i of target box t, term by term: over all rows and images in reach, or over those of its own box. */
-INLINE Found sum_directly(const Sources *sources, int64_t code, const Plan *plan, int64_t t, int64_t i, Adding *add,
-                          const void *context) {
+INLINE EventSums sum_directly(const Sources *sources, int64_t code, const Plan *plan, int64_t t, int64_t i,
+                              Adding *add, const void *context) {
     const int64_t *own = plan->way[t] == BY_OTHER_BOXES ? plan->boxes.starts + t : (int64_t[]){0, sources->n};
     int64_t low = plan->rows[2 * t], high = plan->rows[2 * t + 1], end = 2 * sources->n, skip = plan->leave_out ? i : -1;
     /* Images at 0, rows, images at 1: at mirror + sign * position. */
     const int64_t firsts[3] = {-high, low, end - high}, lasts[3] = {-low, high, end - low};
     const double signs[3] = {-1.0, 1.0, -1.0}, mirrors[3] = {0.0, 0.0, 2.0};
-    Found so_far = {repeat(0.0), repeat(0.0)};
+    EventSums so_far = {repeat(0.0), repeat(0.0)};
     UNROLLED
     for (int part = 0; part < 3; part++) {
         int64_t last = smallest(lasts[part], own[1]);

@@ -83,7 +83,7 @@ typedef struct {
     const double *weights, *happened;
 } Weighted;
 
-INLINE Found add_weighted(Found so_far, Lanes values, int64_t first, const void *context) {
+INLINE EventSums add_weighted(EventSums so_far, Lanes values, int64_t first, const void *context) {
     const Weighted *rows = context;
     Lanes happened = values * load(rows->happened + first);
     for (int lane = 0; lane < LANES; lane++) {
@@ -94,8 +94,8 @@ INLINE Found add_weighted(Found so_far, Lanes values, int64_t first, const void 
     return so_far;
 }
 
-static Found sum_weights(const Sources *sources, const Events *events, const Plan *plan, const Work *work, int64_t t,
-                         int64_t i) {
+static EventSums sum_weights(const Sources *sources, const Events *events, const Plan *plan, const Work *work,
+                             int64_t t, int64_t i) {
     Weighted rows = {work->weights, events->happened};
     return sum_directly(sources, GAUSSIAN, plan, t, i, add_weighted, &rows);
 }
@@ -134,7 +134,7 @@ static void sum_chunk(const Sources *sources, const Events *events, const Plan *
             Lanes own = load(work->weights + i * LANES) * plan->own[i];
             hits -= own * events->happened[i], mass -= own;
         } else {
-            Found found = sum_weights(sources, events, plan, work, t, i);
+            EventSums found = sum_weights(sources, events, plan, work, t, i);
             hits += found.events, mass += found.all;
         }
         store(at, hits);

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _REACH = 6.4
-# So many pairs are summed one by one, in a twentieth of a second.
+# At most this many pairs are summed one by one, in a twentieth of a second.
 _FEW_PAIRS = 25_000_000
 # A source closer to the end than this, in bandwidths, has nearly the same kernel as one at the end, at any z > TINY.
 _NEAREST_SOURCE = 3e-4

@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 
 # Chebyshev points per box.
 TERMS = 14
-# Anything closer to an end is taken to be there.
+# Anything closer to an end counts as lying on it.
 TINY = 1e-300
 # Stands for log 0, so that 0 log 0 is 0; times any other a / b it is far below the smallest logarithm.
 _LOG_0 = -1e306

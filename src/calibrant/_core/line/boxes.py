@@ -1,6 +1,6 @@
 r"""Sorted positions in equal boxes, and the mirror images of both.
 
-The unit interval is cut into `count` boxes, at least two a bandwidth; only the occupied ones are kept, so that a tiny
+The unit interval is cut into `count` boxes, at least two per bandwidth; only the occupied ones are kept, so that a tiny
 bandwidth costs no memory. The cuts are symmetric about 0 and 1, hence the image of a box at either end is a box too.
 
 Images are never stored. An *extended* number runs from -n to 2n over the image at 0 (in reverse), the n things

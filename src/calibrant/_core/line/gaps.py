@@ -1,6 +1,6 @@
 """Mean gaps between rows and the frequencies among their neighbours, for many columns, without a matrix of sums.
 
-A register's width of columns is summed and reduced at a time, while the sums are still at hand.
+A register's width of columns is summed and reduced at a time, while the sums are still in the cache.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calibrant._core.library import Matrix, required
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.replicates import Replicates, is_worth_grouping
-from calibrant._core.line.strips import Fill, Room, for_strips
+from calibrant._core.line.strips import Buffers, Fill, for_strips
 
 Floats = NDArray[np.float64]
 
@@ -67,10 +67,10 @@ class RowGaps:
         happened = outcomes[order].astype(np.float64)
         totals = np.empty((columns, 4))
 
-        def task(first: int, width: int, room: Room, n_threads: int | None) -> None:
-            core.pack_weights(matrix, happened, order, n, first, width, room.charges)
-            fill(room.charges, room.sums, 2 * width, n_threads)
-            sums, own = (a[: n * 2 * width].reshape(n, 2 * width) for a in (room.sums, room.charges))
+        def task(first: int, width: int, buffers: Buffers, n_threads: int | None) -> None:
+            core.pack_weights(matrix, happened, order, n, first, width, buffers.charges)
+            fill(buffers.charges, buffers.sums, 2 * width, n_threads)
+            sums, own = (a[: n * 2 * width].reshape(n, 2 * width) for a in (buffers.sums, buffers.charges))
             self._reduce(sums[:, :width], sums[:, width:], own[:, width:], totals[first : first + width])
 
         for_strips(task, columns, (n, n), 2, n_threads)
@@ -84,10 +84,10 @@ class RowGaps:
         mass = self.sums.leave_one_out(weights[:, None])[order, 0]
         totals = np.empty((columns, 4))
 
-        def task(first: int, width: int, room: Room, n_threads: int | None) -> None:
-            core.pack_hits(matrix, own, order, n, first, width, room.charges)
-            fill(room.charges, room.sums, width, n_threads)
-            sums = room.sums[: n * width].reshape(n, width)
+        def task(first: int, width: int, buffers: Buffers, n_threads: int | None) -> None:
+            core.pack_hits(matrix, own, order, n, first, width, buffers.charges)
+            fill(buffers.charges, buffers.sums, width, n_threads)
+            sums = buffers.sums[: n * width].reshape(n, width)
             self._reduce(sums, _repeated(mass, width), _repeated(own, width), totals[first : first + width])
 
         for_strips(task, columns, (n, n), 1, n_threads)
@@ -104,5 +104,5 @@ class RowGaps:
 
 
 def _repeated(column: Floats, width: int) -> Floats:
-    """Return a column as so many equal ones, without a copy."""
+    """Return a column repeated `width` times, without a copy."""
     return np.broadcast_to(column[:, None], (len(column), width))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# The numbers by which compiled code tells the kernels apart.
+# The numbers that identify the kernels in compiled code.
 GAUSSIAN, TRIWEIGHT, EPANECHNIKOV = range(3)
 
 

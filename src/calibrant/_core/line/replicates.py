@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def is_worth_grouping(sums: object, columns: int) -> TypeGuard[KernelSums]:
-    """Tell whether `Replicates` are quicker than other ways: with some columns, unless most sums are term by term."""
+    """Return whether `Replicates` are quicker than other ways: with some columns, unless most sums are term by term."""
     if not isinstance(sums, KernelSums) or sums.sources.degree > 0 or columns <= required().lanes // 2:
         return False
     directly = np.repeat(sums.rows.way == Way.DIRECTLY, np.diff(sums.rows.boxes.starts))

@@ -20,15 +20,15 @@ many zeros as a register may read beyond the last row.
 """
 
 
-class Room(NamedTuple):
+class Buffers(NamedTuple):
     """Flat arrays for the charges and the sums of some columns, which may be longer than needed."""
 
     charges: Floats
     sums: Floats
 
 
-Task: TypeAlias = Callable[[int, int, Room, int | None], None]
-"""task(first, width, room, n_threads) does what is to be done with some columns; the room's sums are zero."""
+Task: TypeAlias = Callable[[int, int, Buffers, int | None], None]
+"""task(first, width, buffers, n_threads) processes some columns; the sums in the buffers are zero."""
 
 Job = TypeVar("Job")
 Memory = TypeVar("Memory")
@@ -46,17 +46,17 @@ def for_columns(fill: Fill, charges: Floats, sources: Order, targets: Order, n_t
     matrix = Matrix.view(np.asarray(charges, dtype=np.float64))
     result = np.empty((len(targets), columns))
 
-    def task(first: int, width: int, room: Room, n_threads: int | None) -> None:
-        core.pack(matrix, sources, len(sources), first, width, width, room.charges)
-        fill(room.charges, room.sums, width, n_threads)
-        core.unpack(room.sums, targets, len(targets), first, width, columns, result)
+    def task(first: int, width: int, buffers: Buffers, n_threads: int | None) -> None:
+        core.pack(matrix, sources, len(sources), first, width, width, buffers.charges)
+        fill(buffers.charges, buffers.sums, width, n_threads)
+        core.unpack(buffers.sums, targets, len(targets), first, width, columns, result)
 
     for_strips(task, columns, (len(sources), len(targets)), 1, n_threads)
     return result
 
 
 def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_threads: int | None) -> None:
-    """Call task on groups of columns, each of which takes so many lanes, with room for their charges and sums.
+    """Call task on groups of columns, each with its number of lanes, and with buffers for their charges and sums.
 
     `sizes` are the numbers of sources and targets. A single group is spread over the threads; of several, each is one
     thread's.
@@ -66,21 +66,21 @@ def for_strips(task: Task, columns: int, sizes: tuple[int, int], lanes: int, n_t
     # Of full width also for the last columns: another group may take it over.
     full = min(step, columns) * lanes
 
-    def room() -> Room:
-        return Room(np.empty((sizes[0] + register) * full + register), np.empty(sizes[1] * full))
+    def allocate() -> Buffers:
+        return Buffers(np.empty((sizes[0] + register) * full + register), np.empty(sizes[1] * full))
 
-    def one(first: int, memory: Room, n_threads: int | None = 1) -> None:
+    def one(first: int, memory: Buffers, n_threads: int | None = 1) -> None:
         memory.sums[:] = 0.0
         task(first, min(step, columns - first), memory, n_threads)
 
     if columns <= step:
-        one(0, room(), n_threads)
+        one(0, allocate(), n_threads)
     else:
-        in_groups(one, range(0, columns, step), room, n_threads)
+        in_groups(one, range(0, columns, step), allocate, n_threads)
 
 
 def in_groups(
-    task: Callable[[Job, Memory], None], jobs: Sequence[Job], room: Callable[[], Memory], n_threads: int | None
+    task: Callable[[Job, Memory], None], jobs: Sequence[Job], allocate: Callable[[], Memory], n_threads: int | None
 ) -> None:
     """Call task on every job, with memory that no other thread uses at the time.
 
@@ -92,7 +92,7 @@ def in_groups(
         try:
             memory = spare.pop()
         except IndexError:
-            memory = room()
+            memory = allocate()
         task(job, memory)
         spare.append(memory)
 

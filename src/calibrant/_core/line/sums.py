@@ -35,9 +35,9 @@ Integers = NDArray[np.int64]
 
 # Fewer pairs than this between a target box and its reach are summed one by one: translating costs as much.
 _FEW_PAIRS = 2500
-# A box with so few sources may leave a row with next to no neighbours, where subtracting the row itself would cancel.
+# A box with at most this many sources may leave a row almost without neighbours: subtracting itself would cancel.
 _FEW_SOURCES = 4
-# So many targets at most are compared with all sources in reach for that reason.
+# At most this many targets are compared with all sources in reach for that reason.
 _FEW_TARGETS = 16
 
 
@@ -100,7 +100,7 @@ class KernelSums:
         charges : array of shape (n, m)
             One row for each position, in the order in which the line was given.
         n_threads : int, optional
-            All processors unless given. The result does not depend on it.
+            Default: all processors. The result does not depend on it.
 
         Returns
         -------

@@ -6,7 +6,7 @@ With places s, t in [-1, 1] of a target and a source in boxes whose centres are 
 whose half width is :math:`\beta \le 1/4` bandwidths, the kernel :math:`k(\Delta + \beta (s - t))` is interpolated at p
 Chebyshev points in each variable, :math:`\sum_{kl} A^\Delta_{kl} T_k(s) T_l(t)`. Hence a box needs the p moments
 :math:`\sum_j q_j T_l(t_j)` of its charges, p x p matrices turn them into the coefficients of a polynomial in s on every
-box within reach, and each row costs 2p operations, however many boxes are in reach. The moments of a mirror image are
+box within reach, and each row costs 2p operations for any number of boxes in reach. The moments of a mirror image are
 those of the box itself, with the odd ones negated.
 
 Notes

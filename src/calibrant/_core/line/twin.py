@@ -1,7 +1,7 @@
 r"""The same sums as in `sums` and `beta`, in plain NumPy: the oracle of the compiled code, and what serves without it.
 
 Rows in sorted order see only the rows within reach, some rows at a time, so that memory is O(n). The Gaussian reaches
-far: its sums are made of the moments of boxes, as `tables` describes, but for rows in boxes with hardly any other.
+far: its sums are made of the moments of boxes, as `tables` describes, except for rows in boxes with hardly any other.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ Integers = NDArray[np.int64]
 _PAIRS_AT_A_TIME = 2**15
 _CELLS_AT_A_TIME = 2**20
 FEW_ROWS = 181
-"""Up to so many rows all pairs are quicker than any preparation."""
+"""Up to this many rows, all pairs are quicker than any preparation."""
 
 _FEW_SOURCES = 4
-"""In a box with so few sources a row may have next to no neighbours: subtracting the row itself would cancel."""
+"""In a box with at most this many sources a row may have almost no neighbours: subtracting itself would cancel."""
 
 _BETA_REACH = 6.4
 """In the angle, in roots of the bandwidth: see `beta`."""
@@ -144,7 +144,7 @@ class PlainSums:
 
 
 def can_be_joined(several: Sequence[object]) -> TypeGuard[Sequence[PlainSums]]:
-    """Tell whether sums over one line, but for their bandwidths, are few enough to be made together."""
+    """Return whether sums over one line that differ only in bandwidth are few enough to be computed together."""
     first = several[0]
     return isinstance(first, PlainSums) and len(first.line) <= FEW_ROWS
 

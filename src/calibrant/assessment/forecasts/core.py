@@ -52,7 +52,7 @@ def assess_forecasts(
     Notes
     -----
     The test compares the mean absolute calibration error of quantiles (MACE) with its values for targets that are drawn
-    from the forecasts. Their transforms :math:`F_i(y_i)` are independent and uniform whatever the laws are, so that
+    from the forecasts. Their transforms :math:`F_i(y_i)` are independent and uniform for any laws, so that
     uniform numbers are drawn in place of targets, and the test stays exact. Where a law has atoms the transform of
     each row is randomised once, and an ensemble counts as calibrated if the target is exchangeable with its members.
 

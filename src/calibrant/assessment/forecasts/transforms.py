@@ -41,7 +41,7 @@ class Transforms:
         return float(level_shares(self.lower, self.upper, np.array([level]))(self.weights[:, None])[0, 0])
 
     def coverage(self, level: float) -> float:
-        """Return the share of targets in the central region of this probability, likewise."""
+        """Return the share of targets in the central region of this probability, averaged in the same way."""
         if not self.central:
             return self.share(level)
         return self.share((1 + level) / 2) - self.share(float(np.nextafter((1 - level) / 2, -1.0)))
@@ -52,7 +52,7 @@ class Transforms:
 
     @property
     def needed(self) -> FloatArray:
-        """The probability of the smallest central region that holds each target: uniform, too."""
+        """The probability of the smallest central region that holds each target: also uniform."""
         return np.abs(2 * self.values - 1) if self.central else self.values
 
     @property

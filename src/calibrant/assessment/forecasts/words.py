@@ -87,7 +87,7 @@ def _compared(scale: str, tolerance: float, reason: str) -> str:
     """Say whether the error is within the tolerance."""
     if scale == UNKNOWN:
         why = f": {reason}" if reason else ""
-        return f"Whether it is within the tolerance of {tolerance:g} cannot be told{why}."
+        return f"Whether it is within the tolerance of {tolerance:g} is not known{why}."
     return f"It is {'within' if scale == WITHIN else 'beyond'} the tolerance of {tolerance:g}."
 
 
@@ -104,7 +104,7 @@ def _direction(worst: Transforms) -> str:
 
 
 def _contradicts(worst: Transforms, width: float) -> bool:
-    """Tell whether narrow or wide intervals err to the other side than intervals do on average."""
+    """Return whether narrow or wide intervals err in the direction opposite to the average."""
     for level in (INNER, OUTER):
         z = (level - worst.coverage(level)) * np.sqrt(worst.n_effective / (level * (1 - level)))
         if z * np.sign(width) < -SIGNIFICANT_Z:

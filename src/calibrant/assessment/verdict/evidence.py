@@ -1,4 +1,4 @@
-"""What gave miscalibration away: the part of the omnibus test that stands out furthest, in words."""
+"""What revealed miscalibration: the part of the omnibus test that stands out furthest, in words."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ LEVEL = 0.05
 """A p-value at or below this speaks against calibration."""
 
 CONFIDENCE = "top-label "
-"""How the names of parts begin that look at the confidence, where there are more than two classes."""
+"""Prefix of the names of parts that look at the confidence, with more than two classes."""
 
 PARTS = {
     "bias": "the mean",
@@ -28,7 +28,7 @@ PREFERRED = {
     "under-confident": ("top-label bias", "class bias", "slope"),
     "miscalibrated": ("impossible labels", "top-label ece", "slope", "class bias", "class slope"),
 }
-"""Of parts with the same p-value, that which a verdict can speak of most plainly, by its code."""
+"""Among parts with the same p-value, the one that a verdict can explain best, by its code."""
 
 RIVALS = {"top-label bias": ("class bias",)}
 """Parts on the same scale, of which the larger counts."""
@@ -87,7 +87,7 @@ def _plainest(parts: Mapping[str, Mapping[str, Any]], found_by: str, preferred: 
 
 
 def in_words(evidence: Evidence) -> str:
-    """Say what gave it away, such as "the slope (too extreme)" or "class Shirt (too high)".
+    """Say what revealed the error, such as "the slope (too extreme)" or "class Shirt (too high)".
 
     Examples
     --------

@@ -69,7 +69,7 @@ def _in_errors(difference: float, variance: float) -> float:
 
 
 def _is_mixed(pull: FloatArray, noise: FloatArray, centred: FloatArray, extreme: float) -> bool:
-    """Tell whether the inner or the outer half of the rows errs to the other side than the slope says."""
+    """Return whether the inner or the outer half of the rows errs in the direction opposite to the slope."""
     distance, side = np.abs(centred), np.sign(centred)
     outer = distance > np.median(distance)
     for half in (outer, ~outer):

@@ -29,10 +29,10 @@ TOLERANCE = 0.02
 """The largest calibration error that does not matter, unless another is given."""
 
 SIZE_RESAMPLES = 199
-"""Redraws that say what chance would make of the error."""
+"""Number of redraws that show the size of the error by chance."""
 
 MOST_CLASSES = 100
-"""With more classes none is measured by itself, except for one that gave it away."""
+"""With more classes none is measured by itself, except one that revealed the error."""
 
 
 def check_tolerance(tolerance: float) -> None:
@@ -70,7 +70,7 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
     ----------
     predictions : Predictions
     test : TestResult
-        Decides whether something is wrong: an exact test, best an `OmnibusTest`, which knows what gave it away.
+        Decides whether something is wrong: an exact test, preferably an `OmnibusTest`, which says what revealed it.
     size : Size
         How large the error is.
     tolerance : float, default=0.02
@@ -84,7 +84,7 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
     -----
     Whether something is found depends on the p-value alone, how bad it is on the limits of the error alone: both within
     the tolerance, both above, or neither. For more than two classes the error is that of the confidence; if a class or
-    the runners-up gave it away, the errors of these classes against the rest must be within the tolerance as well.
+    the runners-up revealed it, the errors of these classes against the rest must be within the tolerance as well.
     """
     is_found = test.pvalue <= LEVEL
     binary = predictions.n_classes == 2
@@ -137,7 +137,7 @@ def _scale(size: Size, tolerance: float, *, is_found: bool, classes: Sequence[Cl
 
 
 def _class_sizes(predictions: Predictions, evidence: Evidence) -> list[ClassSize]:
-    """Measure the classes that may be wrong by themselves: the one that gave it away, or all unless there are many."""
+    """Measure classes that may be wrong by themselves: the one that revealed the error, or all if they are few."""
     if predictions.n_classes == 2 or not evidence.is_about_classes:
         return []
     names = [str(name) for name in predictions.classes]

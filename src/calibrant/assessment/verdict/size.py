@@ -1,4 +1,4 @@
-"""How large the calibration error is: one number, its limits, and what chance makes of it."""
+"""How large the calibration error is: one number, its limits, and its size by chance."""
 
 from typing import Literal, NamedTuple
 
@@ -15,7 +15,7 @@ SIZE = "rms-debiased"
 """The metric that says how large the error is: the only one of its kind with limits that are known to cover."""
 
 CONFIDENCE = 0.95
-"""Of the limits; so an upper limit is too low in 2.5 of 100 data sets."""
+"""Level of the limits; so an upper limit is too low in 2.5 of 100 data sets."""
 
 WITHIN, BEYOND, UNKNOWN = "within tolerance", "beyond tolerance", "not known"
 

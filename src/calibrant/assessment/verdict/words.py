@@ -98,7 +98,7 @@ def _about_confidence(case: Case) -> str:
 
 
 def explain(case: Case) -> str:
-    """Give the numbers: the error, its limits and what chance makes of it, the test, and what both mean together."""
+    """Give the numbers: the error, its limits and its size by chance, the test, and what both mean together."""
     sentences = [_about_the_error(case), _about_the_test(case), _about_the_size(case)]
     if case.is_coarse:
         share = f"{min(case.facts.observed, 1 - case.facts.observed):.2g}"
@@ -129,7 +129,7 @@ def _about_the_test(case: Case) -> str:
     alone = ""
     if case.evidence.is_about_classes and not case.evidence.confidence_is_suspect:
         alone = "; the confidence alone shows nothing"
-    return f"{found}; what gave it away: {in_words(case.evidence)}{alone}."
+    return f"{found}; what revealed it: {in_words(case.evidence)}{alone}."
 
 
 def _about_the_size(case: Case) -> str:
@@ -139,7 +139,7 @@ def _about_the_size(case: Case) -> str:
     if case.scale == BEYOND:
         return f"It is beyond {tolerance}.{_about_the_worst(case.worst)}"
     if case.size.low is None:
-        return f"No limits are known to cover ({case.size.reason}), so that it cannot be compared with {tolerance}."
+        return f"No limits have known coverage ({case.size.reason}), so it cannot be compared with {tolerance}."
     if case.worst is not None and compare_with(case.tolerance, case.size.low, case.size.high) == WITHIN:
         return f"The confidence is within {tolerance}.{_about_the_worst(case.worst)}"
     unknown = f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_samples)}."

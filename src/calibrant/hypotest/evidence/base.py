@@ -61,10 +61,10 @@ def log_odds(probs: FloatArray) -> FloatArray:
     return np.log(clipped) - np.log1p(-clipped)
 
 
-def centred(levers: FloatArray, variances: FloatArray) -> FloatArray:
+def centred(coefficients: FloatArray, variances: FloatArray) -> FloatArray:
     """Subtract the weighted mean, so that the score is uncorrelated with the bias; what rounding leaves is 0."""
     total = variances.sum()
-    found = levers - (variances * levers).sum() / (total if total > 0 else 1.0)
+    found = coefficients - (variances * coefficients).sum() / (total if total > 0 else 1.0)
     return np.where(np.abs(found) > CONSTANT, found, 0.0)
 
 

@@ -14,7 +14,7 @@ BLOCK_CELLS = 2**17
 """Probabilities that are worked on at a time, so that they stay in the cache."""
 
 ROUNDING = 1e-13
-"""A variance below this share of the mean square is none."""
+"""A variance below this share of the mean square counts as 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,8 @@ class ClassEvidence(Evidence):
 
     Notes
     -----
-    With the indicators :math:`y_{ik}` of the labels, weights :math:`w_i` and levers :math:`x_{ik}`, each score is a sum
-    of :math:`w_i x_{ik} (y_{ik} - p_{ik})` in units of its standard deviation under calibration:
+    With the indicators :math:`y_{ik}` of the labels, weights :math:`w_i` and coefficients :math:`x_{ik}`, each score is
+    a sum of :math:`w_i x_{ik} (y_{ik} - p_{ik})` in units of its standard deviation under calibration:
 
     - "slope": :math:`x_{ik} = \log p_{ik}`, over all rows and classes. It is the derivative of the log-likelihood by
       the inverse temperature;

@@ -14,7 +14,7 @@ from calibrant.predictions import Predictions
 class ImpossibleEvidence(Evidence):
     """The share of rows, by weight, whose label has a predicted probability of exactly 0.
 
-    No redraw has one, so that it costs no power where there is none.
+    No redraw has one, so it costs no power where there are none.
     """
 
     shares: FloatArray

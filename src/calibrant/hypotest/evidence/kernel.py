@@ -12,7 +12,7 @@ from calibrant.kernels.distances import TotalVariation
 from calibrant.predictions import Predictions
 
 LANDMARKS = 64
-"""Rows that stand for all predictions; up to so many rows the kernel is exact."""
+"""Number of rows that represent all predictions; the kernel is exact for data sets of at most this size."""
 
 FEATURE_CELLS = 20_000_000
 """With more rows than this allows there are fewer landmarks, so that memory stays bounded."""

@@ -20,7 +20,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling.event_counts import EventCells, fine_cells, thinned
 
 PLACES = 256
-"""The running sum is looked at after so many distinct predictions at most."""
+"""The running sum is evaluated at no more than this many distinct predictions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class LineEvidence(Evidence):
     - "ecce": the range of the running sum of :math:`w_i (y_i - p_i)` in ascending order of p, equal predictions
       pooled, at 256 places at most, in standard deviations of its end.
 
-    The variance of a sum with levers x is :math:`\sum_i w_i^2 x_i^2 p_i (1 - p_i)`.
+    The variance of a sum with coefficients x is :math:`\sum_i w_i^2 x_i^2 p_i (1 - p_i)`.
 
     Of more than 4096 rows the statistics see how many events each of a few thousand cells of similar rows has
     (`fine_cells`), and nothing else: :math:`x_i` and :math:`1 - 2 p_i` are those of the cell, means with weights
@@ -48,7 +48,7 @@ class LineEvidence(Evidence):
 
     cells: EventCells
     is_fine: bool
-    levers: FloatArray
+    coefficients: FloatArray
     means: FloatArray
     places: NDArray[np.intp]
     steps: FloatArray
@@ -69,15 +69,15 @@ class LineEvidence(Evidence):
         spread = probs * (1 - probs)
         expected, variances = cells.totals(probs), own**2 * cells.totals(spread)
         slope = centred(cells.means(log_odds(probs), spread), variances)
-        levers = np.stack([np.ones_like(own), slope, cells.means(1 - 2 * probs, spread)])
-        levers *= own * inverse_deviation((levers**2) @ variances)[:, None]
+        coefficients = np.stack([np.ones_like(own), slope, cells.means(1 - 2 * probs, spread)])
+        coefficients *= own * inverse_deviation((coefficients**2) @ variances)[:, None]
         places = np.searchsorted(cells.starts, thinned(cells.groups, len(probs), PLACES))
         steps = own * inverse_deviation(variances.sum())
         return cls(
             cells=cells,
             is_fine=fine is not None,
-            levers=levers,
-            means=(levers @ expected)[:, None],
+            coefficients=coefficients,
+            means=(coefficients @ expected)[:, None],
             places=places,
             steps=steps[:, None],
             expected=np.add.reduceat(steps * expected, places)[:, None],
@@ -90,7 +90,7 @@ class LineEvidence(Evidence):
     def of_counts(self, counts: FloatArray) -> tuple[FloatArray, ...]:
         """Return the same, given how many events every cell has, (C, B)."""
         # No linear algebra of several threads: it is in the way of our own.
-        bias, slope, spread = np.einsum("sc,cb->sb", self.levers, counts) - self.means
+        bias, slope, spread = np.einsum("sc,cb->sb", self.coefficients, counts) - self.means
         return bias[None], slope[None], spread[None], self._range(counts)[None]
 
     def _range(self, counts: FloatArray) -> FloatArray:

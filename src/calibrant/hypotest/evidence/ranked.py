@@ -62,8 +62,8 @@ class RankedEvidence(Evidence):
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
         """Return the error and the two scores."""
-        levers = (self.bins == np.arange(len(self.predicted))[:, None]) * self.weights
-        hits = levers @ (labels == self.top[:, None]).astype(float)
+        coefficients = (self.bins == np.arange(len(self.predicted))[:, None]) * self.weights
+        hits = coefficients @ (labels == self.top[:, None]).astype(float)
         return self.of_sums(hits, self.weights @ (labels == self.second[:, None]).astype(float))
 
     def of_sums(self, hits: FloatArray, seconds: FloatArray) -> tuple[FloatArray, ...]:

@@ -17,7 +17,7 @@ from calibrant.hypotest.evidence.ranked import RankedEvidence
 from calibrant.predictions import Predictions
 
 CELLS = 500_000
-"""Labels are worked on in blocks of about so many."""
+"""Approximate number of labels per block."""
 
 KEYS = 2**16
 """Redraws that are planned at a time."""

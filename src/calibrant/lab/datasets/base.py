@@ -94,7 +94,7 @@ def _as_labels(values: NDArray[Any]) -> IntArray:
     if values.dtype.kind not in "ui":
         raise TypeError(f"labels must be integers, but have dtype {values.dtype}. Number the classes from 0.")
     if values.ndim != 1:
-        raise InputError(f"labels must be one integer a row, but have the shape {values.shape}.")
+        raise InputError(f"labels must be one integer per row, but have the shape {values.shape}.")
     if values.size and values.min() < 0:
         row = int(np.argmax(values < 0))
         raise InputError(f"labels must be integers from 0, but row {row} has {values[row]}. Number the classes from 0.")

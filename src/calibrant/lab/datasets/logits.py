@@ -14,7 +14,7 @@ NETWORKS = ("ce", "focal-2", "focal-3", "focal-5", "flsd-53")
 
 
 class SplitPredictions(NamedTuple):
-    """What a network says about rows to calibrate on, and about rows to judge by."""
+    """Logits and labels of a network for rows to calibrate on and for rows to judge by."""
 
     calibration: Predictions
     test: Predictions

@@ -88,11 +88,11 @@ class Evaluation:
         Bootstrap samples of the rows.
     level : float
     folds : int
-        Parts of the calibration split of which each is calibrated by what the others teach, to choose bandwidths on.
+        Folds of the calibration split, each calibrated by a fit to the others, on which bandwidths are chosen.
     differences : {"valid", "percentile"}
         How differences are judged, as for `calibrant.compare`.
     bandwidth : {"baseline", "own"}
-        Whose bandwidths the metrics have, likewise.
+        Whose bandwidths the metrics have, as for `calibrant.compare`.
     """
 
     baseline: str

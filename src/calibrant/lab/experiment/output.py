@@ -94,7 +94,7 @@ def export_logits(
     seed: int | None = None,
     dtype: str | None = None,
 ) -> None:
-    """Write the logits of an experiment as one archive a network, which a config with source = "logits" reads.
+    """Write the logits of an experiment as one archive per network, which a config with source = "logits" reads.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from calibrant.lab.experiment.steps import Kind, Step
 from calibrant.results import Pipeline
 
 GROUP = 5
-"""So many pipelines are compared with the baseline in one step: it is resampled once for all of them."""
+"""Pipelines compared with the baseline in one step: it is resampled once for all of them."""
 
 ORDER: tuple[Kind, ...] = ("train", "logits-calibration", "logits-test", "fit", "tune", "evaluate", "learn")
 
@@ -57,7 +57,7 @@ class Plan:
 
 
 def make_plan(config: Config) -> Plan:
-    """Return the steps that an experiment takes; of the data, nothing but checksums in archives of logits is read."""
+    """Return the steps that an experiment takes; of the data, only checksums in archives of logits are read."""
     return Plan(config, tuple(_of_seed(config, seed) for seed in config.seeds))
 
 

@@ -1,4 +1,4 @@
-"""Where inputs and logits come from; each split is handed out on its own, and to nobody who has not declared it."""
+"""Where inputs and logits come from; each split is handed out separately, and only to steps that have declared it."""
 
 import zipfile
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def _folder(data: Data) -> Path:
 
 
 def fingerprint(path: Path, split: str) -> dict[str, int]:
-    """Return checksums of the arrays of a split, as the archive lists them: nothing but its directory is read."""
+    """Return checksums of the arrays of a split, as the archive lists them: only its directory is read."""
     wanted = [f"{name}.npy" for name in (*PARTS, "classes") if name.startswith((split, "classes"))]
     try:
         with zipfile.ZipFile(path) as archive:

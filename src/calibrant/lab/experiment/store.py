@@ -36,7 +36,7 @@ class Store:
         return self.steps / step.filename
 
     def state(self, step: Step) -> State:
-        """Tell whether the result of a step is there, and as it was written."""
+        """Return whether the result of a step exists, unchanged since it was written."""
         if not self.path(step).is_file() or not self._seal(step).is_file():
             return "missing"
         return "damaged" if self._content(step) is None else "done"
@@ -112,7 +112,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def is_running(folder: Path) -> bool:
-    """Tell whether a process is at work in a folder."""
+    """Return whether a process is at work in a folder."""
     with contextlib.suppress(OSError), (folder / "lock").open("rb") as handle:
         return not lock(handle)
     return False

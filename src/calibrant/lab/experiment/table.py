@@ -21,7 +21,7 @@ class Table:
     where : str
         What messages begin with: the file, and the name of the table if it has one.
     read : set of str
-        Keys that were asked for; `finish` refuses all others.
+        Keys that were read; `finish` refuses all others.
     """
 
     content: Mapping[str, Any]
@@ -41,7 +41,7 @@ class Table:
         return self.content.get(key, default)
 
     def has(self, key: str) -> bool:
-        """Tell whether a key is there."""
+        """Return whether a key is present."""
         return key in self.content
 
     def text(self, key: str, choices: Collection[str] | None = None, default: Any = REQUIRED) -> Any:
@@ -111,7 +111,7 @@ class Table:
         return [Table(entry, f"{self.where}: [[{key}]] number {i}") for i, entry in enumerate(value, 1)]
 
     def finish(self) -> None:
-        """Refuse keys that nobody asked for."""
+        """Refuse keys that were never read."""
         unknown = [key for key in self.content if key not in self.read]
         if unknown:
             close = get_close_matches(unknown[0], self.read, n=1)

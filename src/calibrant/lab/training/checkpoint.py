@@ -1,4 +1,4 @@
-"""Checkpoints: a training that was killed goes on where it was."""
+"""Checkpoints: a training that was killed continues where it stopped."""
 
 import hashlib
 from dataclasses import astuple, dataclass

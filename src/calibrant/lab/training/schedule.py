@@ -1,4 +1,4 @@
-"""How long and how fast to train, and what came of it."""
+"""How long and how fast to train, and the results."""
 
 import math
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ class Schedule:
     learning_rate : float, default=0.05
         At the beginning. To fine-tune, take a tenth of that in training.
     batch_size : int, default=128
-        The most rows of a batch; the batches of an epoch are equal up to one row.
+        Largest number of rows per batch; the batches of an epoch are equal up to one row.
     weight_decay : float, default=5e-4
     patience : int, optional
-        Stop after so many epochs in a row without a lower loss on the held-out rows, and keep the weights of the best
+        Stop after this many epochs in a row without a lower loss on the held-out rows, and keep the weights of the best
         epoch. None trains to the end and keeps the last weights.
     held_out : float, default=0.1
         Share of the rows that are watched and not trained on; 0 for none. Which ones depends on `rng` of `train`, so
@@ -57,7 +57,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What was seen in an epoch.
+    """What was measured in an epoch.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class History:
-    """What was seen in training.
+    """What was measured in training.
 
     Attributes
     ----------

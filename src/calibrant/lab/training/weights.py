@@ -65,7 +65,7 @@ def check_fits(model: nn.Module, state: Any, name: str) -> None:
     if odd:
         raise InputError(
             f"{name} belongs to another network: {len(odd)} names or shapes of weights differ, such as {odd[0]:.100}. "
-            "Build the network as it was."
+            "Build the network as it was saved."
         )
 
 

@@ -12,21 +12,21 @@ from calibrant.calibrators.nonnegative import Curve
 _FEW_ENTRIES = 1024
 
 _MOST_KEPT = 1 << 23
-"""Up to so many numbers, 64 MB, are kept from one step of the search to the next."""
+"""At most this many numbers (64 MB) are kept from one step of the search to the next."""
 
 
-class Pieces:
+class Segments:
     """Intervals of log-probabilities on which a map has one slope, for given rows.
 
-    The map is 0 at the top of the highest piece, and falls from there by the slope of every piece on the way. In a row
-    the slope of a piece is a combination of j learnt numbers: slope = parts of the row @ learnt numbers.
+    The map is 0 at the top of the highest segment, and falls from there by the slope of every segment on the way. In
+    a row the slope of a segment is a combination of j learnt numbers: slope = parts of the row @ learnt numbers.
 
     Parameters
     ----------
     scores : ndarray of shape (n, K)
         Finite log-probabilities.
     knots : ndarray of shape (g + 1, n, 1) or (g + 1, 1, 1)
-        Descending: where the pieces of a row meet, or those of all rows.
+        Descending: where the segments of a row meet, or those of all rows.
     parts : ndarray of shape (j, n) or (j, 1)
     """
 
@@ -35,13 +35,13 @@ class Pieces:
         self.parts = np.broadcast_to(parts, (len(parts), len(scores)))
 
     def falls(self, rows: slice) -> Iterator[FloatArray]:
-        """Yield for every piece how much of it lies above every score, (n, K)."""
+        """Yield for every segment how much of it lies above every score, (n, K)."""
         scores = self.scores[rows]
         knots = self.knots[:, rows] if self.knots.shape[1] > 1 else self.knots
         return (fallen(scores, top, bottom) for top, bottom in pairwise(knots))
 
     def widths(self, rows: slice) -> FloatArray:
-        """Return the length of every piece but the last, and 0 for that one, (g, n) or (g, 1)."""
+        """Return the length of every segment, with 0 for the last, (g, n) or (g, 1)."""
         knots = self.knots[:, rows] if self.knots.shape[1] > 1 else self.knots
         widths = np.zeros((len(knots) - 1, knots.shape[1]))
         widths[:-1] = (knots[:-2] - knots[1:-1])[:, :, 0]
@@ -50,7 +50,7 @@ class Pieces:
     def logits(self, slopes: FloatArray, rows: slice = slice(None)) -> FloatArray:
         """Return the values of the map, (n, K), for learnt numbers, (j, g).
 
-        A row keeps its order: all classes go through the same operations, and none of these can turn two numbers round.
+        A row keeps its order: all classes go through the same operations, none of which can swap two numbers.
         """
         result = np.zeros(self.scores[rows].shape)
         for fall, slope in zip(self.falls(rows), slopes.T @ self.parts[:, rows], strict=True):
@@ -59,7 +59,7 @@ class Pieces:
 
 
 def fallen(scores: FloatArray, top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """Return how much of the piece between bottom and top lies above every score.
+    """Return how much of the segment between bottom and top lies above every score.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class SlopesLikelihood:
 
     Parameters
     ----------
-    pieces : Pieces
+    segments : Segments
         They make the map f.
     labels, weights : arrays of shape (n,)
     unit : float
@@ -88,31 +88,31 @@ class SlopesLikelihood:
     """
 
     def __init__(
-        self, pieces: Pieces, labels: IntArray, weights: FloatArray, *, unit: float, penalty: FloatArray
+        self, segments: Segments, labels: IntArray, weights: FloatArray, *, unit: float, penalty: FloatArray
     ) -> None:
-        self.pieces, self.labels, self.unit, self.penalty = pieces, labels, unit, penalty
+        self.segments, self.labels, self.unit, self.penalty = segments, labels, unit, penalty
         self.shares = weights / weights.sum()
         # Where classes are few, they stand in front of the rows: NumPy is slow along short axes.
-        self._axis = 1 if pieces.scores.shape[1] < FEW_CLASSES else 2
-        n_pieces = len(pieces.knots) - 1
-        self._kept: dict[int, FloatArray] | None = {} if n_pieces * pieces.scores.size <= _MOST_KEPT else None
+        self._axis = 1 if segments.scores.shape[1] < FEW_CLASSES else 2
+        n_segments = len(segments.knots) - 1
+        self._kept: dict[int, FloatArray] | None = {} if n_segments * segments.scores.size <= _MOST_KEPT else None
 
     def __call__(self, multiples: FloatArray) -> Curve:
         """Return value, gradient and Hessian."""
-        n_slopes, n_parts = len(multiples), len(self.pieces.parts)
-        n_pieces = n_slopes // n_parts
-        slopes = self.unit * multiples.reshape(n_parts, n_pieces)
-        entries = max(8 * BLOCK // n_pieces, _FEW_ENTRIES)
-        sums = add_blocks(lambda rows: self._sums(slopes, rows), self.pieces.scores.shape, entries=entries)
+        n_slopes, n_parts = len(multiples), len(self.segments.parts)
+        n_segments = n_slopes // n_parts
+        slopes = self.unit * multiples.reshape(n_parts, n_segments)
+        entries = max(8 * BLOCK // n_segments, _FEW_ENTRIES)
+        sums = add_blocks(lambda rows: self._sums(slopes, rows), self.segments.scores.shape, entries=entries)
         loss, gradient = float(sums[0]), self.unit * sums[1 : n_slopes + 1]
-        hessian = self.unit**2 * sums[n_slopes + 1 :].reshape(n_parts, n_parts, n_pieces, n_pieces)
+        hessian = self.unit**2 * sums[n_slopes + 1 :].reshape(n_parts, n_parts, n_segments, n_segments)
         bend = self.penalty @ multiples
         curvature = hessian.transpose(0, 2, 1, 3).reshape(n_slopes, n_slopes) + 2.0 * self.penalty
         return loss + float(multiples @ bend), gradient + 2.0 * bend, curvature
 
     def _sums(self, slopes: FloatArray, rows: slice) -> FloatArray:
         """Return loss, gradient and Hessian of some rows, one after another."""
-        shares, parts, axis = self.shares[rows], self.pieces.parts[:, rows], self._axis
+        shares, parts, axis = self.shares[rows], self.segments.parts[:, rows], self._axis
         falls = self._falls(rows)
         own = (self.labels[rows], np.arange(len(shares))) if axis == 1 else (np.arange(len(shares)), self.labels[rows])
         scaled = np.expand_dims(slopes.T @ parts, axis)
@@ -130,8 +130,8 @@ class SlopesLikelihood:
             np.multiply(fall, room, out=room).sum(axis=axis - 1, out=variance)
         variances -= means * means
         gradient = parts * shares @ (falls[:, *own] - means).T
-        # Who has begun to fall on a lower piece has fallen all the way on a higher one: no other products are needed.
-        left = self.pieces.widths(rows) - means
+        # A score below a lower segment's top is below the whole higher segment: no other products are needed.
+        left = self.segments.widths(rows) - means
         hessian = [
             _symmetric((left * both) @ means.T, variances @ both)
             for both in (shares * one * other for one in parts for other in parts)
@@ -139,13 +139,13 @@ class SlopesLikelihood:
         return np.concatenate([[loss], gradient.ravel(), np.ravel(hessian)])
 
     def _falls(self, rows: slice) -> FloatArray:
-        """Return how much of every piece lies above every score, (g, K, n) or (g, n, K); they do not change."""
+        """Return how much of every segment lies above every score, (g, K, n) or (g, n, K); they do not change."""
         kept = None if self._kept is None else self._kept.get(rows.start)
         if kept is not None:
             return kept
-        shape = self.pieces.scores[rows].shape
-        falls = np.empty((len(self.pieces.knots) - 1, *(shape[::-1] if self._axis == 1 else shape)))
-        for place, fall in zip(falls, self.pieces.falls(rows), strict=True):
+        shape = self.segments.scores[rows].shape
+        falls = np.empty((len(self.segments.knots) - 1, *(shape[::-1] if self._axis == 1 else shape)))
+        for place, fall in zip(falls, self.segments.falls(rows), strict=True):
             place[...] = fall.T if self._axis == 1 else fall
         if self._kept is not None:
             self._kept[rows.start] = falls
@@ -158,7 +158,7 @@ def _symmetric(upper: FloatArray, diagonal: FloatArray) -> FloatArray:
     return triangle + triangle.T + np.diag(diagonal)
 
 
-def roughness(n_pieces: int) -> FloatArray:
+def roughness(n_segments: int) -> FloatArray:
     """Return the matrix P for which s P s is the sum of squared differences of neighbouring slopes.
 
     Examples
@@ -167,5 +167,5 @@ def roughness(n_pieces: int) -> FloatArray:
     >>> float(s @ roughness(3) @ s)
     13.0
     """
-    differences = np.diff(np.eye(n_pieces), axis=0)
+    differences = np.diff(np.eye(n_segments), axis=0)
     return differences.T @ differences
