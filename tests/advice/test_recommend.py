@@ -290,7 +290,7 @@ class TestPage:
     def test_what_it_says_of_0_and_1_is_so(self):
         section = PAGE.read_text(encoding="utf-8").split("## Exact 0 and 1")[1].split("\n## ")[0]
         makes = set(re.findall(r"`([a-z-]+)`", section.split("For two classes, ")[1].split(" give 0 and 1")[0]))
-        never = set(re.findall(r"`([a-z-]+)`", section.split("ruinous. ")[1].split("never")[0]))
+        never = set(re.findall(r"`([a-z-]+)`", section.split("dominates the mean. ")[1].split("never")[0]))
         p = calibrated(n=400, k=2, seed=0)
         sure = p.probs.max(axis=1) > 0.8
         labels = np.where(sure, p.predicted, p.labels)
