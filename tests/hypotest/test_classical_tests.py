@@ -231,3 +231,13 @@ class TestHosmerLemeshow:
             HosmerLemeshowTest(n_groups)
         with pytest.raises(TypeError, match="fitted must be True or False"):
             HosmerLemeshowTest(fitted="yes")
+
+
+@pytest.mark.parametrize(
+    "test", [SpiegelhalterTest(), HosmerLemeshowTest(), ECCETest(), ECCETest("range"), CoxTest()], ids=repr
+)
+def test_what_is_said_of_the_law_is_so(test):
+    """Labels are redrawn where few events decide, and nowhere else, by those tests that say so."""
+    few, many = (test(binary(n), rng=0).details["redraws"] for n in (40, 5000))
+    assert many == 0
+    assert (few > 0) == ("redrawing the labels" in test.about().caution)

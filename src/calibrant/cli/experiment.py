@@ -13,6 +13,9 @@ from calibrant.cli.options import INPUT, File, Json, Out, Quiet
 if TYPE_CHECKING:
     from calibrant.results import Comparison, ExperimentResult, ExperimentStatus
 
+HEADING = 14
+"""Columns of a terminal that the heading of a metric takes."""
+
 COLUMNS = 4
 """Number of metrics side by side in a terminal of 80 columns."""
 
@@ -149,6 +152,8 @@ def print_result(result: "ExperimentResult") -> None:
 
 
 def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
+    from textwrap import fill
+
     from rich.table import Table
     from rich.text import Text
 
@@ -160,7 +165,8 @@ def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("pipeline", overflow="fold")
     for metric in metrics:
-        table.add_column(metric.removeprefix("kde-ece-") if metric != "kde-ece" else metric, justify="right")
+        # Names are long; they are broken at their hyphens, so that none is cut.
+        table.add_column(fill(metric, HEADING), justify="right", no_wrap=True)
     for model in comparison.models:
         entries = [comparison.entry(model, metric) for metric in metrics]
         cells = [f"{number(e.value)}{stars(e.difference, comparison.level):<2}" for e in entries]

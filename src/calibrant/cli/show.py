@@ -11,7 +11,6 @@ from threading import Timer
 from typing import Any, TypeVar
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -140,7 +139,7 @@ def print_tests(
             )
         if result.about is not None:
             for words in (f"It sees: {result.about.meaning}", result.about.caution):
-                out.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
+                out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
     for name, reason in refused.items():
         out.print(Text(f"{name}: refused.", style="bold"))
         out.print(Text(f"  {reason}"))

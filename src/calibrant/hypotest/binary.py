@@ -19,6 +19,9 @@ SMALLEST_PVALUE = float(np.finfo(float).tiny)
 LEAST_EVENTS = 20.0
 """With fewer effective events the law for large samples is rough, and the law of the statistic is drawn."""
 
+DRAWN_IF_FEW = "Asymptotic; where few events decide, its law is found by redrawing the labels."
+"""What the validity of a test with `redrawn` rests on."""
+
 N_REDRAWS = 999
 
 

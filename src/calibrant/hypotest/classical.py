@@ -11,6 +11,7 @@ from calibrant.binning import EqualMass
 from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
+    DRAWN_IF_FEW,
     LEAST_EVENTS,
     SMALLEST_PVALUE,
     BinaryTest,
@@ -65,7 +66,7 @@ class SpiegelhalterTest(BinaryTest):
         return Description(
             label="Spiegelhalter's z",
             meaning="Over- and under-confidence only; errors that cancel are not seen.",
-            caution="Asymptotic.",
+            caution=DRAWN_IF_FEW,
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
@@ -169,7 +170,7 @@ class HosmerLemeshowTest(BinaryTest):
         return Description(
             label="Hosmer-Lemeshow",
             meaning="The frequency in a few groups of equal size; depends on how they are cut.",
-            caution="Asymptotic.",
+            caution=DRAWN_IF_FEW,
         )
 
     def __post_init__(self) -> None:

@@ -60,7 +60,7 @@ class ConsistencyTest(CalibrationTest):
         measure = self.metric.about().label
         return Description(
             label=f"Consistency ({measure})",
-            meaning=f"What {measure} shows.",
+            meaning=f"Any gap that {measure} shows.",
             caution="Exact for independent rows whose predictions were not fitted to these labels.",
         )
 

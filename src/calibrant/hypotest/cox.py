@@ -72,7 +72,9 @@ class CoxTest(BinaryTest):
     def about(self) -> Description:
         """Return how it is presented."""
         return Description(
-            label="Cox", meaning="A wrong slope or intercept of the log-odds only.", caution="Asymptotic."
+            label="Cox",
+            meaning="A wrong slope or intercept of the log-odds only.",
+            caution="Asymptotic; refused where no finite line fits best.",
         )
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:

@@ -9,6 +9,7 @@ from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
+    DRAWN_IF_FEW,
     LEAST_EVENTS,
     BinaryTest,
     Finding,
@@ -19,8 +20,6 @@ from calibrant.hypotest.events import effective_events
 from calibrant.metrics.pooled import Ties
 from calibrant.predictions import Predictions
 from calibrant.results import Description
-
-ASYMPTOTIC = "Asymptotic: refused where too few events contribute."
 
 CROSSOVER = 1.5
 """Below this many standard deviations the series of the distribution converges faster, above that of its tail."""
@@ -90,9 +89,9 @@ class ECCETest(BinaryTest):
         """Return how it is presented."""
         if self.statistic == "range":
             seen = "Net miscalibration over any interval of predictions; needs no bins."
-            return Description(label="Cumulative, range", meaning=seen, caution=ASYMPTOTIC)
+            return Description(label="Cumulative, range", meaning=seen, caution=DRAWN_IF_FEW)
         seen = "Net miscalibration of all predictions up to some value; needs no bins."
-        return Description(label="Cumulative (ECCE)", meaning=seen, caution=ASYMPTOTIC)
+        return Description(label="Cumulative (ECCE)", meaning=seen, caution=DRAWN_IF_FEW)
 
     def __post_init__(self) -> None:
         if self.statistic not in ("mad", "range"):

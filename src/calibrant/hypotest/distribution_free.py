@@ -56,7 +56,7 @@ class DistributionFreeSKCETest(CalibrationTest):
         """Return how it is presented."""
         return Description(
             label="Kernel error, bound",
-            meaning="As the SKCE.",
+            meaning="The same as the SKCE.",
             caution="Always valid, but with little power: a large p-value says little.",
         )
 

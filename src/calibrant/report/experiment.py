@@ -106,7 +106,7 @@ def rule(comparison: Comparison) -> str:
     if words:
         return f"{words[0].upper()}{words[1:]}."
     return " ".join(
-        f"No limits, and no stars, of {', '.join(dict.fromkeys(what))}: {reason}."
+        f"No limits, and no stars, of {'; '.join(dict.fromkeys(what))}: {reason}."
         for reason, what in missing_differences(comparison, partial(metric_label, comparison)).items()
     )
 

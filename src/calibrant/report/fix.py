@@ -129,7 +129,7 @@ def overlay(series: Sequence[Series]) -> Element | None:
 def unknown(comparison: Comparison) -> list[str]:
     """Say which differences have no limits with known coverage, and why."""
     missing = missing_differences(comparison, lambda metric: of_metric(comparison, metric).label)
-    return [f"{', '.join(what)}, as no interval has known coverage: {reason}" for reason, what in missing.items()]
+    return [f"{'; '.join(what)}, as no interval has known coverage: {reason}" for reason, what in missing.items()]
 
 
 def rule(comparison: Comparison) -> str:

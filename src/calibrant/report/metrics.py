@@ -116,6 +116,6 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
                 )
     for s in series:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
-            labels = ", ".join(of_result(s.assessment.metrics[key], key).label for key in keys)
+            labels = "; ".join(of_result(s.assessment.metrics[key], key).label for key in keys)
             notes.append(f"No interval of {labels}, as none has known coverage: {reason}.")
     return list(dict.fromkeys(notes))
