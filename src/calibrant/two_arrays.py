@@ -32,7 +32,10 @@ def as_data(data: Any, y_prob: Any = None, sample_weight: Any = None) -> Any:
     """
     if isinstance(data, (Predictions, Forecasts)):
         if y_prob is not None or sample_weight is not None:
-            raise TypeError(f"{type(data).__name__} hold their labels and weights: pass them alone.")
+            raise TypeError(
+                f"{type(data).__name__} hold their labels and weights: pass them alone, and settings such as rng by "
+                "name."
+            )
         return data
     if y_prob is None:
         return data  # So that the callee can refuse it by name.
