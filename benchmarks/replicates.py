@@ -10,7 +10,7 @@ import tracemalloc
 import numpy as np
 
 from calibrant import Predictions
-from calibrant.comparison import DEFAULT_METRICS, compare
+from calibrant.assessment.comparison import DEFAULT_METRICS, compare
 from calibrant.metrics import ECE, METRICS, KdeECE
 from calibrant.resampling.bootstrap import Bootstrap
 

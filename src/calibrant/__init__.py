@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     )
     from calibrant.advice import recommend
     from calibrant.advice.learning import learning_curve
-    from calibrant.assessment import assess
+    from calibrant.assessment.comparison import compare
+    from calibrant.assessment.core import assess
     from calibrant.assessment.forecasts import assess_forecasts
-    from calibrant.comparison import compare
     from calibrant.curves import reliability_curve
     from calibrant.exceptions import DataWarning, InputError
     from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
@@ -52,11 +52,12 @@ _HOMES = {
     "Predictions": "predictions",
     "Samples": "forecasts",
     "as_record": "results",
-    "assess": "assessment",
+    "assess": "assessment.core",
     "assess_forecasts": "assessment.forecasts",
-    "compare": "comparison",
+    "compare": "assessment.comparison",
     "interval": "intervals",
     "learning_curve": "advice.learning",
+    "notebook_html": "report.notebook",
     "read_forecasts": "io",
     "read_predictions": "io",
     "recommend": "advice",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.comparison import compare
+from calibrant.assessment.comparison import compare
 from calibrant.intervals import METHODS, method_for
 from calibrant.intervals.requirements import FEWEST_PAIRED
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, as_record, assess, render_html
-from calibrant.assessment import OF_GROUPS, SECTIONS
+from calibrant.assessment.core import OF_GROUPS
+from calibrant.assessment.sections import SECTIONS
 from calibrant.hypotest import OmnibusTest
 from calibrant.metrics import Brier
 from simulate import calibrated, draw_labels, sharpened

@@ -33,7 +33,7 @@ def file(tmp_path):
 def command(*arguments, **options):
     environment = os.environ | {"COLUMNS": "80"}
     return subprocess.run(
-        [sys.executable, "-m", "calibrant.cli", *map(str, arguments)],
+        [sys.executable, "-m", "calibrant", *map(str, arguments)],
         capture_output=True, text=True, check=False, timeout=60, env=environment, **options,
     )  # fmt: skip
 
@@ -168,7 +168,7 @@ def test_output_is_plain_text_of_eighty_columns_in_a_pipe(file):
 
 
 def test_a_closed_pipe_is_no_error(file):
-    line = f"{sys.executable} -m calibrant.cli evaluate {file} --resamples 9 --json | head -n 1"
+    line = f"{sys.executable} -m calibrant evaluate {file} --resamples 9 --json | head -n 1"
     result = subprocess.run(line, shell=True, capture_output=True, text=True, check=True, timeout=60)  # noqa: S602
     assert result.stdout == "{\n"
     assert result.stderr == ""
@@ -188,7 +188,7 @@ def wait_for_work(process):
 def test_signals_stop_the_work_within_two_seconds(file, tmp_path, sent, code):
     page = tmp_path / "page.html"
     process = subprocess.Popen(
-        [sys.executable, "-m", "calibrant.cli", "report", file, "--resamples", "100000000", "--out", page],
+        [sys.executable, "-m", "calibrant", "report", file, "--resamples", "100000000", "--out", page],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:

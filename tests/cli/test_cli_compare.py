@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from calibrant import read_predictions
+from calibrant.assessment.comparison import compare
 from calibrant.cli import main
-from calibrant.comparison import compare
 from calibrant.results import as_record
 from simulate import calibrated, sharpened
 

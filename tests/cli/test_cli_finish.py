@@ -116,7 +116,7 @@ def run(folder, monkeypatch, capsys):
 
 def command(*arguments, folder, shell=None, **environment):
     """Run a command as a process of its own, in a shell if its words are to be put around it."""
-    words = [sys.executable, "-m", "calibrant.cli", *arguments]
+    words = [sys.executable, "-m", "calibrant", *arguments]
     if shell is not None:
         words = ["bash", "-c", shell.replace("CALIBRANT", " ".join(words))]
     return subprocess.run(
@@ -262,7 +262,7 @@ def test_colours_are_for_terminals_that_want_them(folder):
             shown.extend(data := os.read(descriptor, 1024))
             return data[:0] or b" " if data else data
 
-        words = [sys.executable, "-m", "calibrant.cli", "--help"]
+        words = [sys.executable, "-m", "calibrant", "--help"]
         code = pty.spawn(["env", *(f"{k}={v}" for k, v in environment.items()), *words], read)
         assert code == 0
         return bytes(shown)

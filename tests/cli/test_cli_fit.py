@@ -121,7 +121,7 @@ class TestFit:
     def test_a_forgotten_quotation_mark_is_noticed(self, folder):
         with (folder / "irm").open("wb") as output:
             ran = subprocess.run(
-                [sys.executable, "-m", "calibrant.cli", "fit", "fit.csv", "--method", "ts", "--out", "c.json"],
+                [sys.executable, "-m", "calibrant", "fit", "fit.csv", "--method", "ts", "--out", "c.json"],
                 stdout=output, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
             )  # fmt: skip
         assert ran.returncode == 2

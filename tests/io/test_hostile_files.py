@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from calibrant import DataWarning, InputError
+from calibrant._border.files import OpenFile
 from calibrant.io import limits, read_column, read_predictions
-from calibrant.io.sniff import OpenFile
 from io_cases import WRITERS, failure, nested, probabilities
 
 HEADER = "label,proba_0,proba_1\n"

@@ -20,7 +20,8 @@ KILLER = """
 import json, os, random, signal, sys, time
 from pathlib import Path
 from calibrant.lab.experiment import run, work
-import calibrant.comparison, calibrant.curves, calibrant.report.experiment  # Forked processes begin with the work.
+import calibrant.assessment.comparison, calibrant.curves, calibrant.report.experiment
+# Forked processes begin with the work.
 if sys.argv[4] == "trained":
     import calibrant.lab.training
     from calibrant.lab.datasets import load_dataset

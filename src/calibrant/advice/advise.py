@@ -21,9 +21,9 @@ from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions, check_predictions
+from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Candidate, Recommendation
-from calibrant.two_arrays import takes_two_arrays
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """What candidates may be compared by: proper scores, which the true probabilities minimise."""

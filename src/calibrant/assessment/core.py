@@ -16,9 +16,9 @@ from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
+from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.bootstrap import group_rows
 from calibrant.results import Assessment
-from calibrant.two_arrays import as_data
 
 OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
 """What is measured of every group by default: there may be thousands of groups."""

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._numerics.blas import one_blas_thread
+from calibrant._core.blas import one_blas_thread
 from calibrant._typing import FloatArray
 
 _FEW_PARAMETERS = 150

@@ -65,7 +65,7 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str], *, details: Mappi
     Settings and learnt numbers are written as JSON, arrays as base64 of 64-bit little-endian numbers, so that the
     loaded calibrator gives the same probabilities to the last bit.
     """
-    from calibrant.io.write import write_atomically
+    from calibrant._border.files import write_atomically
 
     if not isinstance(calibrator, Calibrator):
         raise TypeError(
@@ -118,7 +118,7 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
 
 def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
     """Return the calibrator in a file, with the details that were stored beside it and the checksum."""
-    from calibrant.io.sniff import open_regular
+    from calibrant._border.files import open_regular
 
     with open_regular(path) as file:
         try:

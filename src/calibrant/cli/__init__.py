@@ -105,7 +105,7 @@ def _missing(error: Exception) -> str:
 def _defect(error: Exception) -> str:
     return (
         f"this is a defect of calibrant, {type(error).__name__}: {_one_line(error)} Please report it, with what "
-        "python -X dev -m calibrant.cli prints in place of this line."
+        "python -X dev -m calibrant prints in place of this line."
     )
 
 

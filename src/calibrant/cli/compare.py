@@ -57,9 +57,9 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
         Exit with code 1 if any model is significantly, or infinitely, worse than this one, the baseline, in any metric.
         On all rows together, regardless of --by. The code is 2 if no difference has an interval to judge by.
     """
+    from calibrant.assessment.comparison import DEFAULT_METRICS, compare
     from calibrant.cli import gates, show
     from calibrant.cli.comparison_table import print_comparison
-    from calibrant.comparison import DEFAULT_METRICS, compare
     from calibrant.metrics import METRICS
     from calibrant.metrics.names import metric_name
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from calibrant._border.text import quoted, suggestion
 from calibrant.exceptions import InputError
-from calibrant.io.text import quoted, suggestion
 from calibrant.metrics.names import metric_name
 from calibrant.results import Compared, Comparison, Verdict, favours
 

@@ -6,10 +6,10 @@ from textwrap import fill
 from rich.table import Table
 from rich.text import Text
 
+from calibrant._border.text import suggestion
 from calibrant.cli.console import console
 from calibrant.cli.show import NAME_ROOM, folded, number
 from calibrant.exceptions import InputError
-from calibrant.io.text import suggestion
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name
 from calibrant.results import Assessment, Interval, known_limits, missing_limits

@@ -118,8 +118,8 @@ def _compared(
     models: "dict[str, Predictions]", shown: "dict[str, Assessment]", options: Judging
 ) -> "tuple[dict[str, Assessment], Comparison]":
     """Assess the predictions after the fix too, and compare them with those before."""
+    from calibrant.assessment.comparison import compare
     from calibrant.cli import show
-    from calibrant.comparison import compare
 
     name, after = list(models.items())[-1]
     judged = options.assess(after, name, "judging the fix")

@@ -15,7 +15,7 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
     """
     from calibrant._core import description
     from calibrant.cli import show
-    from calibrant.selfcheck import selfcheck
+    from calibrant.cli.certified import selfcheck
 
     with show.progress_bar("computing certified values", quiet=quiet or json) as progress:
         values = selfcheck(progress)

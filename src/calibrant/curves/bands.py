@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._numerics.laws import normal_quantile
+from calibrant._core.laws import normal_quantile
 from calibrant._typing import FloatArray
 
 SHAPE_LEVEL = 0.95

@@ -16,8 +16,8 @@ from calibrant.curves.columns import Columns, class_blocks
 from calibrant.curves.histogram import outcome_histograms
 from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import Estimate, ReliabilityCurve
-from calibrant.two_arrays import takes_two_arrays
 
 FEW_CELLS = 500_000
 """Up to this many numbers are summed without a sparse matrix, whose import alone would take longer."""

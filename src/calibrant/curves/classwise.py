@@ -12,8 +12,8 @@ from calibrant.curves.kernel import kernel_curve
 from calibrant.curves.view import cells_around
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import ClasswiseCurves, Estimate, ReliabilityCurve
-from calibrant.two_arrays import takes_two_arrays
 
 
 @takes_two_arrays

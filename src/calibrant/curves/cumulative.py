@@ -9,9 +9,9 @@ from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.ties import comparable
 from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results.curves import CumulativeCurve, NetError
 from calibrant.results.estimate import Estimate
-from calibrant.two_arrays import takes_two_arrays
 
 STRETCHES = 100
 """Number of stretches of a long path; four points of each are kept."""

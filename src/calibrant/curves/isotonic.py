@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.checks import check_count, check_level
-from calibrant._numerics.isotonic import isotonic_regression
+from calibrant._core.isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits
 from calibrant.curves.histogram import outcome_histogram
@@ -13,8 +13,8 @@ from calibrant.curves.pooled import Pools
 from calibrant.curves.view import binary_view
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import Estimate, ReliabilityCurve
-from calibrant.two_arrays import takes_two_arrays
 
 MAX_POINTS = 2000
 """With more distinct predictions than this, the curve and its band are thinned to about this many points."""

@@ -13,11 +13,11 @@ from calibrant.curves.histogram import outcome_histogram
 from calibrant.curves.view import binary_view, cells_around
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, ReliabilityCurve
 from calibrant.smoothing.bandwidth import Rule, bandwidth_of
 from calibrant.smoothing.kernel_regression import Boundary, KernelName, check_bandwidth, check_choice, nadaraya_watson
-from calibrant.two_arrays import takes_two_arrays
 
 LEAST_SUPPORT = 0.5
 """Grid points whose neighbours count for fewer rows than this are left out."""

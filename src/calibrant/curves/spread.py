@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._border.checks import check_level
-from calibrant._numerics.laws import normal_quantile
+from calibrant._core.laws import normal_quantile
 from calibrant._typing import FloatArray
 from calibrant.binning import Binning, Bins, EqualMass
 from calibrant.curves.binned import bin_totals

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._numerics.laws import student_quantile, student_tail
+from calibrant._core.laws import student_quantile, student_tail
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest

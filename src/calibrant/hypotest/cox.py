@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._numerics.laws import expit
-from calibrant._numerics.roots import root
+from calibrant._core.laws import expit
+from calibrant._core.roots import root
 from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import BinaryTest, Finding, refuse_certainty, root_sum_of_squares

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._numerics.blas import one_blas_thread
+from calibrant._core.blas import one_blas_thread
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, check_rows

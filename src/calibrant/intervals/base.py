@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from calibrant._numerics.laws import normal_quantile
+from calibrant._core.laws import normal_quantile
 from calibrant.resampling.bootstrap import Bootstrap
 
 

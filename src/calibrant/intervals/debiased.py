@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._numerics.laws import normal_quantile, normal_tail
+from calibrant._core.laws import normal_quantile, normal_tail
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits, PairLaw

@@ -15,10 +15,10 @@ from calibrant.intervals.requirements import what_is_missing
 from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
 from calibrant.metrics.base import check_metric
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Interval
-from calibrant.two_arrays import takes_two_arrays
 
 METHODS: Mapping[str, Method] = {
     "hall": scores.hall,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._numerics.laws import student_quantile, student_tail
+from calibrant._core.laws import student_quantile, student_tail
 from calibrant._typing import FloatArray
 from calibrant.intervals.base import Limits
 

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from calibrant._border.files import OpenFile, open_regular
+from calibrant._border.text import CELL_LIMIT, brief, damaged, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.columns import Columns, Request, choose_keys, find_column
 from calibrant.io.forecast_columns import WHOLE_DRAWS, Arguments, ForecastRequest, choose_forecasts
-from calibrant.io.sniff import Kind, OpenFile, open_regular, recognise
+from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Source
-from calibrant.io.text import CELL_LIMIT, brief, damaged, listing, printable, quoted, repeated
 
 _MAX_HEADER = 65536
 _HEADERS = {

@@ -8,10 +8,10 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from calibrant._border.text import damaged
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.sniff import Kind
-from calibrant.io.text import damaged
 
 _DICTIONARY, _RECORDS = 2, 3
 _CONTINUATION = b"\xff\xff\xff\xff"

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.files import OpenFile
+from calibrant._border.text import brief, damaged, printable, quoted
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.arrow import check_arrow
 from calibrant.io.parquet import check_parquet
-from calibrant.io.sniff import Kind, OpenFile
+from calibrant.io.sniff import Kind
 from calibrant.io.tables import WIDE, Table
-from calibrant.io.text import brief, damaged, printable, quoted
 from calibrant.io.values import check_size
 
 if TYPE_CHECKING:

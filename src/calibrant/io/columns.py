@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from calibrant._border.text import listing, quoted, repeated, suggestion
 from calibrant.exceptions import InputError
-from calibrant.io.text import listing, quoted, repeated, suggestion
 
 LABELS = ("label", "labels", "target", "y", "y_true", "class", "ground_truth")
 PATTERNS = ("proba_*", "prob_*", "p_*")

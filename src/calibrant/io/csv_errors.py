@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
+from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.text import brief, listing, quoted, repeated
 
 
 def lines(file: str, content: BinaryIO) -> Iterator[str]:

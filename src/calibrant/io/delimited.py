@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
+from calibrant._border.files import OpenFile
+from calibrant._border.text import brief, damaged
 from calibrant._typing import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io import csv_errors, limits
-from calibrant.io.sniff import Kind, OpenFile, check_text, read_head
+from calibrant.io.sniff import Kind, check_text, read_head
 from calibrant.io.tables import Table
-from calibrant.io.text import brief, damaged
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant._border.text import listing, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io.columns import as_patterns, choose_one, expand, find_column, hint, is_pattern, matches
-from calibrant.io.text import listing, quoted, repeated
 
 TARGETS = ("target", "targets", "y", "y_true", "label", "observed", "value")
 MEANS = ("mean", "mu", "loc", "prediction", "y_pred")

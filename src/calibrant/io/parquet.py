@@ -8,10 +8,11 @@ import io
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, BinaryIO
 
+from calibrant._border.files import OpenFile
+from calibrant._border.text import damaged
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.sniff import Kind, OpenFile
-from calibrant.io.text import damaged
+from calibrant.io.sniff import Kind
 from calibrant.io.values import check_size
 
 _HEADER_BYTES = 2**20

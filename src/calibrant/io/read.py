@@ -7,13 +7,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from calibrant._border.files import OpenFile, open_regular
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
 from calibrant.io.columns import Columns, as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.sniff import Kind, OpenFile, open_regular, recognise
+from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Source, located
 from calibrant.io.values import as_labels
 from calibrant.predictions import Predictions

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.files import write_atomically
+from calibrant._border.text import listing, printable
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io.arrays import Archive, Arrays
@@ -22,8 +24,6 @@ from calibrant.io.delimited import Delimited
 from calibrant.io.read import ADVICE, open_source
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
-from calibrant.io.text import listing, printable
-from calibrant.io.write import write_atomically
 
 if TYPE_CHECKING:
     import polars as pl

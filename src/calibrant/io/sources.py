@@ -8,11 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from calibrant._border.files import OpenFile
+from calibrant._border.text import printable, quoted
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns, Request, choose_columns
 from calibrant.io.forecast_columns import Arguments, ForecastRequest, choose_forecasts
-from calibrant.io.sniff import OpenFile
-from calibrant.io.text import printable, quoted
 
 
 class Source(ABC):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.text import quoted
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.columns import find_column
 from calibrant.io.sources import Source
-from calibrant.io.text import quoted
 from calibrant.io.values import Collector, Stack, as_array
 
 if TYPE_CHECKING:

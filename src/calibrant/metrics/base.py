@@ -11,8 +11,8 @@ from calibrant.forecasts import Forecasts
 from calibrant.metrics.counted import Counted
 from calibrant.metrics.groups import CALIBRATION
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
-from calibrant.two_arrays import as_data
 
 
 class Together(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._numerics.laws import expit
+from calibrant._core.laws import expit
 from calibrant._typing import BoolArray, Evaluator, FloatArray
 from calibrant.metrics.base import Metric
 from calibrant.metrics.groups import CLINICAL

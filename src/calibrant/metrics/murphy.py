@@ -13,8 +13,8 @@ from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, ref
 from calibrant.metrics.groups import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import Description, ScoreDecomposition
-from calibrant.two_arrays import takes_two_arrays
 
 
 @takes_two_arrays

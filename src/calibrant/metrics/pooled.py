@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
-from calibrant._numerics.isotonic import isotonic_regression
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning.order import line_of
 from calibrant.binning.ties import comparable

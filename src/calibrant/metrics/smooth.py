@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._numerics.roots import root
+from calibrant._core.roots import root
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric

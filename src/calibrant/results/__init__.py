@@ -27,7 +27,6 @@ from calibrant.results.experiment import (
 )
 from calibrant.results.fixed import Fix
 from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve, SpreadCurve
-from calibrant.results.notebook import repr_html
 from calibrant.results.ranking import (
     CalibrationMap,
     ConvexHull,
@@ -90,9 +89,3 @@ __all__ = [
     "state",
     "to_frame",
 ]
-
-for _name in __all__:
-    if isinstance(
-        globals()[_name], type
-    ):  # Attached here, so that results stay without behaviour and none is forgotten.
-        globals()[_name]._repr_html_ = repr_html

@@ -7,8 +7,8 @@ from typing import Any
 from calibrant.results.reading import Readable
 
 
-@dataclass(frozen=True, kw_only=True)
-class Description:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Description(Readable):
     """How a metric or a test is presented to a reader.
 
     Attributes

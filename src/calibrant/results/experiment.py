@@ -10,8 +10,8 @@ from calibrant.results.comparison import Comparison
 from calibrant.results.reading import Readable
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pipeline:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Pipeline(Readable):
     """A row of the table.
 
     Attributes
@@ -60,8 +60,8 @@ class PipelineCurves(Readable):
     classes: Mapping[str, CurveLine]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeedSummary:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SeedSummary(Readable):
     """One metric of one pipeline over all seeds.
 
     Attributes
@@ -118,8 +118,8 @@ class ExperimentResult(Readable):
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepStatus:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StepStatus(Readable):
     """One unit of work.
 
     Attributes
@@ -140,8 +140,8 @@ class StepStatus:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExperimentStatus:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ExperimentStatus(Readable):
     """How far an experiment is.
 
     Attributes

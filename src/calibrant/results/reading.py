@@ -1,4 +1,4 @@
-"""How results print: a few aligned lines that a person reads, never an array."""
+"""How results show themselves: in a few aligned lines that a person reads, never an array; in notebooks as HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -21,6 +21,18 @@ class Readable:
         width = max((len(name) for name, _ in rows), default=0)
         lines = [line for name, text in rows for line in _aligned(name, text, width)]
         return "\n".join([type(self).__name__, *lines])
+
+    def _repr_html_(self) -> str | None:
+        """Return a small table or figure for a notebook, or None, in which case the notebook shows the plain text.
+
+        It never raises: whoever wants to see a number must not be stopped by a table.
+        """
+        import calibrant  # It knows who draws; results do not.
+
+        try:
+            return str(calibrant.notebook_html(self))
+        except Exception:  # noqa: BLE001 (the notebook falls back to the plain text)
+            return None
 
 
 def shown(result: Any) -> list[tuple[str, Any]]:

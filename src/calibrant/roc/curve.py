@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._numerics.isotonic import isotonic_regression
+from calibrant._core.isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray
 from calibrant.counts import Smoothing, as_smoothing
 from calibrant.results import ConvexHull, ROCCurve

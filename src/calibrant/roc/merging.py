@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from calibrant._numerics.isotonic import isotonic_regression
+from calibrant._core.isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray
 from calibrant.results import ConvexHull, ROCCurve
 

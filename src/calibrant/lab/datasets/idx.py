@@ -10,8 +10,8 @@ from typing import BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.files import open_regular
 from calibrant.exceptions import InputError
-from calibrant.io.sniff import open_regular
 
 ByteArray: TypeAlias = NDArray[np.uint8]
 

@@ -8,8 +8,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from calibrant.assessment.comparison_inputs import BANDWIDTHS, RULES
 from calibrant.calibrators import calibrator_name
-from calibrant.comparison.inputs import BANDWIDTHS, RULES
 from calibrant.exceptions import InputError
 from calibrant.io import printable
 from calibrant.lab.experiment.config import (

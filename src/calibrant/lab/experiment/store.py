@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.files import lock
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_atomically, write_text
-from calibrant.io.write import lock
 from calibrant.lab.experiment.steps import Step
 
 State = Literal["done", "missing", "damaged"]

@@ -131,7 +131,7 @@ def tune(step: Step, bench: Bench, _: Progress) -> bytes:
 
 def evaluate(step: Step, bench: Bench, progress: Progress) -> bytes:
     """Compare a group of pipelines with the baseline on the test split."""
-    from calibrant.comparison import compare
+    from calibrant.assessment.comparison import compare
 
     names = step.settings["pipelines"]
     models = {name: _calibrated(step, name, bench) for name in names}

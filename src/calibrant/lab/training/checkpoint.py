@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
+from calibrant._border.files import open_regular
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_atomically
-from calibrant.io.sniff import open_regular
 from calibrant.lab.training.schedule import Epoch
 from calibrant.lab.training.weights import as_bytes, from_bytes
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from calibrant._border.files import open_regular
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_atomically
-from calibrant.io.sniff import open_regular
 
 
 def save_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:

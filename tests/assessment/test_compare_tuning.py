@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions
-from calibrant.comparison import compare
+from calibrant.assessment.comparison import compare
 from calibrant.metrics import ECE, METRICS, Classwise, KdeECE, PerPredictedClass, TopLabel
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.smoothing.bandwidth import Sample, choose_bandwidth

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import isotonic_regression as of_scipy
 
-from calibrant._numerics import isotonic as _isotonic
-from calibrant._numerics.isotonic import isotonic_regression
+from calibrant._core import isotonic as _isotonic
+from calibrant._core.isotonic import isotonic_regression
 
 VALUES = st.integers(1, 12).flatmap(
     lambda n: st.tuples(arrays(float, n, elements=st.integers(-5, 5)), arrays(float, n, elements=st.integers(1, 4)))

@@ -1,16 +1,72 @@
-"""Writing files so that they hold the old or the new content, never a part of it."""
+"""Opening files safely, and writing them so that they hold the old or the new content, never a part of it."""
 
 import contextlib
 import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from calibrant.io.text import printable
+from calibrant._border.text import printable
+from calibrant.exceptions import InputError
 
 _PREFIX, _SUFFIX = ".calibrant-", ".tmp"
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A regular file that is open for reading."""
+
+    handle: BinaryIO
+    name: str
+    """The path, harmless to print."""
+    suffix: str
+    size: int
+    modified: int
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that another process is still writing."""
+        status = os.fstat(self.handle.fileno())
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
+            raise InputError(f"{self.name} changed while it was being read. Wait until it is written, then try again.")
+
+
+@contextlib.contextmanager
+def open_regular(path: str | os.PathLike[str]) -> Iterator[OpenFile]:
+    """Open a file for reading; folders, pipes and devices are refused without waiting for them."""
+    name = printable(path)
+    with _open(path, name) as handle:
+        status = os.fstat(handle.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{name} is not a regular file. Save the data in a file and name that.")
+        suffix = PurePath(path).suffix.lower()
+        file = OpenFile(handle, name, suffix, status.st_size, status.st_mtime_ns)
+        try:
+            yield file
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(f"{name} cannot be read: {error.strerror}.") from error
+
+
+def _open(path: str | os.PathLike[str], name: str) -> BinaryIO:
+    def without_waiting(target: str, flags: int) -> int:
+        return os.open(target, flags | getattr(os, "O_NONBLOCK", 0))
+
+    try:
+        return open(path, "rb", opener=without_waiting)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{name} does not exist. Check the path.") from error
+    except IsADirectoryError as error:
+        raise IsADirectoryError(f"{name} is a folder. Name one of the files in it.") from error
+    except PermissionError as error:
+        raise PermissionError(f"{name} cannot be read: permission denied.") from error
+    except OSError as error:
+        raise OSError(f"{name} cannot be opened: {error.strerror}.") from error
+    except ValueError as error:  # A NUL character in the path.
+        raise FileNotFoundError(f"{name} does not exist: no file can have such a name.") from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from calibrant._numerics.roots import root
+from calibrant._core.roots import root
 
 
 @given(st.floats(-5, 5), st.floats(0.01, 3), st.floats(0.1, 10), st.floats(0.1, 10))

@@ -61,7 +61,7 @@ def selfcheck(progress: Progress | None = None) -> tuple[CheckedValue, ...]:
 @cache
 def certificate() -> Mapping[str, Any]:
     """Return the shipped data and answers."""
-    return json.loads((files("calibrant.selfcheck") / "certified.json").read_text(encoding="utf-8"))
+    return json.loads((files("calibrant.cli") / "certified.json").read_text(encoding="utf-8"))
 
 
 def _compare(name: str, certified: str, found: float, required: int) -> CheckedValue:

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t
 
 from calibrant import InputError, Predictions
-from calibrant.comparison import DEFAULT_METRICS, compare
+from calibrant.assessment.comparison import DEFAULT_METRICS, compare
 from calibrant.hypotest import holm
 from calibrant.intervals import percentiles
 from calibrant.intervals.debiased import debiased_difference

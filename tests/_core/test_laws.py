@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from calibrant._numerics.laws import expit, normal_quantile, normal_tail, student_quantile, student_tail
+from calibrant._core.laws import expit, normal_quantile, normal_tail, student_quantile, student_tail
 
 FREEDOMS = st.floats(1.0, 1e12)
 

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._typing import Evaluator, FloatArray, Progress, Rng
-from calibrant.comparison.inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning
+from calibrant.assessment.comparison_inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning
 from calibrant.hypotest import holm
 from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
 from calibrant.intervals.differences import Pair, around
