@@ -21,6 +21,8 @@ FOLDER = Path("src", "calibrant", "_core", "c")
 FLAGS = ("-std=c11", "-O3", "-fPIC", "-ffp-contract=fast", "-fno-math-errno", "-fvisibility=hidden", "-Wall", "-Wextra")
 ONCE = ("level", "windows")
 """Files that are the same for all levels."""
+EXACT = ("sketch",)
+"""Files whose floating point numbers must be the same on every machine: products are rounded before they are added."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def _build(target: Target, library: Path) -> None:
 
         def compiled(source: Path, level: str) -> str:
             result = f"{folder}/{source.stem}-{level}.o"
-            run(*_processor(target, level), f"-DLEVEL={level}", "-c", str(source), "-o", result)
+            rounding = ["-ffp-contract=off"] if source.stem in EXACT else []
+            run(*_processor(target, level), *rounding, f"-DLEVEL={level}", "-c", str(source), "-o", result)
             return result
 
         jobs = [(source, level) for source in sorted(library.parent.glob("*.c")) for level in target.levels]

@@ -11,7 +11,9 @@ from calibrant._core.line.gaps import RowGaps
 from calibrant._core.line.held_out import HeldOut
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.redraws import DEPTH, Rows
+from calibrant._core.sketch import count_rows, sum_scores
 from calibrant._core.sorted1d import SortedLine
+from calibrant.scale.grid import Grid
 from pair_definition import simulate
 
 
@@ -43,9 +45,17 @@ def everything(n_threads):
         bins.bin_index(x, np.array([0.2, 0.7])),
         bins.bin_sums(x, weights[:, 0], own, np.array([0.2, 0.7])),
         bins.bin_columns(weights, x, np.array([0.2, 0.7])),
+        *_sketched(x, happened),
         distances(P, P[:50], squared=False, n_threads=n_threads),
         *(np.asarray(found) for part in _rows(P, rng).redraw(np.arange(40, dtype=np.uint64)) for found in part),
     ]
+
+
+def _sketched(x, happened):
+    """Rows counted into cells, and sums of their scores."""
+    table, events = np.zeros((Grid().n_cells, 5), dtype=np.int64), happened.view(np.uint8)
+    count_rows(x, events, Grid().cuts, table)
+    return table, np.array(sum_scores(x, events, with_logs=True))
 
 
 def _rows(probs, rng):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         report,
         results,
         roc,
+        scale,
         trees,
     )
     from calibrant.advice import recommend
@@ -105,6 +106,7 @@ __all__ = [
     "report",
     "results",
     "roc",
+    "scale",
     "scorer",
     "to_frame",
     "trees",

@@ -9,7 +9,7 @@ from sklearn.calibration import calibration_curve
 
 from calibrant import Predictions, reliability_curve
 from calibrant.binning import EqualMass, EqualWidth
-from calibrant.binning.interval import _torch_edges
+from calibrant.binning.interval import torch_edges
 from calibrant.metrics import ECE
 from simulate import calibrated
 
@@ -34,8 +34,8 @@ def test_scikit_learn_curve(n_bins, strategy, binning):
 
 
 @pytest.mark.parametrize("n_bins", [5, 10, 15, 20, 33])
-def test_torch_edges(n_bins):
-    assert np.array_equal(_torch_edges(n_bins), torch.linspace(0, 1, n_bins + 1, dtype=torch.float64).numpy())
+def testtorch_edges(n_bins):
+    assert np.array_equal(torch_edges(n_bins), torch.linspace(0, 1, n_bins + 1, dtype=torch.float64).numpy())
 
 
 @pytest.mark.parametrize("n_bins", [5, 10, 15, 20])

@@ -153,6 +153,7 @@ _WHOLES = np.ctypeslib.ndpointer(np.int64, flags="C_CONTIGUOUS")
 _BITS = np.ctypeslib.ndpointer(np.uint64, flags="C_CONTIGUOUS")
 _COUNTS = np.ctypeslib.ndpointer(np.uint16, flags="C_CONTIGUOUS")
 _LABELS = np.ctypeslib.ndpointer(np.int32, flags="C_CONTIGUOUS")
+_EVENTS = np.ctypeslib.ndpointer(np.uint8, flags="C_CONTIGUOUS")
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "sizes": (_WHOLES,),
@@ -168,6 +169,8 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "bin_index": (Matrix, _REALS, WHOLE, WHOLE, _WHOLES),
     "bin_sums": (Matrix, _REALS, _WHOLES, _REALS, WHOLE, WHOLE, _REALS),
     "bin_columns": (Matrix, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
+    "sketch_rows": (_REALS, _EVENTS, WHOLE, WHOLE, WHOLE, _LABELS, _REALS, _WHOLES),
+    "sketch_scores": (_REALS, _EVENTS, WHOLE, WHOLE, _WHOLES),
     "distances": (WHOLE, Points, WHOLE, WHOLE, WHOLE, _REALS),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
     "redraw": (RowsRecord, _BITS, WHOLE, RowWork, RedrawnSums, _LABELS),

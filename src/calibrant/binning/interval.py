@@ -72,7 +72,7 @@ class EqualWidth(Binning, SimplexBinning):
             return Bins(bin_index(values, largest_values(self.n_bins)), self.n_bins, edges[:-1], edges[1:])
         edges = np.linspace(0.0, 1.0, self.n_bins + 1)
         if self.convention == "torchmetrics":
-            index = np.searchsorted(_torch_edges(self.n_bins), values, side="right") - 1
+            index = np.searchsorted(torch_edges(self.n_bins), values, side="right") - 1
             return Bins(index, len(edges), edges, np.append(edges[1:], 1.0))
         bins = _right_closed(values, edges)
         if self.convention == "guo":
@@ -118,7 +118,7 @@ def largest_values(n_bins: int) -> FloatArray:
     return found
 
 
-def _torch_edges(n_bins: int) -> FloatArray:
+def torch_edges(n_bins: int) -> FloatArray:
     """Equal-width edges as `torch.linspace` rounds them: from both ends inwards, one rounding an edge."""
     step = Fraction(1 / n_bins)
     half = (n_bins + 1) // 2

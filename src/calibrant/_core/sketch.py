@@ -1,0 +1,147 @@
+"""Rows counted into the cells of a sketch: compiled, or in NumPy; the same integers from both on every machine.
+
+Cells are intervals of p by the exponent and the leading binary digits of min(p, 1 - p); `calibrant.scale.grid` says
+which. Sums of scores are in units of 2^-32. Nothing here depends on the order of the rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.library import library
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Events = NDArray[np.uint8]
+
+MAIN, TAIL = (int(np.float64(edge).view(np.int64)) for edge in (2.0**-27, 2.0**-63))
+"""Bits of the numbers from which cells have all their digits, and two."""
+
+FIRST_TAIL, FIRST_MAIN = 61, 205
+"""The first cells of both ranges; before them are that of 0 and 60 cells of 16 octaves each."""
+
+OFFSET_BITS = 30
+"""Binary digits behind those of the cell that are summed."""
+
+MOST_ROWS = 2**16
+"""Rows at a time: they stay in the cache, and the sums of their scores fit into 63 bits."""
+
+_ROOT_HALF = 0x3FE6A09E667F3BCD
+_LOG2_HIGH, _LOG2_LOW, _LOG2_54 = 0.6931471803691238, 1.9082149292705877e-10, 37.42994775023705
+
+
+class Cuts(NamedTuple):
+    """The cells of one grid.
+
+    Attributes
+    ----------
+    digits : int
+        Leading binary digits that a cell has.
+    first : ndarray of int32
+        The first part of every cell, and the number of all parts.
+    at : ndarray
+        Where cells are cut further, ascending: each cut is the smallest number above it.
+    """
+
+    digits: int
+    first: NDArray[np.int32]
+    at: Floats
+
+
+def count_rows(probs: Floats, events: Events, cuts: Cuts, table: Integers) -> None:
+    """Count rows into the table.
+
+    Parameters
+    ----------
+    probs : ndarray of shape (n,)
+        Probabilities of the event.
+    events : ndarray of shape (n,)
+        1 where it happened, otherwise 0.
+    cuts : Cuts
+    table : ndarray of shape (parts, 5)
+        Added to: rows without the event, rows with it, the sum of offsets; and the smallest and the largest prediction,
+        by their bits.
+    """
+    core = library()
+    if core is not None:
+        last = len(cuts.first) - 2
+        core.sketch_rows(probs, events, len(probs), cuts.digits, last, cuts.first, cuts.at, table)
+        return
+    part, offset = place(probs, cuts)
+    bits = probs.view(np.int64)
+    np.add.at(table, (part, events), 1)
+    np.add.at(table[:, 2], part, offset)
+    np.minimum.at(table[:, 3], part, bits)
+    np.maximum.at(table[:, 4], part, bits)
+
+
+def sum_scores(probs: Floats, events: Events, *, with_logs: bool) -> tuple[int, int, int]:
+    """Return squared errors and log losses, summed in units of 2^-32, and how many log losses are infinite.
+
+    Parameters
+    ----------
+    probs : ndarray of shape (n,)
+        Probabilities of the event, at most `MOST_ROWS`.
+    events : ndarray of shape (n,)
+        1 where it happened, otherwise 0.
+    with_logs : bool
+        Whether log losses are summed; otherwise 0 is returned for them.
+    """
+    core, sums = library(), np.zeros(3, dtype=np.int64)
+    if core is not None:
+        core.sketch_scores(probs, events, len(probs), int(with_logs), sums)
+    else:
+        squares, logs, never = scores(probs, events)
+        sums[:] = squares.sum(), with_logs and logs.sum(), with_logs and never.sum()
+    return tuple(sums.tolist())  # type: ignore[return-value]  # three of them
+
+
+def place(probs: Floats, cuts: Cuts) -> tuple[Integers, Integers]:
+    """Return the part of a cell that every prediction is in, and its offset there."""
+    upper = probs > 0.5
+    bits = np.where(upper, 1.0 - probs, probs).view(np.int64)
+    rest = 52 - cuts.digits
+    kinds = [bits >= MAIN, bits >= TAIL, bits > 0]
+    cell = np.select(
+        kinds, [FIRST_MAIN + ((bits - MAIN) >> rest), FIRST_TAIL + ((bits - TAIL) >> 50), 1 + (bits >> 56)]
+    )
+    shifts = np.select(kinds[:2], [rest, 50], 56)
+    offset = (bits & ((1 << shifts) - 1)) >> (shifts - OFFSET_BITS)
+    cell = np.where(upper, len(cuts.first) - 2 - cell, cell)
+    before = np.searchsorted(cuts.at, probs, side="right")
+    # Cuts at or below a prediction are those in front of its cell and those inside; none is behind.
+    return cell + before, offset
+
+
+def scores(probs: Floats, events: Events) -> tuple[Integers, Integers, NDArray[np.bool_]]:
+    """Return the squared error and the log loss of every row in units of 2^-32, and whether the latter is infinite.
+
+    Examples
+    --------
+    >>> squares, logs, never = scores(np.array([0.5, 0.0]), np.array([1, 1], dtype=np.uint8))
+    >>> (squares / 2**32).tolist(), (logs / 2**32).round(6).tolist(), never.tolist()
+    ([0.25, 1.0], [0.693147, 0.0], [False, True])
+    """
+    rest = 1.0 - probs
+    error, observed = np.where(events, rest, probs), np.where(events, probs, rest)
+    never = observed == 0.0
+    is_small = ~never & (observed < np.finfo(float).tiny)
+    normal = np.select([never, is_small], [1.0, observed * 2.0**54], observed)
+    logs = _log(normal) - np.where(is_small, _LOG2_54, 0.0)
+    squares, losses = (np.rint(found * 2.0**32).astype(np.int64) for found in (error * error, logs))
+    return squares, -losses, never
+
+
+def _log(x: Floats) -> Floats:
+    """Return the logarithm of positive normal numbers by the operations of the compiled one, in their order."""
+    bits = x.view(np.int64)
+    exponent = (bits - _ROOT_HALF) >> 52
+    f = (bits - (exponent << 52)).view(np.float64) - 1.0
+    s = f / (f + 2.0)
+    z = s * s
+    q = z * (2.0 / 21) + 2.0 / 19
+    for divisor in (17, 15, 13, 11, 9, 7, 5, 3):
+        q = q * z + 2.0 / divisor
+    small = exponent * _LOG2_LOW + s * z * q
+    return np.asarray(exponent * _LOG2_HIGH + (small + (s + s)))

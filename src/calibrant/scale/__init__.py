@@ -1,0 +1,5 @@
+"""Predictions beyond one machine and one day: a mergeable sketch."""
+
+from calibrant.scale.sketch import Counters, Sketch
+
+__all__ = ["Counters", "Sketch"]

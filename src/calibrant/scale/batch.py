@@ -1,0 +1,98 @@
+"""A batch of rows as a sketch takes it: checked by the rules of `Predictions`, bad rows refused or counted."""
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._border.checks import RANGE_TOLERANCE, SUM_TOLERANCE, as_floats, as_probabilities, check_length
+from calibrant._border.convert import Raw, convert, is_missing
+from calibrant._border.labels import as_labels
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.exceptions import InputError
+
+
+class Batch(NamedTuple):
+    """Rows that are left, and why others are not.
+
+    Attributes
+    ----------
+    probs : ndarray of shape (n,) or (n, K)
+        Probabilities of class 1, or of all of more than two classes.
+    labels : ndarray of shape (n,)
+    n_missing : int
+    n_outside : int
+    """
+
+    probs: FloatArray
+    labels: IntArray
+    n_missing: int = 0
+    n_outside: int = 0
+
+
+def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: bool) -> Batch:
+    """Check a batch as `Predictions` does; bad rows are left out and counted if `skip_bad`.
+
+    Examples
+    --------
+    >>> clean([0.5, float("nan"), 7.0], [1, 0, 0], (0, 1), skip_bad=True)
+    Batch(probs=array([0.5]), labels=array([1]), n_missing=1, n_outside=1)
+    """
+    raw, observed = convert(probs, "probs"), convert(labels, "labels")
+    _check_shape(raw, len(classes))
+    check_length(observed, len(raw.values))
+    missing = outside = 0
+    if skip_bad:
+        lost, beyond = _bad_rows(raw, observed)
+        missing, outside, kept = int(lost.sum()), int(beyond.sum()), ~(lost | beyond)
+        if missing or outside:
+            raw, observed = (Raw(one.name, _rows(one.values, kept), one.columns) for one in (raw, observed))
+    if len(raw.values) == 0:
+        return Batch(np.empty(0 if len(classes) == 2 else (0, len(classes))), np.empty(0, np.int64), missing, outside)
+    indices, _ = as_labels(observed, raw, (len(raw.values), len(classes)), classes)
+    return Batch(_probabilities(raw), indices, missing, outside)
+
+
+def _rows(values: NDArray[Any], kept: BoolArray) -> NDArray[Any]:
+    """Return the rows that are kept, as numbers where those that were missing made them objects."""
+    found = values[kept]
+    if found.dtype != object or not len(found) or isinstance(found.flat[0], (str, bytes)):
+        return found
+    return np.array(found.tolist())
+
+
+def _check_shape(raw: Raw, n_classes: int) -> None:
+    width = raw.values.shape[1] if raw.values.ndim == 2 else 1
+    if width != n_classes and not (width == 1 and n_classes == 2):
+        needed = f"{n_classes} columns" if n_classes > 2 else "one or two columns"
+        raise InputError(f"probs must have {needed}, one per class of the sketch, but the shape is {raw.values.shape}.")
+
+
+def _probabilities(raw: Raw) -> FloatArray:
+    """Return the probabilities of class 1 of two, otherwise those of all classes."""
+    if raw.values.ndim == 1 or raw.values.shape[1] == 1:
+        values = as_floats(raw)[:, 0]
+        if values.min() >= 0 and values.max() <= 1:
+            return values
+    matrix, _ = as_probabilities(raw.values)
+    return np.ascontiguousarray(matrix[:, 1]) if matrix.shape[1] == 2 else matrix
+
+
+def _bad_rows(raw: Raw, observed: Raw) -> tuple[BoolArray, BoolArray]:
+    """Return which rows miss a number, and which of the others are no probabilities."""
+    values = np.array(raw.values, dtype=float).reshape(len(raw.values), -1)
+    lost = np.isnan(values).any(axis=1) | _missing(observed.values)
+    with np.errstate(invalid="ignore"):
+        beyond = ((values < -RANGE_TOLERANCE) | (values > 1 + RANGE_TOLERANCE)).any(axis=1)
+        if values.shape[1] > 1:
+            beyond |= np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE + 1e-9
+    return lost, beyond & ~lost
+
+
+def _missing(labels: NDArray[Any]) -> BoolArray:
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels.reshape(len(labels), -1)).any(axis=1))
+    if labels.dtype.kind == "O":
+        return np.fromiter(map(is_missing, labels), bool, len(labels))
+    return np.zeros(len(labels), dtype=bool)

@@ -1,0 +1,106 @@
+"""The cells of a sketch: fine intervals of p, found by bits and not by a logarithm, so that every machine agrees."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calibrant._core.sketch import FIRST_MAIN, FIRST_TAIL, MAIN, OFFSET_BITS, TAIL, Cuts, place
+from calibrant._typing import FloatArray, IntArray
+from calibrant.binning.interval import largest_values, torch_edges
+
+EXACT_BINS = (5, 10, 15, 16, 20, 25, 30, 50, 100)
+"""Numbers of bins of equal width whose edges are cuts, so that sums in these bins are exact."""
+
+FEWEST_DIGITS, MOST_DIGITS = 3, 12
+
+
+@dataclass(frozen=True)
+class Grid:
+    r"""Intervals of [0, 1] by the exponent and the leading binary digits of min(p, 1 - p), cut at edges of bins.
+
+    Parameters
+    ----------
+    digits : int, default=9
+        Leading digits m of the mantissa: cells are :math:`2^{-m}` to :math:`2^{-m-1}` of min(p, 1 - p) wide.
+
+    Notes
+    -----
+    Predictions of exactly 0, 1/2 and 1 have a cell each. There are 26 octaves of :math:`2^m` cells, down to
+    :math:`2^{-27}`; then 36 octaves of four cells, and below :math:`2^{-63}` cells of 16 octaves. Cells are numbered in
+    ascending order of p.
+
+    Every edge of `EXACT_BINS` bins of equal width cuts its cell, three times: at the number that NumPy has for it, at
+    that of PyTorch, and at the largest that equals the edge to 12 decimals. So no cell crosses an edge by any
+    convention of `EqualWidth`.
+
+    Examples
+    --------
+    >>> Grid(9).n_cells, Grid(7).n_cells, Grid(5).n_cells
+    (27432, 7464, 2472)
+    """
+
+    digits: int = 9
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """What the routine that counts rows needs."""
+        n_plain = 2 * (FIRST_MAIN + 26 * 2**self.digits) + 1
+        at = _edges()
+        plain = Cuts(self.digits, np.arange(n_plain + 1, dtype=np.int32), np.empty(0))
+        inside = np.bincount(place(at, plain)[0], minlength=n_plain)
+        first = np.concatenate([[0], np.cumsum(1 + inside)]).astype(np.int32)
+        return Cuts(self.digits, first, at)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return int(self.cuts.first[-1])
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """Eight bytes that two grids share only if they are the same."""
+        content = np.array([MAIN, TAIL, self.digits, OFFSET_BITS]).tobytes() + self.cuts.at.tobytes()
+        return hashlib.sha256(content).digest()[:8]
+
+    def means(self, cells: IntArray, counts: IntArray, offsets: IntArray) -> FloatArray:
+        """Return the mean prediction of cells, given the rows in each and the sum of their offsets.
+
+        Examples
+        --------
+        >>> grid = Grid()
+        >>> part, offset = place(np.array([0.25, 0.7]), grid.cuts)
+        >>> grid.means(part, np.ones(2), offset).round(9).tolist()
+        [0.25, 0.7]
+        """
+        last = len(self.cuts.first) - 2
+        plain = np.searchsorted(self.cuts.first, cells, side="right") - 1
+        upper = plain > last // 2
+        own = np.where(upper, last - plain, plain)
+        mean = self._smaller(own, offsets / counts)
+        return np.where(upper, 1.0 - mean, mean)
+
+    def _smaller(self, own: IntArray, offset: FloatArray) -> FloatArray:
+        """Return the number at an offset in a cell of the lower half."""
+        rest = 52 - self.digits
+        kinds = [own >= FIRST_MAIN, own >= FIRST_TAIL, own > 0]
+        bits = [MAIN + ((own - FIRST_MAIN) << rest), TAIL + ((own - FIRST_TAIL) << 50), (own - 1) << 56]
+        shifts = np.select(kinds, [np.full_like(own, rest), np.full_like(own, 50), np.full_like(own, 56)], 0)
+        start = np.select(kinds, bits, 0)
+        # Whole units of offset are added to the bits; in the first two ranges the rest is linear in them.
+        step = np.where(shifts > 0, np.ldexp(1.0, shifts - OFFSET_BITS), 0.0)
+        inside = offset * step
+        low = np.floor(inside)
+        base, after = ((start + low.astype(np.int64) + more).view(np.float64) for more in (0, 1))
+        return np.asarray(np.where(own > 0, base + (inside - low) * (after - base), 0.0))
+
+
+def _edges() -> FloatArray:
+    """Return the smallest number above every cut."""
+    found = []
+    for n_bins in EXACT_BINS:
+        found.append(np.nextafter(largest_values(n_bins), 2.0))
+        found.append(np.nextafter(np.linspace(0.0, 1.0, n_bins + 1)[1:-1], 2.0))
+        found.append(torch_edges(n_bins)[1:-1])
+    return np.unique(np.concatenate(found))

@@ -1,0 +1,60 @@
+"""The bytes of a sketch: one form for one content, with a version and a checksum, and no code in them.
+
+All numbers are little-endian. After the magic word and the version come the length of a head and the head, JSON with
+sorted keys: classes, digits, counters, sums and the number of occupied cells of every line. Then the cells of each line
+in turn: their numbers as 32 bits, and their columns as 64 bits, one after the other. At the end is the SHA-256 of all
+that is before it.
+"""
+
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._typing import IntArray
+from calibrant.exceptions import InputError
+
+MAGIC, VERSION = b"calibrant sketch", 1
+CHECK = 32
+LEAST = len(MAGIC) + 2 + 4 + CHECK
+
+
+class Packed(NamedTuple):
+    """What the bytes hold: the head, and for each line its occupied cells and their columns, (cells, columns)."""
+
+    head: dict[str, Any]
+    lines: list[tuple[NDArray[np.intp], IntArray]]
+
+
+def pack(content: Packed) -> bytes:
+    """Return the bytes of a sketch."""
+    head = content.head | {"cells": [len(cells) for cells, _ in content.lines]}
+    text = json.dumps(head, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+    parts = [MAGIC, VERSION.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text]
+    for cells, columns in content.lines:
+        parts += [cells.astype("<u4").tobytes(), columns.T.astype("<i8").tobytes()]
+    body = b"".join(parts)
+    return body + hashlib.sha256(body).digest()
+
+
+def unpack(data: bytes, n_columns: int) -> Packed:
+    """Return what the bytes of a sketch hold; refuse any that are damaged or of another kind."""
+    if data[: len(MAGIC)] != MAGIC:
+        raise InputError("this is no sketch: it does not begin as one. Make one with `calibrant sketch`.")
+    if len(data) < LEAST or hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
+        raise InputError("this sketch is damaged: its checksum is wrong. Copy or make it again.")
+    version = int.from_bytes(data[len(MAGIC) : len(MAGIC) + 2], "little")
+    if version != VERSION:
+        raise InputError(f"this sketch has version {version}, but this calibrant reads {VERSION}. Update calibrant.")
+    start = len(MAGIC) + 6
+    end = start + int.from_bytes(data[start - 4 : start], "little")
+    head = json.loads(data[start:end])
+    lines = []
+    for count in head.pop("cells"):
+        cells = np.frombuffer(data, "<u4", count, end).astype(np.intp)
+        columns = np.frombuffer(data, "<i8", count * n_columns, end + 4 * count).reshape(n_columns, count)
+        lines.append((cells, columns.T.astype(np.int64)))
+        end += count * (4 + 8 * n_columns)
+    return Packed(head, lines)

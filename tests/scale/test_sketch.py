@@ -1,0 +1,191 @@
+"""A sketch: any split and order of the rows gives the same bytes; what it sums is exact; bad input is refused."""
+
+import hashlib
+from fractions import Fraction
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibrant import InputError, Predictions
+from calibrant.metrics import NLL, Accuracy, Brier
+from calibrant.scale import Counters, Sketch
+from scale_cases import SHAPES, classes
+
+
+def digest(sketch):
+    return hashlib.sha256(sketch.to_bytes()).hexdigest()
+
+
+def split(p, y, rng, **settings):
+    """Return the sum of sketches of a random number of parts, some of them empty, in random order."""
+    order = rng.permutation(len(y))
+    edges = np.sort(rng.integers(0, len(y) + 1, rng.integers(0, 50)))
+    parts = [Sketch(**settings).update(p[rows], y[rows]) for rows in np.split(order, edges)]
+    return reduce(add, parts, Sketch(**settings))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_split_and_order_gives_the_same_bytes(shape):
+    rng = np.random.default_rng(0)
+    p, y = SHAPES[shape](20_000, rng)
+    whole = digest(Sketch().update(p, y))
+    assert {digest(split(p, y, rng)) for _ in range(20)} == {whole}
+
+
+def test_any_split_of_several_classes_gives_the_same_bytes():
+    rng = np.random.default_rng(1)
+    p, y = classes(3000, 11, rng)
+    p = p.astype(np.float32)
+    whole = digest(Sketch(11).update(p, y))
+    assert {digest(split(p, y, rng, n_classes=11)) for _ in range(5)} == {whole}
+
+
+def test_rows_one_by_one_and_batches_of_seven():
+    rng = np.random.default_rng(2)
+    p, y = classes(211, 3, rng)
+    whole = Sketch(3).update(p, y)
+    for size in (1, 7):
+        parts = Sketch(3)
+        for start in range(0, len(y), size):
+            parts.update(p[start : start + size], y[start : start + size])
+        assert parts == whole
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_scores_are_those_of_the_rows(shape):
+    p, y = SHAPES[shape](50_000, np.random.default_rng(3))
+    sketch, rows = Sketch().update(p, y), Predictions(p, y)
+    assert sketch.n_samples == 50_000
+    assert sketch.brier == pytest.approx(Brier()(rows), rel=1e-9)
+    assert sketch.accuracy == Accuracy()(rows)
+    assert sketch.nll == pytest.approx(NLL()(rows), rel=1e-9)
+    impossible = ((p == 0) & y) | ((p == 1) & ~y)
+    assert sketch.counters.infinite == impossible.sum()
+
+
+def test_scores_of_several_classes_are_those_of_the_rows():
+    p, y = classes(20_000, 5, np.random.default_rng(4))
+    sketch, rows = Sketch(5).update(p, y), Predictions(p, y)
+    assert sketch.brier == pytest.approx(Brier()(rows), rel=1e-9)
+    assert sketch.accuracy == Accuracy()(rows)
+    assert sketch.nll == pytest.approx(NLL()(rows), rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_cells_hold_every_row_and_the_exact_sum(shape):
+    p, y = SHAPES[shape](20_000, np.random.default_rng(5))
+    means, without, events = Sketch().update(p, y).cells()
+    assert np.all(np.diff(means) > 0)
+    assert (without.sum(), events.sum()) == ((~y).sum(), y.sum())
+    exact = float(sum(map(Fraction, p.tolist())))
+    assert means @ (without + events) == pytest.approx(exact, rel=1e-12)
+
+
+def test_ties_are_exact():
+    p, y = SHAPES["forest"](20_000, np.random.default_rng(6))
+    means, without, events = Sketch().update(p, y).cells()
+    values, index = np.unique(p, return_inverse=True)
+    assert means.tolist() == values.tolist()
+    assert events.tolist() == np.bincount(index, y).tolist()
+    assert (without + events).tolist() == np.bincount(index).tolist()
+
+
+EXTREMES = [0.0, 1.0, 0.5, 5e-324, 1e-310, 2.0**-27, 2.0**-63, 1e-19, 1 - 2.0**-53, np.nextafter(0.5, 1), 0.1, 0.3]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    p=st.lists(st.one_of(st.floats(0, 1), st.sampled_from(EXTREMES)), min_size=1, max_size=40),
+    cut=st.integers(0, 40),
+    seed=st.integers(0, 99),
+)
+def test_bytes_come_back_and_sums_do_not_depend_on_the_order(p, cut, seed):
+    y = np.random.default_rng(seed).integers(0, 2, len(p))
+    whole = Sketch().update(p, y)
+    parts = Sketch().update(p[cut:], y[cut:]) + Sketch().update(p[:cut], y[:cut])
+    assert parts.to_bytes() == whole.to_bytes() == Sketch.from_bytes(whole.to_bytes()).to_bytes()
+    cells = whole.cells()
+    assert np.all((cells.means >= min(p)) & (cells.means <= max(p)))
+    assert cells.counts.sum() == len(p)
+
+
+def test_two_columns_are_one():
+    p = np.array([0.25, 0.5, 0.75])
+    assert Sketch().update(np.column_stack([1 - p, p]), [0, 1, 1]) == Sketch().update(p, [0, 1, 1])
+
+
+def test_names_of_classes():
+    sketch = Sketch(classes=["no", "yes"]).update([0.2, 0.7], ["no", "yes"])
+    assert sketch.one_vs_rest(1).classes == ("no", "yes")
+    assert Sketch.from_bytes(sketch.to_bytes()).classes == ("no", "yes")
+
+
+def test_an_empty_sketch_changes_nothing():
+    some = Sketch().update([0.3], [1])
+    assert some + Sketch() == some == Sketch() + some
+    assert Sketch() + Sketch() == Sketch() == Sketch.from_bytes(Sketch().to_bytes())
+    with pytest.raises(InputError, match="no rows yet"):
+        _ = Sketch().brier
+
+
+def test_every_flipped_byte_is_refused():
+    data = Sketch().update([0.3, 0.6], [1, 0]).to_bytes()
+    for place in range(len(data)):
+        broken = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        with pytest.raises(InputError, match=r"no sketch|damaged"):
+            Sketch.from_bytes(broken)
+    for end in (0, 5, 20, 60, len(data) - 1):
+        with pytest.raises(InputError, match=r"no sketch|damaged"):
+            Sketch.from_bytes(data[:end])
+
+
+def test_another_version_is_refused():
+    data = Sketch().to_bytes()[:-32]
+    other = data[:16] + b"\x02" + data[17:]
+    with pytest.raises(InputError, match="version 2"):
+        Sketch.from_bytes(other + hashlib.sha256(other).digest())
+
+
+@pytest.mark.parametrize("other", [Sketch(3), Sketch(digits=7), Sketch(classes=["a", "b"])])
+def test_different_sketches_cannot_be_added(other):
+    with pytest.raises(InputError, match="same"):
+        Sketch() + other
+
+
+@pytest.mark.parametrize(
+    "probs, labels, message",
+    [
+        ([0.5, np.nan], [0, 1], "must be finite"),
+        ([0.5, 1.5], [0, 1], r"must lie in \[0, 1\]"),
+        ([0.5, 0.5], [0, 2], "labels must be 0 to 1"),
+        ([0.5, 0.5], [0.0, np.nan], "must not be missing"),
+        ([0.5, 0.5], [0], "one entry per row"),
+        ([[0.2, 0.3, 0.5]], [0], "one or two columns"),
+        ([[0.2, 0.3]], [0], "sum to 1"),
+    ],
+)
+def test_bad_rows_are_refused(probs, labels, message):
+    sketch = Sketch()
+    with pytest.raises(InputError, match=message):
+        sketch.update(probs, labels)
+    assert sketch == Sketch()
+
+
+def test_bad_rows_are_counted():
+    probs, labels = [0.5, np.nan, 1.5, -3.0, 0.7, 0.0], [1.0, 0.0, 1.0, 0.0, np.nan, 1.0]
+    sketch = Sketch().update(probs, labels, skip_bad=True)
+    assert sketch.counters == Counters(rows=2, missing=2, outside=2, infinite=1)
+    assert Sketch.from_bytes(sketch.to_bytes()).counters == sketch.counters
+    assert (sketch + sketch).counters == Counters(rows=4, missing=4, outside=4, infinite=2)
+    several = Sketch(3).update([[0.2, 0.3, 0.5], [0.2, 0.3, 0.2]], [2, 2], skip_bad=True)
+    assert several.counters == Counters(rows=1, outside=1)
+
+
+@pytest.mark.parametrize("settings", [{"n_classes": 1}, {"digits": 20}, {"digits": 2}, {"digits": 7.0}])
+def test_settings_are_checked(settings):
+    with pytest.raises(InputError, match="must be"):
+        Sketch(**settings)
