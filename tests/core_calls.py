@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._core import bins, draws, pairs
+from calibrant._core import bins, pairs, redraws
 from calibrant._core.distances import distances
 from calibrant._core.kernel import Kernel
 from calibrant._core.line.beta import BetaSums
@@ -41,7 +41,7 @@ def everything(n_threads):
         *(gap.of_weights(happened, weights, n_threads=n_threads) for gap in gaps),
         *(gap.of_labels(weights > 0.5, x, n_threads=n_threads) for gap in gaps),
         *HeldOut(line, own, happened > 0.5, weights[:, 0]).sums(by_kernel[0]),
-        draws.count_draws(rng.integers(0, 2**63, 9).astype(np.uint64), 500),
+        redraws.count_draws(rng.integers(0, 2**63, 9).astype(np.uint64), 500),
         bins.bin_index(x, np.array([0.2, 0.7])),
         bins.bin_sums(x, weights[:, 0], own, np.array([0.2, 0.7])),
         bins.bin_columns(weights, x, np.array([0.2, 0.7])),

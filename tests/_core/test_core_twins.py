@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant._core import draws, pairs, twin, twin_draws
+from calibrant._core import pairs, redraws, twin, twin_draws
 from calibrant._core.kernel import Kernel
 from calibrant._core.line import beta as beta_module
 from calibrant._core.line import sums as sums_module
@@ -186,4 +186,4 @@ def test_sums_outside_folds(seed, n, folds, scale, power):
 @given(keys=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=19), n=st.integers(1, 300), step=st.integers(1, 3))
 def test_draws(keys, n, step):
     keys = np.repeat(np.array(keys, dtype=np.uint64), step)[::step]
-    assert np.array_equal(draws.count_draws(keys, n), twin_draws.count_draws(keys, n))
+    assert np.array_equal(redraws.count_draws(keys, n), twin_draws.count_draws(keys, n))

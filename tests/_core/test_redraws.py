@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
 from calibrant import Predictions
-from calibrant._core import redraws, twin_redraws
+from calibrant._core import redraws, twin_draws
 from calibrant._core.library import library
 from calibrant._core.redraws import Rows
 from calibrant.hypotest import OmnibusTest
@@ -36,7 +36,7 @@ def keys(n, seed=0):
 
 
 def test_uniform_numbers_are_uniform():
-    found = twin_redraws.draw_uniform(keys(50), 400)
+    found = twin_draws.draw_uniform(keys(50), 400)
     assert found.min() >= 0
     assert found.max() < 1
     assert kstest(found.ravel(), "uniform").pvalue > 1e-4
@@ -46,7 +46,7 @@ def test_uniform_numbers_are_uniform():
 def test_labels_have_the_law_of_the_predictions(k):
     """Three rows, 20 000 redraws: the chance of a p-value below 1e-4 in any of six is below 1e-3."""
     p = predictions(k, 3, k)
-    labels = twin_redraws.draw_labels(p.probs, keys(20_000))
+    labels = twin_draws.draw_labels(p.probs, keys(20_000))
     for probs, drawn in zip(p.probs, labels, strict=True):
         seen = np.bincount(drawn, minlength=k)
         assert seen[probs == 0].sum() == 0
@@ -57,7 +57,7 @@ def test_labels_have_the_law_of_the_predictions(k):
 
 def test_nothing_impossible_is_drawn_where_rounding_leaves_a_gap():
     probs = np.array([[0.1] * 10 + [0.0]])  # They add up to 1 - 1e-16.
-    top = twin_redraws.draw_labels(probs, keys(3))
+    top = twin_draws.draw_labels(probs, keys(3))
     assert top.max() < 10
     assert np.cumsum(probs)[-1] < 1
 
@@ -70,7 +70,7 @@ def test_sums_are_those_of_the_labels_of_the_twin(seed, n, k, weighted):
     rng = np.random.default_rng(seed)
     top, second, bins = rng.integers(0, k, n), rng.integers(0, k, n), rng.integers(0, 3, n)
     features, means = rng.normal(size=(n, 16)), rng.normal(size=(k, 16))
-    labels = twin_redraws.draw_labels(p.probs, keys(20, seed))
+    labels = twin_draws.draw_labels(p.probs, keys(20, seed))
     rows = Rows(p.probs, p.weights, top, second, bins, features, means)
     blocks = list(rows.redraw(keys(20, seed)))
     found = [np.concatenate(parts, axis=-1) for parts in zip(*blocks, strict=True)]
@@ -88,7 +88,7 @@ def test_sums_are_those_of_the_labels_of_the_twin(seed, n, k, weighted):
     )
     for one, other in zip(found, expected, strict=True):
         assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
-    assert twin_redraws.feature_errors(labels, features, means) == pytest.approx(expected[-1])
+    assert twin_draws.feature_errors(labels, features, means) == pytest.approx(expected[-1])
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 40])
@@ -99,7 +99,7 @@ def test_every_core_gives_the_same_statistics(k, level):
     with core(level):
         evidence = gather(p)
         found = np.concatenate(list(redrawn_statistics(p, evidence, 25, np.random.default_rng(3))), axis=1)
-    labels = twin_redraws.draw_labels(p.probs, keys(25, seed=3)).astype(np.int64)
+    labels = twin_draws.draw_labels(p.probs, keys(25, seed=3)).astype(np.int64)
     expected = np.concatenate([one.statistics(labels) for one in gather(p)])
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-8)
 

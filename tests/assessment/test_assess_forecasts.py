@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from calibrant import Forecasts, Laplace, Mixture, MvNormal, Normal, Predictions, Samples, as_record, assess_forecasts
-from calibrant.assessment.forecasts.redraws import redraw_test
+from calibrant.assessment.forecasts.core import redraw_test
 from calibrant.assessment.forecasts.transforms import all_transforms
 from calibrant.assessment.forecasts.words import judge
 from calibrant.hypotest import ConsistencyTest

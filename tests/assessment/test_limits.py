@@ -142,7 +142,7 @@ def test_further_tests_are_those_of_the_table_without_their_draws():
     for name in ("spiegelhalter", "cox", "ecce"):
         assert result.tests[name].pvalue == TESTS[name](P).pvalue
     assert all(test.null is None for test in result.tests.values())
-    with patch("calibrant.assessment.further_tests.MOST_PAIRED_ROWS", 299):
+    with patch("calibrant.assessment.details.MOST_PAIRED_ROWS", 299):
         blocks = assess(P, metrics={"ece": ECE()}, n_resamples=9, rng=0).tests
     assert blocks["skce-block"].pvalue == TESTS["skce-block"](P).pvalue
     assert "skce" not in blocks

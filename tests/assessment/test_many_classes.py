@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from calibrant import DataWarning, Predictions, assess, reliability_curve
-from calibrant.assessment.class_summaries import class_summaries
+from calibrant.assessment.details import class_summaries
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.curves import classwise_curves
 from calibrant.hypotest import CMETest
 from calibrant.hypotest.deviation_law import deviation_law
-from calibrant.hypotest.leading import MANY_LOCATIONS, leading_directions
+from calibrant.hypotest.mean_embedding import MANY_LOCATIONS, leading_directions
 from calibrant.kernels import ExponentialKernel, GramKernel, TotalVariation, WhiteKernel
 from calibrant.kernels.gram import gram_of
 from calibrant.metrics import ECE, SKCE, UCME, Brier, Classwise, DebiasedECE, KdeECE

@@ -13,8 +13,7 @@ from calibrant.binning import EqualMass
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import TESTS, OmnibusTest
 from calibrant.hypotest.evidence import kernel, line
-from calibrant.hypotest.minimum_p import smallest_pvalue
-from calibrant.hypotest.omnibus import gather
+from calibrant.hypotest.omnibus import gather, smallest_pvalue
 from calibrant.metrics import ECE
 from simulate import calibrated, draw_labels, sharpened
 from studies.validity.cells import inflate, rotate

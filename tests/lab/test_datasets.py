@@ -11,8 +11,7 @@ from sklearn.datasets import load_digits
 
 from calibrant import InputError
 from calibrant.lab.datasets import DATASETS, Split, load_dataset
-from calibrant.lab.datasets.fashion_mnist import USUAL_FOLDER
-from calibrant.lab.datasets.idx import read_idx
+from calibrant.lab.datasets.images import USUAL_FOLDER, read_idx
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 

@@ -19,9 +19,9 @@ from calibrant.report import (
     thin,
     views,
 )
-from calibrant.report.points import facts, points
-from calibrant.report.record import rounded
+from calibrant.report.page import rounded
 from calibrant.report.series import as_series
+from calibrant.report.thin import facts, points
 from calibrant.results import Interval
 from report_cases import (
     Tree,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant._core import draws, twin_draws
+from calibrant._core import redraws, twin_draws
 from calibrant.resampling import bootstrap as bootstrap_module
 from calibrant.resampling.bootstrap import Bootstrap, group_rows
 from cores import core
@@ -89,7 +89,7 @@ def test_groups_are_named_and_hold_their_rows():
 @pytest.mark.parametrize("n, n_samples", [(1, 3), (2, 9), (1001, 8), (3000, 21)])
 def test_compiled_draws_are_those_of_numpy(n, n_samples):
     keys = np.random.default_rng(n).integers(0, 2**64, n_samples, dtype=np.uint64)
-    assert np.array_equal(draws.count_draws(keys, n), twin_draws.count_draws(keys, n))
+    assert np.array_equal(redraws.count_draws(keys, n), twin_draws.count_draws(keys, n))
 
 
 def test_random_bits_are_the_published_ones_of_splitmix64():

@@ -1,4 +1,4 @@
-"""Labels drawn from predictions, and sums over them: many redraws in one pass over the rows, by compiled code."""
+"""Rows of a bootstrap and labels, drawn by compiled code; sums over many redraws in one pass over the rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +7,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core import twin_redraws
+from calibrant._core import twin_draws
 from calibrant._core.library import RedrawnSums, RowsRecord, RowWork, library, required
 from calibrant._core.packing import zeros
 from calibrant._core.threads import available_threads, in_order
+
+_TOGETHER = 8
+"""Number of samples that are counted before they are written side by side."""
+
+
+def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
+    """Return how often each of n rows occurs in a sample of n, (n, B), for each of B keys."""
+    core = library()
+    if core is None:
+        return twin_draws.count_draws(keys, n)
+    counts = np.empty((n, len(keys)))
+    core.draw_counts(np.ascontiguousarray(keys), len(keys), n, np.empty(n * _TOGETHER, dtype=np.uint16), counts)
+    return counts
+
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
@@ -119,7 +133,7 @@ def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Flo
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
     n_keys, (n_classes, depth) = labels.shape[1], means.shape
     if library() is None:
-        return twin_redraws.feature_errors(labels, features, means)
+        return twin_draws.feature_errors(labels, features, means)
     together = max(1, min(n_keys, _CACHED // means.size))
     room, errors = zeros(together * means.size), np.empty(n_keys)
     labels = np.ascontiguousarray(labels, dtype=np.int32)

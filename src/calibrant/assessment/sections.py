@@ -28,14 +28,14 @@ def limits(work: Work, rng: np.random.Generator) -> Fields:
 
 def curves(work: Work, rng: np.random.Generator) -> Fields:
     """Return reliability curves with their bands, and the running sum of residuals."""
-    from calibrant.assessment.curves import curves_of
+    from calibrant.assessment.details import curves_of
 
     return curves_of(work.predictions, rng)
 
 
 def classes(work: Work, _rng: np.random.Generator) -> Fields:
     """Return the table of the classes, and for more than two a curve of each."""
-    from calibrant.assessment.class_summaries import class_summaries
+    from calibrant.assessment.details import class_summaries
     from calibrant.curves import classwise_curves, reliability_curve
 
     several = work.predictions.n_classes > 2
@@ -54,14 +54,14 @@ def parts(work: Work, _rng: np.random.Generator) -> Fields:
 
 def ranking(work: Work, _rng: np.random.Generator) -> Fields:
     """Return the ROC curve of what is judged, and its hull."""
-    from calibrant.assessment.curves import ranking_of
+    from calibrant.assessment.details import ranking_of
 
     return {"ranking": ranking_of(work.predictions)}
 
 
 def tests(work: Work, rng: np.random.Generator) -> Fields:
     """Return further tests than the one behind the verdict."""
-    from calibrant.assessment.further_tests import further_tests
+    from calibrant.assessment.details import further_tests
 
     return {"tests": further_tests(work.predictions, work.n_resamples, rng)}
 

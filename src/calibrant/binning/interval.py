@@ -11,8 +11,7 @@ from calibrant._border.checks import check_count
 from calibrant._core.bins import bin_index
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
-from calibrant.binning.order import line_of
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import comparable, line_of
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 

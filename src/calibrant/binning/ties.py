@@ -2,7 +2,22 @@
 
 import numpy as np
 
+from calibrant._core.line.boxes import Line
 from calibrant._typing import FloatArray
+from calibrant.predictions import Predictions
+
+
+def line_of(view: Predictions) -> Line:
+    """Return the predicted probabilities of class 1 in ascending order, kept with the predictions.
+
+    Examples
+    --------
+    >>> line = line_of(Predictions([0.9, 0.2, 0.4], labels=[1, 0, 0]))
+    >>> line.order.tolist(), line.x.tolist()
+    ([1, 2, 0], [0.2, 0.4, 0.9])
+    """
+    return view.once("line", lambda: Line.of(view.positive), of_labels=False)
+
 
 DECIMALS = 12
 """Decimals to which predictions are compared: 0.1 + 0.2 and 0.3 are equal."""

@@ -1,23 +1,41 @@
 """The sub-commands of the command `calibrant`, in the order in which `--help` lists them."""
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
 from calibrant import __version__
 from calibrant.cli.apply import apply
 from calibrant.cli.compare import compare_files
-from calibrant.cli.completion import completion
-from calibrant.cli.console import console
 from calibrant.cli.demo import demo
 from calibrant.cli.evaluate import evaluate
 from calibrant.cli.experiment import experiment
 from calibrant.cli.fit import fit
+from calibrant.cli.options import INPUT
+from calibrant.cli.outputs import console
 from calibrant.cli.recommend import recommend_for
 from calibrant.cli.report import report
 from calibrant.cli.selfcheck import run_selfcheck
 from calibrant.cli.testing import run_tests
+
+
+def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Parameter(group=INPUT)], /) -> None:
+    """Print a script that lets SHELL complete the commands and options of calibrant.
+
+    For example:
+      calibrant completion bash > ~/.local/share/bash-completion/completions/calibrant
+      calibrant completion fish > ~/.config/fish/completions/calibrant.fish
+
+    Parameters
+    ----------
+    shell
+        bash, zsh (a file _calibrant in a folder of $fpath), fish (~/.config/fish/completions/calibrant.fish) or
+        powershell (appended to $PROFILE).
+    """
+    sys.stdout.write(application().generate_completion(shell=shell))
+
 
 COMMANDS: dict[str, Callable[..., Any] | App] = {
     "evaluate": evaluate,

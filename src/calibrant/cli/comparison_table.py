@@ -3,7 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
-from calibrant.cli.console import console
+from calibrant.cli.outputs import console
 from calibrant.cli.show import folded, number
 from calibrant.io import printable
 from calibrant.results import (

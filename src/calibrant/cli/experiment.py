@@ -116,7 +116,7 @@ def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Calla
     """Show a bar with the name of the step on standard error; without a terminal, a line for each step."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from calibrant.cli.console import console
+    from calibrant.cli.outputs import console
 
     where = console(stderr=True)
     if quiet:
@@ -157,7 +157,7 @@ def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from calibrant.cli.console import console
+    from calibrant.cli.outputs import console
     from calibrant.io import printable
     from calibrant.lab.experiment.markdown import number
     from calibrant.report.experiment import stars

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant._border.text import suggestion
-from calibrant.cli.console import console
+from calibrant.cli.outputs import console
 from calibrant.cli.show import NAME_ROOM, folded, number
 from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, Metric

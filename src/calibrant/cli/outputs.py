@@ -1,7 +1,24 @@
-"""The output file of a command: never one that it reads, and with an extension that fits its content."""
+"""Where a command writes: to a terminal, or to a file that it does not read and whose extension fits its content."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+
+
+class _Console(Console):
+    """A console that lets the command handle a closed pipe, so that its exit code is not that of a failed gate."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Signal that the reader has closed the pipe."""
+        raise BrokenPipeError
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return the console for results, or the one for progress."""
+    return _Console(stderr=stderr)
+
 
 PAGE = (".html", ".htm")
 CALIBRATOR = (".json",)

@@ -86,7 +86,7 @@ def _print(advice: "Recommendation") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from calibrant.cli.console import console
+    from calibrant.cli.outputs import console
     from calibrant.cli.show import print_heading
     from calibrant.io import printable
 

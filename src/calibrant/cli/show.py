@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from calibrant.cli.console import console
+from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import (
     Assessment,

@@ -1,6 +1,7 @@
 """Reliability curves over bins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
@@ -9,15 +10,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import check_level
-from calibrant._typing import FloatArray
-from calibrant.binning import Binning, Cells, EqualWidth
+from calibrant._typing import FloatArray, IntArray
+from calibrant.binning import Binning, Bins, Cells, EqualWidth
 from calibrant.curves.bands import wilson
-from calibrant.curves.columns import Columns, class_blocks
-from calibrant.curves.histogram import outcome_histograms
-from calibrant.curves.view import binary_view
+from calibrant.curves.view import binary_view, outcome_histograms
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import Estimate, ReliabilityCurve
+
+BLOCK_CELLS = 2**20
+"""Predictions processed at a time, so that memory does not grow with the number of classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Predicted probabilities of m events, whether they happened, and the bin of each.
+
+    Attributes
+    ----------
+    positions, events : ndarray of shape (n, m)
+    weights : ndarray of shape (n,)
+    cuts : list of m Bins
+    """
+
+    positions: FloatArray
+    events: NDArray[np.bool_]
+    weights: FloatArray
+    cuts: list[Bins]
+
+    @classmethod
+    def of(cls, positions: FloatArray, events: NDArray[np.bool_], weights: FloatArray, bins: Binning) -> "Columns":
+        """Cut every column."""
+        return cls(positions, events, weights, bins.cut_columns(positions, weights))
+
+    @property
+    def starts(self) -> IntArray:
+        """Where the bins of each column begin among those of all, and where the last end; of shape (m + 1,)."""
+        return np.concatenate([[0], np.cumsum([cut.n_bins for cut in self.cuts])])
+
+    def totals(self, *values: NDArray[np.generic]) -> list[FloatArray]:
+        """Return the sums in the bins of all columns, one after the other, of values that broadcast to (n, m)."""
+        starts = self.starts
+        index = np.column_stack([cut.index for cut in self.cuts])
+        kept = index >= 0
+        flat, size = (index + starts[:-1])[kept], int(starts[-1])
+        columns = (np.broadcast_to(value, index.shape)[kept] for value in values)
+        return [np.asarray(np.bincount(flat, weights=column, minlength=size), dtype=float) for column in columns]
+
+
+def class_blocks(predictions: Predictions, bins: Binning) -> Iterator[Columns]:
+    """Yield every class against the rest, in order, some classes at a time."""
+    step = max(1, BLOCK_CELLS // predictions.n_samples)
+    for first in range(0, predictions.n_classes, step):
+        positions = predictions.probs[:, first : first + step]
+        events = predictions.labels[:, None] == np.arange(first, first + positions.shape[1])
+        yield Columns.of(positions, events, predictions.weights, bins)
+
 
 FEW_CELLS = 500_000
 """Up to this many numbers are summed without a sparse matrix, whose import alone would take longer."""

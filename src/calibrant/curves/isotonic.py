@@ -8,9 +8,8 @@ from calibrant._border.checks import check_count, check_level
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray, Progress, Rng
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits
-from calibrant.curves.histogram import outcome_histogram
 from calibrant.curves.pooled import Pools
-from calibrant.curves.view import binary_view
+from calibrant.curves.view import binary_view, outcome_histogram
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays

@@ -9,8 +9,7 @@ from calibrant._border.checks import as_floats, check_level
 from calibrant._border.convert import convert
 from calibrant._typing import BoolArray, FloatArray, Rng
 from calibrant.curves.bands import least_resamples, pointwise_limits
-from calibrant.curves.histogram import outcome_histogram
-from calibrant.curves.view import binary_view, cells_around
+from calibrant.curves.view import binary_view, cells_around, outcome_histogram
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays

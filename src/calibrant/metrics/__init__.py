@@ -8,7 +8,6 @@ from calibrant.metrics.binned import ECE, DebiasedECE
 from calibrant.metrics.chance import ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
-from calibrant.metrics.cumulative import ECCE
 from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.metrics.dirichlet import DirichletECE
 from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
@@ -21,6 +20,7 @@ from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.metrics.mmce import MMCE
 from calibrant.metrics.murphy import Reliability, Resolution, decompose
+from calibrant.metrics.pooled import ECCE
 from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError
 from calibrant.metrics.simplex import SimplexECE
 from calibrant.metrics.smooth import SmoothECE

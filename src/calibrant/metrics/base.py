@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.counted import Counted
 from calibrant.metrics.groups import CALIBRATION
@@ -162,3 +164,28 @@ def check_metric(value: object, name: str = "metric") -> None:
     """Refuse what is no metric, such as the name of one."""
     if not isinstance(value, Metric):
         raise TypeError(f"{name} must be a metric such as ECE() or METRICS['ece'], but is {value!r:.60}.")
+
+
+def check_norm(norm: object, *, largest: bool) -> None:
+    """Refuse what is no exponent of a norm; infinity only where the `largest` gap is offered.
+
+    Examples
+    --------
+    >>> check_norm(2, largest=False)
+    """
+    is_number = isinstance(norm, Real) and not isinstance(norm, bool)
+    if is_number and 1 <= norm <= np.inf and (largest or norm < np.inf):  # type: ignore[operator]
+        return
+    needed = "a number of at least 1 (inf for the maximum)" if largest else "a finite number of at least 1"
+    raise InputError(f"norm must be {needed}, but is {norm!r}.")
+
+
+def root(means: FloatArray, norm: float) -> FloatArray:
+    """Return the norm of gaps whose powers have these means.
+
+    Examples
+    --------
+    >>> root(np.array([0.25]), 2)
+    array([0.5])
+    """
+    return means if norm == 1 else means ** (1 / norm)

@@ -10,9 +10,8 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._typing import Evaluator, FloatArray, IntArray
-from calibrant.metrics.base import Metric
+from calibrant.metrics.base import Metric, check_norm, root
 from calibrant.metrics.gaps import over_rows_with_neighbours
-from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
 from calibrant.results import Description, Estimate

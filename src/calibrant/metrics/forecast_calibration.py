@@ -14,10 +14,9 @@ from calibrant.curves.spread import spread_bins, squared_errors
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.forecast_base import ForecastMetric
-from calibrant.metrics.forecast_levels import check_levels, level_array
+from calibrant.metrics.base import check_norm, root
+from calibrant.metrics.forecast_base import ForecastMetric, check_levels, level_array
 from calibrant.metrics.groups import QUANTILES
-from calibrant.metrics.norms import check_norm, root
 from calibrant.results import Description
 
 

@@ -10,8 +10,7 @@ from calibrant._border.checks import check_level
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.metrics.forecast_base import ForecastMetric, ForecastScore
-from calibrant.metrics.forecast_levels import central_levels
+from calibrant.metrics.forecast_base import ForecastMetric, ForecastScore, central_levels
 from calibrant.metrics.groups import QUANTILES, SHARPNESS
 from calibrant.results import Description
 

@@ -11,8 +11,7 @@ from calibrant._border.checks import check_level
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.forecast_base import ForecastScore
-from calibrant.metrics.forecast_levels import central_levels, check_levels, level_array
+from calibrant.metrics.forecast_base import ForecastScore, central_levels, check_levels, level_array
 from calibrant.metrics.groups import SCORES
 from calibrant.results import Description
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from calibrant._core.threads import in_order
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning.order import line_of
-from calibrant.metrics.base import Metric, Together
+from calibrant.binning.ties import line_of
+from calibrant.metrics.base import Metric, Together, check_norm, root
 from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
-from calibrant.metrics.norms import check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 from calibrant.smoothing.bandwidth import Rule, Sample, bandwidth_of, limits_of_search

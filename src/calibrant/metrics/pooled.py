@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning.order import line_of
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import comparable, line_of
+from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
+from calibrant.results import Description
 
 NEGLIGIBLE = 1e-100
 """Predictions with less than this share of the largest weight count as absent: their share could underflow."""
@@ -184,3 +185,60 @@ def _present(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: d
     if present.all():
         return Pools(mass, predicted, hits, fixed)
     return Pools(mass[present], predicted[present], hits[present], fixed)
+
+
+@dataclass(frozen=True)
+class ECCE(PooledMetric):
+    r"""Empirical cumulative calibration error: how far the running sum of outcomes minus predictions goes.
+
+    Parameters
+    ----------
+    statistic : {"mad", "range"}, default="mad"
+        "mad": the largest absolute value that the running sum reaches (Kolmogorov and Smirnov). "range": the largest
+        value minus the smallest (Kuiper), which is the largest net error of the predictions in any interval of them.
+
+    Notes
+    -----
+    In ascending order of the predictions, and with equal predictions pooled, :math:`C_0 = 0` and
+    :math:`C_k = \sum_{j \le k} w_j (y_j - p_j) / \sum_j w_j`. The value is :math:`\max_k |C_k|` or
+    :math:`\max_k C_k - \min_k C_k`. `ECCETest` compares it with what chance makes of it.
+
+    It is never above the ECE with a bin for each distinct prediction. Errors of different sign at neighbouring
+    predictions cancel, so that it is small where the error changes sign often.
+
+    References
+    ----------
+    I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu, "Metrics of calibration for probabilistic predictions",
+    JMLR 23 (2022).
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> p = Predictions([0.2, 0.4, 0.6, 0.8], labels=[0, 0, 0, 1])  # 4 C = 0, -0.2, -0.6, -1.2, -1.0
+    >>> round(ECCE()(p), 4), round(ECCE("range")(p), 4)
+    (0.3, 0.3)
+    """
+
+    family = "smooth"
+    measures: ClassVar[Any] = "calibration"
+    statistic: Literal["mad", "range"] = "mad"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        if self.statistic == "range":
+            return self._presented(
+                "ECCE, range", "The largest net error of the predictions in any interval of them; needs no bins."
+            )
+        return self._presented(
+            "ECCE", "The furthest that the running sum of outcomes minus predictions goes from 0; needs no bins."
+        )
+
+    def __post_init__(self) -> None:
+        if self.statistic not in ("mad", "range"):
+            raise InputError(f'statistic must be "mad" or "range", but is {self.statistic!r}.')
+
+    def combine(self, pools: Pools) -> float:
+        """Follow the running sum, which starts at 0."""
+        path = np.cumsum(pools.hits - pools.predicted) / pools.mass.sum()
+        high, low = max(0.0, float(path.max())), min(0.0, float(path.min()))
+        return max(high, -low) if self.statistic == "mad" else high - low

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
 from calibrant.report import svg
-from calibrant.report.points import Point, facts, points
 from calibrant.report.series import Marked, Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.text import percent
+from calibrant.report.thin import Point, facts, points
 from calibrant.results import ReliabilityCurve
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from calibrant.report import experiment_figures as drawings
-from calibrant.report.descriptions import of_metric
 from calibrant.report.page import Verbatim, asset, environment, policy
+from calibrant.report.tables import of_metric
 from calibrant.report.text import count, name, number, signed
 from calibrant.results import (
     Compared,

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from calibrant.report import svg
-from calibrant.report.descriptions import of_metric
 from calibrant.report.diagram import reliability_diagram
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
+from calibrant.report.tables import of_metric
 from calibrant.report.text import number, pvalue, signed
 from calibrant.report.views import named_curves
 from calibrant.results import (

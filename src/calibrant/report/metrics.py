@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from calibrant.report.descriptions import of_result
 from calibrant.report.series import AnySeries
+from calibrant.report.tables import of_result
 from calibrant.report.text import number
 from calibrant.results import Description, Estimate, Interval, known_limits, missing_limits
 

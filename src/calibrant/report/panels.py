@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calibrant.report import svg
-from calibrant.report.points import Point, points
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.text import count, name, number
+from calibrant.report.thin import Point, points
 from calibrant.results import Assessment, ReliabilityCurve
 
 SIDE = 108.0

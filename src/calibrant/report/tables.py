@@ -7,7 +7,27 @@ from typing import Any
 
 from calibrant.report.series import AnySeries
 from calibrant.report.text import aligned, count, machine, name, number, pvalue
-from calibrant.results import Assessment, ClassSummary, ForecastAssessment, TestResult, Verdict
+from calibrant.results import (
+    Assessment,
+    ClassSummary,
+    Comparison,
+    Description,
+    Estimate,
+    ForecastAssessment,
+    TestResult,
+    Verdict,
+)
+
+
+def of_result(result: Estimate | TestResult | None, key: str) -> Description:
+    """Return the description of a result; one without goes by its name alone."""
+    return Description(label=key) if result is None or result.about is None else result.about
+
+
+def of_metric(comparison: Comparison, metric: str) -> Description:
+    """Return the description of a metric of a comparison."""
+    return comparison.about.get(metric) or Description(label=metric)
+
 
 STATUS = {
     "calibrated": "Calibrated",

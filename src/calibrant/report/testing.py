@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.report.descriptions import of_result
 from calibrant.report.series import AnySeries
-from calibrant.report.tables import smallest_pvalue
+from calibrant.report.tables import of_result, smallest_pvalue
 from calibrant.report.text import name, number, pvalue
 from calibrant.results import TestResult
 

@@ -18,10 +18,10 @@ from calibrant.report.diagram import (
     strip,
     tilted,
 )
-from calibrant.report.points import points
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale
 from calibrant.report.text import percent
+from calibrant.report.thin import points
 from calibrant.results import ReliabilityCurve
 
 DIAGONAL = (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._core.draws import count_draws
+from calibrant._core.redraws import count_draws
 from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import InputError
 

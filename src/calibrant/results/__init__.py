@@ -1,7 +1,6 @@
 """Outcomes: frozen, inert, and written out by one recursion."""
 
-from calibrant.results.advice import Candidate, LearningCurve, LearningPoint, Recommendation
-from calibrant.results.certified import CheckedValue
+from calibrant.results.advice import Candidate, Fix, LearningCurve, LearningPoint, Recommendation
 from calibrant.results.comparison import (
     Compared,
     Comparison,
@@ -15,7 +14,7 @@ from calibrant.results.comparison import (
 )
 from calibrant.results.core import Assessment, ClassSummary, TestResult, as_record, to_frame
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
-from calibrant.results.estimate import Description, Estimate
+from calibrant.results.estimate import CheckedValue, Description, Estimate, ScoreDecomposition
 from calibrant.results.experiment import (
     CurveLine,
     ExperimentResult,
@@ -25,7 +24,6 @@ from calibrant.results.experiment import (
     SeedSummary,
     StepStatus,
 )
-from calibrant.results.fixed import Fix
 from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.ranking import (
     CalibrationMap,
@@ -36,7 +34,6 @@ from calibrant.results.ranking import (
     SquaredErrorParts,
     TreeDiagram,
 )
-from calibrant.results.scores import ScoreDecomposition
 from calibrant.results.verdict import Verdict, state
 
 __all__ = [

@@ -162,3 +162,27 @@ class LearningCurve(Readable):
         """Return the points of this calibrator and metric, by size."""
         start = (self.calibrators.index(calibrator) * len(self.metrics) + self.metrics.index(metric)) * len(self.sizes)
         return self.points[start : start + len(self.sizes)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Fix(Readable):
+    """A calibrator that was fitted to all folds but one and applied to that one, in turn.
+
+    Attributes
+    ----------
+    method : str
+        The calibrator, as in `CALIBRATORS`, or a composition such as "ts>irm".
+    changed : float
+        Share of the rows whose predicted class is another one than before.
+    n_folds : int
+    converged : bool
+        Whether the optimiser ended at its optimum in every fold.
+    recommendation : Recommendation or None
+        Why this calibrator; None if the caller chose it.
+    """
+
+    method: str
+    changed: float
+    n_folds: int
+    converged: bool
+    recommendation: Recommendation | None = None

@@ -12,10 +12,9 @@ from calibrant.exceptions import InputError
 from calibrant.results.advice import LearningCurve, Recommendation
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
-from calibrant.results.estimate import Description, Estimate
+from calibrant.results.estimate import Description, Estimate, ScoreDecomposition
 from calibrant.results.ranking import ROCOutline
 from calibrant.results.reading import Readable
-from calibrant.results.scores import ScoreDecomposition
 from calibrant.results.verdict import Verdict
 
 

@@ -1,9 +1,8 @@
 """ROC curves of rankers, their convex hulls, and the probabilities that follow from them."""
 
 from calibrant.roc.curve import auc, convex_hull, hull_probabilities, roc_curve, segment_probabilities
-from calibrant.roc.maps import calibration_map
+from calibrant.roc.maps import calibration_map, outline
 from calibrant.roc.merging import merging_steps
-from calibrant.roc.outline import outline
 
 __all__ = [
     "auc",

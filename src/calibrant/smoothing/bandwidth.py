@@ -13,7 +13,7 @@ from calibrant._core.line.held_out import HeldOut
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
 from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.binning.order import line_of
+from calibrant.binning.ties import line_of
 from calibrant.predictions import Predictions
 from calibrant.smoothing.kernel_regression import (
     NO_NEIGHBOUR,

@@ -1,4 +1,4 @@
-"""A probability tree as text."""
+"""A probability tree as text and as a diagram."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import InputError
+from calibrant.results import TreeDiagram
 
 LEAF = -1
 """What scikit-learn's trees store as the child of a leaf."""
@@ -94,3 +95,45 @@ def _numbered(n_features: int) -> list[str]:
 def _shares(classes: Any, counts: FloatArray, probs: FloatArray, digits: int) -> str:
     rows = zip(classes.tolist(), counts.tolist(), probs.tolist(), strict=True)
     return ", ".join(f"{name} {count:.6g} ({prob:.{digits}f})" for name, count, prob in rows)
+
+
+def tree_diagram(tree: Any, feature_names: Sequence[str] | None = None) -> TreeDiagram:
+    """Return the questions of a fitted probability tree and the counts and probabilities of its leaves.
+
+    Parameters
+    ----------
+    tree : ProbabilityTree
+    feature_names : sequence of str, optional
+        By default the column names seen in fitting, else x0, x1, ...
+
+    Returns
+    -------
+    TreeDiagram
+        What `calibrant.plots.plot_tree` draws. `draw_tree` draws the same as text.
+
+    Examples
+    --------
+    >>> from calibrant.trees import ProbabilityTree
+    >>> tree = ProbabilityTree().fit([[0], [0], [0], [1], [1]], ["ham", "ham", "spam", "spam", "spam"])
+    >>> diagram = tree_diagram(tree, ["lottery"])
+    >>> diagram.questions[0], diagram.counts.tolist(), diagram.decisions
+    ('lottery <= 0.5?', [[2.0, 1.0], [0.0, 2.0]], ('ham', 'spam'))
+    """
+    check_is_fitted(tree)
+    names = feature_names_of(tree, feature_names)
+    splits = tree.tree_.tree_
+    leaf = leaf_numbers(tree.tree_)
+    questions = [
+        f"{names[splits.feature[node]]} <= {splits.threshold[node]:.6g}?" if leaf[node] < 0 else ""
+        for node in range(splits.node_count)
+    ]
+    return TreeDiagram(
+        questions=tuple(questions),
+        left=splits.children_left.astype(np.int64),
+        right=splits.children_right.astype(np.int64),
+        leaf=leaf,
+        classes=tuple(map(str, tree.classes_.tolist())),
+        counts=tree.leaf_counts_,
+        probs=tree.leaf_probs_,
+        decisions=tuple(map(str, tree.classes_[tree.leaf_decisions_].tolist())),
+    )

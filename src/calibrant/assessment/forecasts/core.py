@@ -1,20 +1,74 @@
 """Everything a report needs to know about one set of predictive distributions."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import __version__
 from calibrant._border.checks import check_count
-from calibrant._typing import Progress, Rng
-from calibrant.assessment.forecasts.redraws import redraw_test
-from calibrant.assessment.forecasts.transforms import all_transforms
+from calibrant._typing import FloatArray, Progress, Rng
+from calibrant.assessment.forecasts.transforms import Transforms, all_transforms
 from calibrant.assessment.forecasts.words import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
+from calibrant.hypotest.base import monte_carlo_pvalue
 from calibrant.metrics import FORECAST_METRICS, Metric
-from calibrant.results import Estimate, ForecastAssessment
+from calibrant.metrics.forecast_base import level_array
+from calibrant.results import Estimate, ForecastAssessment, TestResult
+
+LEVELS = level_array(99)
+"""Levels of MACE, as in the table of metrics: between two neighbours there is a hundredth of the transforms."""
+
+DETECTABLE = 0.95
+"""Errors below this quantile of those by chance could be chance."""
+
+
+def redraw_test(
+    checks: Sequence[Transforms], n_resamples: int, rng: np.random.Generator
+) -> tuple[TestResult, Transforms]:
+    """Return the test with the largest error, corrected for their number, and what it is about."""
+    weights = checks[0].weights
+    cells = np.array([np.searchsorted(LEVELS, check.values) for check in checks])
+    errors = [_error(np.bincount(cell, weights, len(LEVELS) + 1)[None]) for cell in cells]
+    worst = int(np.argmax(errors))
+    observed = float(errors[worst][0])
+    null = _redraws(weights, n_resamples * len(checks), rng)
+    details: dict[str, Any] = {
+        "smallest_pvalue": len(checks) / (1 + len(null)),
+        "expected": float(null.mean()),
+        "detectable": float(np.quantile(null, DETECTABLE)),
+    }
+    if len(checks) > 1:
+        details |= {"subject": checks[worst].subject, "tests": len(checks)}
+    result = TestResult(
+        name=f"redraws of QuantileCalibration(), n_resamples={n_resamples}",
+        statistic=observed,
+        pvalue=min(1.0, len(checks) * monte_carlo_pvalue(observed, null)),
+        estimate=observed,
+        null=null,
+        details=details,
+    )
+    return result, checks[worst]
+
+
+def _redraws(weights: FloatArray, n_resamples: int, rng: np.random.Generator) -> FloatArray:
+    """Return the errors of uniform transforms."""
+    n_cells = len(LEVELS) + 1
+    if np.all(weights == weights[0]):
+        return _error(rng.multinomial(len(weights), np.full(n_cells, 1 / n_cells), size=n_resamples))
+    redrawn = (rng.integers(0, n_cells, len(weights)) for _ in range(n_resamples))
+    return _error(np.array([np.bincount(cell, weights, n_cells) for cell in redrawn]))
+
+
+def _error(mass: NDArray[Any]) -> FloatArray:
+    """Return MACE, given the weight of the transforms between neighbouring levels, (B, 100)."""
+    below = np.cumsum(mass, axis=1)
+    return np.abs(below[:, :-1] / below[:, -1:] - LEVELS).mean(axis=1)
+
 
 PAIRED_ROWS, PAIRED_ROWS_OF_OTHERS = 2000, 300
 """Rows that kernel errors compare in pairs, at most: of normals, and of laws that take far longer."""

@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
+from calibrant.predictions import Predictions
 
 SMALLEST = 1e-12
 """Log-odds are taken of probabilities clipped to [1e-12, 1 - 1e-12]."""
@@ -71,3 +73,24 @@ def centred(coefficients: FloatArray, variances: FloatArray) -> FloatArray:
 def inverse_deviation(variance: FloatArray) -> FloatArray:
     """Return 1 / sqrt(v), and 0 where there is no variance: what cannot vary says nothing."""
     return np.where(variance > 0, 1 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ImpossibleEvidence(Evidence):
+    """The share of rows, by weight, whose label has a predicted probability of exactly 0.
+
+    No redraw has one, so it costs no power where there are none.
+    """
+
+    shares: FloatArray
+    probs: FloatArray
+    parts: ClassVar[tuple[Part, ...]] = (Part("impossible labels", {}),)
+
+    @classmethod
+    def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
+        """Keep the probabilities."""
+        return cls(weights / weights.sum(), predictions.probs)
+
+    def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
+        """Return the share for each column of labels."""
+        return (self.shares[None] @ (np.take_along_axis(self.probs, labels, axis=1) == 0),)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.library import library
 from calibrant._core.redraws import Rows
-from calibrant._core.twin_redraws import draw_labels
+from calibrant._core.twin_draws import draw_labels
 from calibrant._typing import FloatArray, Progress
 from calibrant.hypotest.evidence.base import Evidence
 from calibrant.hypotest.evidence.classes import ClassEvidence

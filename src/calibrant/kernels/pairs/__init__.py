@@ -12,7 +12,6 @@ is :math:`r_i^\top G r_j`.
 from calibrant.kernels.pairs.base import PairMatrix
 from calibrant.kernels.pairs.line import SortedPairs, line_pairs
 from calibrant.kernels.pairs.radial import RadialPairs
-from calibrant.kernels.pairs.summed import SummedPairs
-from calibrant.kernels.pairs.tiled import TiledPairs
+from calibrant.kernels.pairs.tiled import SummedPairs, TiledPairs
 
 __all__ = ["PairMatrix", "RadialPairs", "SortedPairs", "SummedPairs", "TiledPairs", "line_pairs"]

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from calibrant.exceptions import InputError
 from calibrant.lab.datasets.base import Dataset, Split
-from calibrant.lab.datasets.digits import load_digits
-from calibrant.lab.datasets.fashion_mnist import load_fashion_mnist
+from calibrant.lab.datasets.images import load_digits, load_fashion_mnist
 from calibrant.lab.datasets.logits import load_logits
 
 __all__ = ["DATASETS", "Dataset", "Split", "load_dataset", "load_logits"]

@@ -5,7 +5,7 @@ try:
 except ImportError as error:
     raise ImportError('calibrant.lab.training needs PyTorch: pip install "calibrant[torch]".') from error
 
-from calibrant.lab.training.loop import train
+from calibrant.lab.training.checkpoint import load_weights, save_weights
 from calibrant.lab.training.losses import (
     LOSSES,
     CrossEntropy,
@@ -17,7 +17,7 @@ from calibrant.lab.training.losses import (
 from calibrant.lab.training.models import MODELS
 from calibrant.lab.training.predict import predict_logits, write_logits
 from calibrant.lab.training.schedule import Epoch, History, Schedule
-from calibrant.lab.training.weights import load_weights, save_weights
+from calibrant.lab.training.trainer import train
 
 __all__ = [
     "LOSSES",

@@ -1,17 +1,21 @@
-"""Checkpoints: a training that was killed continues where it stopped."""
+"""Weights and checkpoints of networks: a training that was killed continues where it stopped."""
 
 import hashlib
+import io
+import os
+import pickle
+import zipfile
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from calibrant._border.files import open_regular
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_atomically
 from calibrant.lab.training.schedule import Epoch
-from calibrant.lab.training.weights import as_bytes, from_bytes
 
 _MAGIC = b"calibrant checkpoint 1\n"
 _SEAL_BYTES = 32
@@ -79,3 +83,86 @@ def read_checkpoint(path: Path, settings: str) -> Checkpoint | None:
             "built anew."
         )
     return Checkpoint(**{**document, "epochs": tuple(Epoch(*values) for values in document["epochs"])})
+
+
+def save_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:
+    """Write the weights of a network to a file, completely or not at all.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    path : str or path
+        An existing file is replaced. `torch.load` reads it too.
+    """
+    with write_atomically(path) as file:
+        file.write(as_bytes(model.state_dict()))
+
+
+def load_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:
+    """Put the weights of a file in a network of the same architecture; nothing in the file is executed.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Changed in place, or not at all.
+    path : str or path
+        As `save_weights` has written it.
+
+    Raises
+    ------
+    InputError
+        If the content is damaged, or belongs to another architecture.
+    OSError
+        If the file cannot be read.
+    """
+    with open_regular(path) as file:
+        content = file.handle.read()
+    try:
+        state = from_bytes(content)
+    except InputError as error:
+        raise InputError(f"{printable(path)} cannot be used as weights: {error} Write it again.") from error
+    check_fits(model, state, printable(path))
+    model.load_state_dict(state)
+
+
+def check_fits(model: nn.Module, state: Any, name: str) -> None:
+    """Refuse weights of another architecture; PyTorch would have put some of them in place before it notices."""
+    expected = {key: tuple(tensor.shape) for key, tensor in model.state_dict().items()}
+    found = (
+        {key: tuple(getattr(tensor, "shape", ())) for key, tensor in state.items()} if isinstance(state, dict) else {}
+    )
+    odd = sorted(map(str, expected.items() ^ found.items()))
+    if odd:
+        raise InputError(
+            f"{name} belongs to another network: {len(odd)} names or shapes of weights differ, such as {odd[0]:.100}. "
+            "Build the network as it was saved."
+        )
+
+
+def as_bytes(document: Any) -> bytes:
+    """Return what `torch.save` writes."""
+    buffer = io.BytesIO()
+    torch.save(document, buffer)
+    return buffer.getvalue()
+
+
+def from_bytes(content: bytes) -> Any:
+    """Return what `as_bytes` was given, made of tensors and plain values only; damage is noticed by checksums."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise InputError(f"its part {damaged[:80]} is damaged.")
+        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except (zipfile.BadZipFile, pickle.UnpicklingError, RuntimeError, EOFError, KeyError) as error:
+        raise InputError("it is not a file of weights, or it is damaged.") from error
+
+
+def digest(model: nn.Module) -> str:
+    """Return a checksum of names, shapes and values of all weights."""
+    total = hashlib.sha256()
+    for name, tensor in model.state_dict().items():
+        values = tensor.detach().cpu().contiguous()
+        total.update(repr((name, tuple(values.shape), str(values.dtype))).encode())
+        total.update(values.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return total.hexdigest()
