@@ -27,16 +27,19 @@ if TYPE_CHECKING:
         scale,
         trees,
     )
-    from calibrant.advice import recommend
+    from calibrant.advice import fix, recommend
     from calibrant.advice.learning import learning_curve
     from calibrant.assessment.comparison import compare
     from calibrant.assessment.core import assess
     from calibrant.assessment.forecasts import assess_forecasts
-    from calibrant.curves import reliability_curve
+    from calibrant.assessment.showing import show
+    from calibrant.curves import ReliabilityDisplay, reliability_curve
     from calibrant.exceptions import DataWarning, InputError
     from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
+    from calibrant.hypotest.testing import test
     from calibrant.intervals import interval
     from calibrant.io import read_forecasts, read_predictions
+    from calibrant.metrics.measuring import measure
     from calibrant.metrics.scorers import scorer
     from calibrant.predictions import Predictions
     from calibrant.report import render_html
@@ -51,13 +54,16 @@ _HOMES = {
     "MvNormal": "forecasts",
     "Normal": "forecasts",
     "Predictions": "predictions",
+    "ReliabilityDisplay": "curves",
     "Samples": "forecasts",
     "as_record": "results",
     "assess": "assessment.core",
     "assess_forecasts": "assessment.forecasts",
     "compare": "assessment.comparison",
+    "fix": "advice",
     "interval": "intervals",
     "learning_curve": "advice.learning",
+    "measure": "metrics.measuring",
     "notebook_html": "report.notebook",
     "read_forecasts": "io",
     "read_predictions": "io",
@@ -65,6 +71,8 @@ _HOMES = {
     "reliability_curve": "curves",
     "render_html": "report",
     "scorer": "metrics.scorers",
+    "show": "assessment.showing",
+    "test": "hypotest.testing",
     "to_frame": "results",
 }
 
@@ -77,6 +85,7 @@ __all__ = [
     "MvNormal",
     "Normal",
     "Predictions",
+    "ReliabilityDisplay",
     "Samples",
     "as_record",
     "assess",
@@ -88,6 +97,7 @@ __all__ = [
     "curves",
     "exceptions",
     "export",
+    "fix",
     "forecasts",
     "hypotest",
     "interval",
@@ -96,6 +106,7 @@ __all__ = [
     "kernels",
     "lab",
     "learning_curve",
+    "measure",
     "metrics",
     "plots",
     "read_forecasts",
@@ -108,6 +119,8 @@ __all__ = [
     "roc",
     "scale",
     "scorer",
+    "show",
+    "test",
     "to_frame",
     "trees",
 ]

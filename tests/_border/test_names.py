@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, assess, compare, recommend, scorer
-from calibrant.advice import fix
+from calibrant.advice import calibrate_held_out
 from calibrant.advice.learning import learning_curve
 from calibrant.calibrators import CALIBRATORS, calibrator_name, parse
 from calibrant.calibrators.model import as_calibrator
@@ -132,7 +132,9 @@ class TestCalibrators:
         assert calibrator_name(given) == meant
         assert repr(parse(given)) == repr(parse(meant)) == repr(CALIBRATORS[given]())
 
-    @pytest.mark.parametrize("refuse", [calibrator_name, parse, as_calibrator, lambda name: fix(example(), name)])
+    @pytest.mark.parametrize(
+        "refuse", [calibrator_name, parse, as_calibrator, lambda name: calibrate_held_out(example(), name)]
+    )
     @pytest.mark.parametrize(
         "given, names",
         [
@@ -157,5 +159,5 @@ class TestCalibrators:
         p = example()
         advice = recommend(p, candidates=["TS", "IRM"], n_folds=2, n_resamples=50, rng=0)
         assert [candidate.name for candidate in advice.candidates] == ["identity", "ts", "irm"]
-        assert fix(p, "TS", n_folds=2, rng=0)[1].method == "ts"
+        assert calibrate_held_out(p, "TS", n_folds=2, rng=0)[1].method == "ts"
         assert experiment(calibrator="TS→IROvA").pipelines[0].calibrator == "ts>irova"

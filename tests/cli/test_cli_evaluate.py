@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from calibrant.cli import main
-from calibrant.cli.metrics_table import selection
 from calibrant.intervals import interval
 from calibrant.metrics import METRICS, Accuracy
+from calibrant.metrics.measuring import principal_metrics
 from simulate import calibrated, sharpened
 
 PREDICTIONS = sharpened(calibrated(n=250, k=3), 0.4)
@@ -36,7 +36,7 @@ def test_a_selection_is_shown_in_groups_and_fits_a_narrow_terminal(file, capsys,
     monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = run(capsys, "evaluate", file)
     assert code == 0
-    assert set(rows_of(out)) == set(selection(3))
+    assert set(rows_of(out)) == set(principal_metrics(3))
     lines = [line.rstrip() for line in out.splitlines()]
     assert lines.index("Scores") < lines.index("Calibration error")
     assert lines.index("Calibration error") < lines.index(next(x for x in lines if x.startswith("  kde-ece ")))

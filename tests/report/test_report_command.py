@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, assess
-from calibrant.advice import fix
+from calibrant.advice import calibrate_held_out
 from calibrant.cli import main
 from calibrant.metrics import METRICS, decompose
 from calibrant.roc import convex_hull, outline, roc_curve
@@ -76,7 +76,7 @@ class TestFix:
     def test_every_row_is_calibrated_by_a_fit_to_others(self):
         # Histogram binning of so few rows learns labels by heart: in sample it would be far better than it is.
         p = over_confident(200)
-        after, how = fix(p, "histogram", rng=0)
+        after, how = calibrate_held_out(p, "histogram", rng=0)
         assert (how.method, how.recommendation, how.n_folds) == ("histogram", None, 5)
         assert after.labels.tolist() == p.labels.tolist()
         rows = after.probs[:, 1]
@@ -84,14 +84,14 @@ class TestFix:
 
     def test_temperature_scaling_helps_and_changes_no_class(self):
         p = over_confident(500, n_classes=3)
-        after, how = fix(p, "ts", n_folds=3, rng=0)
+        after, how = calibrate_held_out(p, "ts", n_folds=3, rng=0)
         assert METRICS["nll"](after) < METRICS["nll"](p)
         assert how.changed == 0
         assert how.converged
 
     def test_auto_follows_the_advice(self):
         p = over_confident(500, n_classes=3)
-        after, how = fix(p, rng=0)
+        after, how = calibrate_held_out(p, rng=0)
         assert how.method == how.recommendation.name != "identity"
         # The same folds, so that the page never shows two numbers for one thing.
         advised = how.recommendation.candidate(how.method)
@@ -100,7 +100,7 @@ class TestFix:
 
     def test_the_number_of_folds_is_checked(self):
         with pytest.raises(InputError, match="n_folds must be from 2 to the number of rows, 300, but is 1"):
-            fix(over_confident(), "ts", n_folds=1)
+            calibrate_held_out(over_confident(), "ts", n_folds=1)
 
 
 @pytest.fixture(scope="module")

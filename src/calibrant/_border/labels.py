@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import check_length
-from calibrant._border.convert import Raw, is_missing
+from calibrant._border.convert import Raw, convert, is_missing
 from calibrant._typing import IntArray
 from calibrant.exceptions import InputError
 
@@ -37,6 +37,51 @@ def as_classes(classes: Any, n_classes: int) -> Names | None:
     return names
 
 
+def with_positive(classes: Any, positive: Hashable | None, labels: Any, probs: Raw) -> Any:
+    """Return the caller's classes, or the two of which `positive` is the one whose probability the column holds."""
+    if positive is None:
+        return classes
+    if classes is not None:
+        raise InputError("positive and classes both name the classes. Pass one of them.")
+    if probs.values.ndim == 2 and probs.values.shape[1] != 1:
+        raise InputError(
+            f"positive is for one column, the probability of that class, but {probs.name} have "
+            f"{probs.values.shape[1]}. Pass classes= in the order of the columns."
+        )
+    return _other_and(positive, _distinct(convert(labels, "labels").values))
+
+
+def _distinct(values: NDArray[Any]) -> list[Any]:
+    """Return the values that occur, in some order."""
+    flat = values.ravel()
+    entries = np.unique(flat).tolist() if flat.dtype.kind != "O" else dict.fromkeys(flat.tolist())
+    return [entry for entry in entries if not is_missing(entry)]
+
+
+def _other_and(positive: Hashable, found: list[Any]) -> Names:
+    """Return the other class among those found, and the positive one as it is written there."""
+    if isinstance(positive, str) and all(map(_is_whole, found)):
+        [positive] = _read_integers((positive,))
+    same = [value for value in found if _plain(value) == _plain(positive)]
+    others = [value for value in found if _plain(value) != _plain(positive)]
+    if len(others) > 1:
+        what = f"are {len(found)} classes" if same else f"is no {positive!r}"
+        near = difflib.get_close_matches(str(positive), [str(value) for value in others], n=1)
+        raise InputError(
+            f"labels must be {positive!r}, the positive class, or one other, but there {what}: "
+            f"{', '.join(repr(value) for value in found[:5])}. "
+            + (f"Did you mean {near[0]!r}?" if near else "Pass one column per class, or name one of these labels.")
+        )
+    if not others:
+        others = [int(not positive)] if _is_whole(positive) else [f"not {positive}"]
+    return (*others, *(same or [positive]))
+
+
+def _plain(label: Any) -> str | None:
+    """Return a label as text, 1 and 1.0 alike."""
+    return str(int(label)) if _is_whole(label) and not isinstance(label, bool) else _as_text(label)
+
+
 def column_order(columns: Names | None, classes: Names | None) -> list[int] | None:
     """Return the position of each class among the columns if both are named; None if the order is the same."""
     if columns is None or classes is None or columns == classes:
@@ -59,7 +104,7 @@ def as_labels(raw: Raw, probs: Raw, shape: tuple[int, int], classes: Names | Non
         return _from_one_hot(values, column_order(raw.columns, names)), names or tuple(range(n_classes))
     if values.dtype.kind in "OUS":
         return _look_up(values, _need_names(values, names), _as_text), names or ()
-    _check_whole(values, n_classes)
+    _check_whole(values, probs.values, n_classes)
     if names is None or not all(_is_whole(name) for name in names) or names == tuple(range(n_classes)):
         return _check_indices(values, n_classes), names or tuple(range(n_classes))
     return _look_up(values, names, int), names
@@ -112,7 +157,7 @@ def _read_integers(names: Names) -> Names:
     return names
 
 
-def _check_whole(values: NDArray[Any], n_classes: int) -> None:
+def _check_whole(values: NDArray[Any], probs: NDArray[Any], n_classes: int) -> None:
     """Refuse labels that cannot be counted."""
     if values.dtype.kind == "b" and n_classes > 2:
         raise InputError(
@@ -128,9 +173,14 @@ def _check_whole(values: NDArray[Any], n_classes: int) -> None:
     bad = values != np.round(values)
     if bad.any():
         row = int(bad.argmax())
+        swapped = probs.ndim == 1 and bool(np.all((probs == 0) | (probs == 1)))
         raise InputError(
             f"labels must be whole numbers or names, but row {row} is {values[row]:g}. "
-            "Soft labels are not observations: draw or round them first."
+            + (
+                "Probabilities and labels look swapped: here the probabilities come first."
+                if swapped
+                else "Soft labels are not observations: draw or round them first."
+            )
         )
 
 
@@ -159,7 +209,7 @@ def _need_names(labels: NDArray[Any], names: Names | None) -> Names:
     if names is None:
         raise InputError(
             f"labels are names like {labels[:1].tolist()[0]!r:.60}, so their order is needed. Pass classes=[...] "
-            "in the order of the columns of probs."
+            "in the order of the columns of probs, or for one column positive=, the class whose probability it is."
         )
     return names
 

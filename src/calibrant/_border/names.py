@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from calibrant.exceptions import InputError
 
@@ -36,3 +37,15 @@ class Spellings:
             raise InputError(f"{given!r} may mean two things: {self.ambiguous[name]}")
         name = self.aliases.get(name, name)
         return name if name in known else given
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Return a question after the names that were probably meant, or else all of them.
+
+    Examples
+    --------
+    >>> meant("eec", ["ece", "nll"]), meant("zzz", ["ece", "nll"])
+    ("Did you mean 'ece'?", 'They are: ece, nll.')
+    """
+    near = get_close_matches(name.lower(), list(known), n=3)
+    return f"Did you mean {' or '.join(map(repr, near))}?" if near else f"They are: {', '.join(known)}."

@@ -74,19 +74,21 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         """Return calibrated log-probabilities, of shape (n, K), up to a number that is added to a row."""
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
-        """Learn the map from scores and observed labels.
+    def fit(self, scores: Any, labels: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Learn the map from scores and observed labels, or from predictions that hold both.
 
         Parameters
         ----------
-        scores : array-like of shape (n, K) or (n,)
+        scores : array-like of shape (n, K) or (n,), or Predictions
         labels : array-like of shape (n,)
-            As for `Predictions`.
+            As for `Predictions`, which are passed alone.
         sample_weight : array-like of shape (n,), optional
             A row of weight w counts as w copies, as in scikit-learn; 0 leaves it out.
         classes : sequence, optional
             Names of the K classes, as for `Predictions`; a class without a row is kept.
         """
+        if isinstance(scores, Predictions):
+            return self._fit_predictions(scores, (labels, sample_weight, classes))
         kind = self._kind()
         build = Predictions if kind == "probs" else Predictions.from_logits
         check_copies(sample_weight)
@@ -97,6 +99,21 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
         self.classes_ = np.array(predictions.classes)
         warn_of_impossible_labels(self, predictions.log_probs, predictions.labels, predictions.weights)
         return self.learn_from(inputs, predictions.labels, predictions.weights)
+
+    def _fit_predictions(self, predictions: Predictions, others: tuple[Any, ...]) -> Self:
+        """Learn the map from predictions, which have been checked; `others` must not be given."""
+        if any(other is not None for other in others):
+            raise TypeError("Predictions hold their labels, weights and classes: pass them alone, fit(predictions).")
+        if self._kind() not in ("probs", "logits"):
+            raise InputError(
+                f'scores="{self.scores}" cannot be had from Predictions, which hold probabilities. Pass both arrays: '
+                "fit(scores, labels)."
+            )
+        check_copies(predictions.weights)
+        self._remember_columns(predictions.probs)
+        self.classes_ = np.array(predictions.classes)
+        warn_of_impossible_labels(self, predictions.log_probs, predictions.labels, predictions.weights)
+        return self.learn_from(predictions.log_probs, predictions.labels, predictions.weights)
 
     def learn(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> Self:
         """Learn the map from checked log-probabilities, (n, K), and class indices."""
@@ -127,7 +144,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
     def predict_proba(self, scores: Any) -> FloatArray:
-        """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
+        """Return calibrated probabilities of scores or of predictions, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)
         given, log_probs = self._read(scores)
         self._check_classes(log_probs)
@@ -152,8 +169,11 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is u
 
     def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
         """Return what was given, (n, K), and its log-probabilities: neighbouring numbers may share a logarithm."""
-        order = self._order_of_columns(scores)
         kind = self._kind()
+        if isinstance(scores, Predictions) and kind in ("probs", "logits"):
+            check_order(scores.classes, self.classes_.tolist(), "classes of predictions")
+            return (scores.probs if kind == "probs" else scores.log_probs), scores.log_probs
+        order = self._order_of_columns(scores)
         if kind == RAW_LOGITS:
             logits = as_raw_logits(scores)
             logits = logits if order is None else logits.take(order, axis=1)

@@ -11,6 +11,7 @@ from calibrant._border.checks import check_copies
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.exceptions import InputError
+from calibrant.predictions import Predictions
 from calibrant.roc.ranking import as_ranking, as_scores
 
 LARGEST_LOG_ODDS = -float(np.log(np.finfo(np.float64).tiny))
@@ -41,19 +42,19 @@ class BinaryCalibrator(Calibrator):
         """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
 
     @np.errstate(under="ignore")
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
-        """Learn the map from scores and observed labels.
+    def fit(self, scores: Any, labels: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Learn the map from scores and observed labels, or from predictions that hold both.
 
         Parameters
         ----------
-        scores : array-like of shape (n, K) or (n,)
+        scores : array-like of shape (n, K) or (n,), or Predictions
         labels : array-like of shape (n,)
             As for `Predictions`; 0 or 1 if the scores are raw.
         sample_weight : array-like of shape (n,), optional
         classes : sequence, optional
             Names of the K classes, as for `Predictions`; a class without a row is kept.
         """
-        if self._kind() != "raw":
+        if self._kind() != "raw" or isinstance(scores, Predictions):
             return super().fit(scores, labels, sample_weight, classes=classes)
         check_copies(sample_weight)
         values, hits, weights = as_ranking(scores, labels, sample_weight)
@@ -65,7 +66,7 @@ class BinaryCalibrator(Calibrator):
     def predict_proba(self, scores: Any) -> FloatArray:
         """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)
-        if self._kind() == "raw":
+        if self._kind() == "raw" and not isinstance(scores, Predictions):
             return self.line_probs(self._read_raw(scores))
         given, log_probs = self._read(scores)
         if log_probs.shape[1] == 2 == len(self.classes_):

@@ -13,7 +13,8 @@ from calibrant.exceptions import InputError
 WORDS = {
     "Pass them to Predictions.from_logits.": 'Build the calibrator with scores="logits".',
     "Pass renormalise=True if the rows are proportions": "Divide each row by its sum if the rows are proportions",
-    "Pass classes=[...] in the order of the columns of probs.": (
+    "Pass classes=[...] in the order of the columns of probs, or for one column positive=, the class whose probability "
+    "it is.": (
         "Pass classes=[...] to fit, in the order of the columns; a search such as GridSearchCV passes it on from its "
         "own fit. Columns of predict_proba in scikit-learn are sorted: classes=np.unique(labels)."
     ),

@@ -67,11 +67,12 @@ def _print(file: Path, options: Judging, names: "Sequence[str]", more: "Sequence
     """Print the verdict as soon as it is known, then what was requested; `more` metrics are only computed."""
     from calibrant.cli import metrics_table, show
     from calibrant.metrics import METRICS
+    from calibrant.metrics.measuring import principal_metrics
 
     predictions, groups = options.predictions(file), options.groups(file)
     if not options.json:
         show.print_verdict(options.assess(predictions, file.name, "testing", sections=()))
-    names = names or metrics_table.selection(predictions.n_classes)
+    names = names or principal_metrics(predictions.n_classes)
     wanted = [name for name in METRICS if name in {*names, *more}]
     found = options.assess(predictions, file.name, "measuring", sections=("metrics", "limits"), metrics=wanted)
     if not options.json:

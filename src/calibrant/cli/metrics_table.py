@@ -14,16 +14,6 @@ from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name
 from calibrant.results import Assessment, Interval, known_limits, missing_limits
 
-OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
-"""Suffixes of averages over classes. For two classes they are not shown: class 1 determines class 0."""
-
-
-def selection(n_classes: int) -> list[str]:
-    """Return the metrics that are shown by default."""
-    principal = [name for name, metric in METRICS.items() if metric.about().principal]
-    return [name for name in principal if n_classes > 2 or not name.endswith(OF_CLASSES)]
-
-
 ALL = "all"
 
 ROOM = 80

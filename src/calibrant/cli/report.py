@@ -86,7 +86,7 @@ def _predictions(
 
 def _check_method(calibrate: str) -> None:
     """Refuse what is no calibrator, before the long work."""
-    from calibrant.advice.fixed import AUTO
+    from calibrant.advice.fixing import AUTO
     from calibrant.calibrators import parse
 
     if calibrate != AUTO:
@@ -106,11 +106,11 @@ def _forecasts(file: Path, options: Judging, calibrate: str | None) -> dict[str,
 
 def _fixed(predictions: "Predictions", method: str, folds: int, options: Judging) -> "tuple[Predictions | None, Fix]":
     """Return the predictions after the fix, None if the advice is to leave them as they are, and how they were made."""
-    from calibrant.advice import fix
+    from calibrant.advice import calibrate_held_out
     from calibrant.cli import show
 
     with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
-        after, how = fix(predictions, method, n_folds=folds, progress=progress, rng=options.seed)
+        after, how = calibrate_held_out(predictions, method, n_folds=folds, progress=progress, rng=options.seed)
     return (None if how.recommendation is not None and how.method == "identity" else after), how
 
 

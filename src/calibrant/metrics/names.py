@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from calibrant._border.names import Spellings
+from calibrant._border.names import Spellings, meant
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ def metric_name(given: Any, known: Collection[str] | None = None) -> Any:
     return SPELLINGS.find(given, known or {**METRICS, **FORECAST_METRICS}) if isinstance(given, str) else given
 
 
-def chosen_metrics(metrics: Mapping[str, "Metric"] | Sequence[str]) -> Mapping[str, "Metric"]:
-    """Return the metrics by name, given themselves or their names in METRICS."""
+def chosen_metrics(
+    metrics: str | Mapping[str, "Metric"] | Sequence[str], table: "Mapping[str, Metric] | None" = None
+) -> Mapping[str, "Metric"]:
+    """Return the metrics by name, given themselves or their names in a table, by default METRICS."""
     from calibrant.metrics import METRICS
     from calibrant.metrics.base import check_metric
 
@@ -48,10 +50,12 @@ def chosen_metrics(metrics: Mapping[str, "Metric"] | Sequence[str]) -> Mapping[s
         for name, metric in metrics.items():
             check_metric(metric, f"metric {name!r}")
         return metrics
-    names = [metric_name(name) for name in metrics]
-    unknown = [name for name in names if name not in METRICS]
+    known = METRICS if table is None else table
+    names = [metric_name(name, known) for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    unknown = [name for name in names if name not in known]
     if unknown:
+        where = "METRICS" if known is METRICS else "FORECAST_METRICS"
         raise InputError(
-            f"metrics must be names in METRICS, but {unknown[0]!r} is not. They are: {', '.join(METRICS)}."
+            f"metrics must be names in {where}, but {unknown[0]!r} is not. {meant(str(unknown[0]), known)}"
         )
-    return {name: METRICS[name] for name in names}
+    return {name: known[name] for name in names}

@@ -7,12 +7,14 @@ from calibrant.plots.cumulative import plot_cumulative
 from calibrant.plots.forecasts import plot_pit, plot_quantiles, plot_spread
 from calibrant.plots.learning import plot_learning_curve
 from calibrant.plots.null import plot_null
+from calibrant.plots.overlay import add_reliability
 from calibrant.plots.parts import plot_decomposition
 from calibrant.plots.ranking import plot_calibration_map, plot_roc
 from calibrant.plots.reliability import plot_reliability
 from calibrant.plots.tree import plot_tree
 
 __all__ = [
+    "add_reliability",
     "plot_bias",
     "plot_calibration_map",
     "plot_classwise",

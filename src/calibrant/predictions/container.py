@@ -47,6 +47,8 @@ class Predictions:
         Names of the classes in the order of the columns. By default the column names of a data frame, else
         0 to K - 1; a data frame with the same names in another order is rearranged. Whole numbers are matched
         with the labels by value, and names may be given beside labels 0 to K - 1.
+    positive : optional
+        With one column of probabilities, the label of class 1: ``positive="yes"`` where labels are "yes" and "no".
     renormalise : bool, default=False
         Accept rows of non-negative numbers with any positive sum and divide them by it.
 
@@ -72,6 +74,8 @@ class Predictions:
     (3, 2)
     >>> p.residuals[0].round(3).tolist()
     [0.2, -0.2]
+    >>> Predictions([0.2, 0.9], labels=["no", "yes"], positive="no").labels.tolist()
+    [1, 0]
     """
 
     probs: FloatArray
@@ -80,13 +84,23 @@ class Predictions:
     classes: tuple[Hashable, ...]
 
     def __init__(
-        self, probs: Any, labels: Any, weights: Any = None, classes: Any = None, *, renormalise: bool = False
+        self,
+        probs: Any,
+        labels: Any,
+        weights: Any = None,
+        classes: Any = None,
+        *,
+        positive: Hashable | None = None,
+        renormalise: bool = False,
     ) -> None:
         matrix, raw = checks.as_probabilities(probs, renormalise=renormalise)
+        classes = label_rules.with_positive(classes, positive, labels, raw)
         self._validate(raw, matrix, None, labels, weights, classes)
 
     @classmethod
-    def from_logits(cls, logits: Any, labels: Any, weights: Any = None, classes: Any = None) -> Self:
+    def from_logits(
+        cls, logits: Any, labels: Any, weights: Any = None, classes: Any = None, *, positive: Hashable | None = None
+    ) -> Self:
         """Build predictions from logits, of which the probabilities are the softmax.
 
         Parameters
@@ -94,7 +108,7 @@ class Predictions:
         logits : array-like of shape (n, K) or (n,)
             Unnormalised log-probabilities; an offset common to a row does not matter, -inf marks an impossible
             class. One column, or one dimension, means the log-odds of class 1.
-        labels, weights, classes
+        labels, weights, classes, positive
             As for `Predictions`.
 
         Examples
@@ -104,6 +118,7 @@ class Predictions:
         """
         matrix, log_probs, raw = checks.as_log_probabilities(logits)
         self = cls.__new__(cls)
+        classes = label_rules.with_positive(classes, positive, labels, raw)
         self._validate(raw, matrix, log_probs, labels, weights, classes)
         if suspicions.look_like_probabilities(raw.values):
             message = "these logits look like probabilities: if they are, pass them to Predictions itself."

@@ -14,7 +14,7 @@ from calibrant.predictions import Predictions
 Result = TypeVar("Result")
 
 
-def as_data(data: Any, y_prob: Any = None, sample_weight: Any = None) -> Any:
+def as_data(data: Any, y_prob: Any = None, sample_weight: Any = None, positive: Any = None) -> Any:
     """Return predictions or forecasts as they are, or predictions that are made of two arrays.
 
     Parameters
@@ -24,14 +24,18 @@ def as_data(data: Any, y_prob: Any = None, sample_weight: Any = None) -> Any:
     y_prob : array-like of shape (n, K) or (n,), optional
         Probabilities; one column is that of the second class.
     sample_weight : array-like of shape (n,), optional
+    positive : optional
+        The class that one column is the probability of; by default the second of the sorted labels.
 
     Examples
     --------
     >>> as_data(["no", "yes", "yes"], [0.2, 0.9, 0.6]).classes
     ('no', 'yes')
+    >>> as_data(["dog", "cat", "cat"], [0.2, 0.9, 0.6], positive="cat").classes
+    ('dog', 'cat')
     """
     if isinstance(data, (Predictions, Forecasts)):
-        if y_prob is not None or sample_weight is not None:
+        if any(given is not None for given in (y_prob, sample_weight, positive)):
             raise TypeError(
                 f"{type(data).__name__} hold their labels and weights: pass them alone, and settings such as rng by "
                 "name."
@@ -42,6 +46,8 @@ def as_data(data: Any, y_prob: Any = None, sample_weight: Any = None) -> Any:
     labels, probs = convert(data, "y_true"), convert(y_prob, "y_prob")
     if _look_like_probabilities(labels) and not _look_like_probabilities(probs):
         raise InputError("y_true must be the labels and y_prob the probabilities, but they look swapped. Swap them.")
+    if positive is not None:
+        return Predictions(y_prob, data, sample_weight, positive=positive)
     return Predictions(y_prob, data, sample_weight, _classes(labels, probs))
 
 

@@ -28,7 +28,7 @@ def render_html(
     comparison : Comparison, optional
         Paired differences between models on the same rows, by `calibrant.compare`.
     fix : Fix, optional
-        How the last model of the comparison was made from the first, by `calibrant.advice.fix`.
+        How the last model of the comparison was made from the first, by `calibrant.advice.calibrate_held_out`.
 
     Returns
     -------

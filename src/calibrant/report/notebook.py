@@ -16,6 +16,8 @@ from calibrant.results import (
     Estimate,
     ForecastAssessment,
     LearningCurve,
+    Measures,
+    Page,
     Recommendation,
     TestResult,
     Verdict,
@@ -128,6 +130,17 @@ def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
     return [_table(head, rows[:FEW_METRICS]), more]
 
 
+def _measures(result: Measures) -> list[Element]:
+    return [_table(("metric", "value"), [(name, _value(value)) for name, value in result.items()])]
+
+
+def _page(result: Page) -> list[Element]:
+    """Show the page in a frame of its own, from which nothing reaches the notebook."""
+    style = "width: 100%; height: 40em; border: 1px solid #ccc"
+    sandbox = "allow-scripts allow-downloads"
+    return [element("iframe", "", srcdoc=result.html, sandbox=sandbox, style=style, title=result.title)]
+
+
 def _assessment(result: Assessment | ForecastAssessment) -> list[Element]:
     title = element("p", f"{text.name(result.name)}: {text.count(result.n_samples)} rows")
     return [title, *_verdict(result.verdict), *_metrics(result.metrics)]
@@ -186,6 +199,8 @@ TABLES: dict[type, Callable[[Any], list[Element]]] = {
     Estimate: _estimate,
     ForecastAssessment: _assessment,
     LearningCurve: _learning,
+    Measures: _measures,
+    Page: _page,
     Recommendation: _recommendation,
     TestResult: _test,
     Verdict: _verdict,

@@ -25,6 +25,8 @@ from calibrant.results.experiment import (
     StepStatus,
 )
 from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve, SpreadCurve
+from calibrant.results.measures import Measures
+from calibrant.results.page import Page
 from calibrant.results.ranking import (
     CalibrationMap,
     ConvexHull,
@@ -58,9 +60,11 @@ __all__ = [
     "Interval",
     "LearningCurve",
     "LearningPoint",
+    "Measures",
     "NetError",
     "OutcomeHistogram",
     "PITHistogram",
+    "Page",
     "Pipeline",
     "PipelineCurves",
     "QuantileCurve",

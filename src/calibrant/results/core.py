@@ -13,6 +13,7 @@ from calibrant.results.advice import LearningCurve, Recommendation
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.estimate import Description, Estimate, ScoreDecomposition
+from calibrant.results.measures import Measures
 from calibrant.results.ranking import ROCOutline
 from calibrant.results.reading import Readable
 from calibrant.results.verdict import Verdict
@@ -186,6 +187,8 @@ def _columns(result: Any) -> dict[str, list[Any]]:
         return _long(result)
     if isinstance(result, (LearningCurve, Recommendation)):
         return _columns(result.points if isinstance(result, LearningCurve) else result.candidates)
+    if isinstance(result, Measures):
+        return _columns(result.estimates)
     if isinstance(result, Mapping):
         rows = [{"key": str(key)} | _scalars(value) for key, value in result.items()]
     elif isinstance(result, Sequence):

@@ -12,15 +12,15 @@ WIDTH = 88
 MOST, MOST_LINES = 12, 6
 """Entries that are listed in a line, or one per line; the others are counted."""
 
+LONGEST_TEXT = 1000
+"""Of longer texts, such as a page, the characters are counted."""
+
 
 class Readable:
     """A result that prints as its fields, one per line; what is long is counted."""
 
     def __repr__(self) -> str:
-        rows = [(name, summary(value)) for name, value in shown(self)]
-        width = max((len(name) for name, _ in rows), default=0)
-        lines = [line for name, text in rows for line in _aligned(name, text, width)]
-        return "\n".join([type(self).__name__, *lines])
+        return aligned(type(self).__name__, [(name, summary(value)) for name, value in shown(self)])
 
     def _repr_html_(self) -> str | None:
         """Return a small table or figure for a notebook, or None, in which case the notebook shows the plain text.
@@ -33,6 +33,20 @@ class Readable:
             return str(calibrant.notebook_html(self))
         except Exception:  # noqa: BLE001 (the notebook falls back to the plain text)
             return None
+
+
+def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    """Return a title, and below it a line for each name and text.
+
+    Examples
+    --------
+    >>> print(aligned("Measures of 2 rows", [("nll", "0.5"), ("accuracy", "1")]))
+    Measures of 2 rows
+      nll       0.5
+      accuracy  1
+    """
+    width = max((len(name) for name, _ in rows), default=0)
+    return "\n".join([title, *(line for name, text in rows for line in _aligned(name, text, width))])
 
 
 def shown(result: Any) -> list[tuple[str, Any]]:
@@ -72,13 +86,17 @@ def brief(value: Any) -> str:
         return _headline(value)
     if isinstance(value, (np.ndarray, Mapping)) or (isinstance(value, Sequence) and not isinstance(value, str)):
         return f"{len(value)} entries"
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        return f"{len(value):,} characters"
     return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _headline(result: Any) -> str:
-    error = getattr(result, "error", None)  # Of a curve.
-    if is_dataclass(error):
+    error, verdict = getattr(result, "error", None), getattr(result, "verdict", None)
+    if is_dataclass(error):  # Of a curve.
         return f"error {brief(error)}"
+    if is_dataclass(verdict):  # Of an assessment.
+        return brief(verdict)
     found = next(((form, getattr(result, name)) for name, form in HEADS if hasattr(result, name)), None)
     text = type(result).__name__ if found is None else found[0].format(found[1])
     low = getattr(result, "low", None)

@@ -5,15 +5,14 @@ import numpy as np
 from calibrant._typing import Progress, Rng
 from calibrant.advice.advise import recommend
 from calibrant.advice.cross_fit import cross_fit, draw_folds
+from calibrant.advice.fixing import AUTO
 from calibrant.calibrators import calibrator_name, parse
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.results import Fix
 
-AUTO = "auto"
 
-
-def fix(
+def calibrate_held_out(
     predictions: Predictions,
     method: str = AUTO,
     *,
@@ -45,7 +44,7 @@ def fix(
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.uniform(size=500)
     >>> over_confident = Predictions.from_logits(3 * np.log(truth / (1 - truth)), rng.random(500) < truth)
-    >>> after, how = fix(over_confident, "platt", rng=0)
+    >>> after, how = calibrate_held_out(over_confident, "platt", rng=0)
     >>> how.method, after.n_samples
     ('platt', 500)
     """

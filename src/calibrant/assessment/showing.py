@@ -1,0 +1,64 @@
+"""The whole page in one call."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from calibrant._typing import Rng
+from calibrant.assessment.core import assess
+from calibrant.assessment.forecasts import assess_forecasts
+from calibrant.forecasts import Forecasts
+from calibrant.predictions.two_arrays import as_data
+from calibrant.report import render_html
+from calibrant.results import Page
+
+
+def show(
+    data: Any,
+    y_prob: Any = None,
+    sample_weight: Any = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    title: str = "Calibration report",
+    positive: Any = None,
+    rng: Rng = 0,
+) -> Page:
+    """Show predictions on one page: the verdict, reliability diagrams, metrics, tests, classes.
+
+    Parameters
+    ----------
+    data : array-like of shape (n,), Predictions, Forecasts, or mapping of str to Predictions or Forecasts
+        With `y_prob`, the labels. Several models of a mapping are shown side by side.
+    y_prob : array-like of shape (n, K) or (n,), or mapping of str to such arrays, optional
+        Probabilities, if labels are given: `show(y_true, y_prob)`, or `show(y_true, {"a": y_prob, "b": other})`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows, if labels are given.
+    out : path, optional
+        Where to write the page, such as "report.html". A notebook shows it without.
+    title : str, default="Calibration report"
+    positive : optional
+        The label whose probability `y_prob` is, if that is one column; by default the second of the sorted labels.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    Page
+        With the page as `html`, and the assessments on it.
+    """
+    if isinstance(y_prob, Mapping):
+        models = {str(name): as_data(data, probs, sample_weight, positive) for name, probs in y_prob.items()}
+    elif isinstance(data, Mapping):
+        models = {str(name): part for name, part in data.items()}
+    else:
+        models = {"predictions": as_data(data, y_prob, sample_weight, positive)}
+    found: dict[str, Any] = {name: _assessed(model, name, rng) for name, model in models.items()}
+    html = render_html(found, title=title)
+    path = None if out is None else Path(out)
+    if path is not None:
+        path.write_text(html, encoding="utf-8")
+    return Page(title=title, assessments=found, path=path, html=html)
+
+
+def _assessed(data: Any, name: str, rng: Rng) -> Any:
+    return (assess_forecasts if isinstance(data, Forecasts) else assess)(data, name=name, rng=rng)

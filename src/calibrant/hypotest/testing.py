@@ -1,0 +1,70 @@
+"""Whether miscalibration could be chance, in one call."""
+
+from typing import Any
+
+from calibrant._border.names import meant
+from calibrant._typing import Rng
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
+from calibrant.hypotest import TESTS
+from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.consistency import ConsistencyTest
+from calibrant.metrics import SKCE
+from calibrant.predictions.two_arrays import as_data
+from calibrant.results import TestResult
+
+
+def test(
+    data: Any,
+    y_prob: Any = None,
+    sample_weight: Any = None,
+    *,
+    test: str | CalibrationTest | None = None,
+    positive: Any = None,
+    rng: Rng = None,
+) -> TestResult:
+    """Test whether predictions are calibrated, up to chance.
+
+    Parameters
+    ----------
+    data : array-like of shape (n,), Predictions or Forecasts
+        With `y_prob`, the labels.
+    y_prob : array-like of shape (n, K) or (n,), optional
+        Probabilities, if labels are given: `test(y_true, y_prob)`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows, if labels are given.
+    test : name in TESTS or CalibrationTest, optional
+        By default "omnibus", the exact test behind the verdict; of forecasts, the exact test with SKCE.
+    positive : optional
+        The label whose probability `y_prob` is, if that is one column; by default the second of the sorted labels.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    TestResult
+
+    Examples
+    --------
+    >>> from calibrant import test
+    >>> test([0, 1] * 20, [0.9] * 40, rng=0).pvalue
+    0.001
+    """
+    known = as_data(data, y_prob, sample_weight, positive)
+    if test is None:
+        test = ConsistencyTest(metric=SKCE()) if isinstance(known, Forecasts) else "omnibus"
+    return _chosen(test)(known, rng=rng)
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test wherever it is imported.
+
+
+def _chosen(test: str | CalibrationTest) -> CalibrationTest:
+    """Return a test, given itself or its name."""
+    if isinstance(test, CalibrationTest):
+        return test
+    if not isinstance(test, str):
+        raise TypeError(f"test must be a name in TESTS or a test such as CoxTest(), but is {test!r:.60}.")
+    name = test.strip().lower()
+    if name not in TESTS:
+        raise InputError(f"test must be a name in TESTS, but is {test!r}. {meant(name, TESTS)}")
+    return TESTS[name]

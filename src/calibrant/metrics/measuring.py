@@ -1,0 +1,69 @@
+"""Several metrics of the same predictions, by name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from calibrant.forecasts import Forecasts
+from calibrant.metrics import FORECAST_METRICS, METRICS
+from calibrant.metrics.base import Metric
+from calibrant.metrics.names import chosen_metrics
+from calibrant.predictions import check_predictions
+from calibrant.predictions.two_arrays import as_data
+from calibrant.results import Measures
+
+OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
+"""Suffixes of averages over classes. For two classes they are not shown: class 1 determines class 0."""
+
+
+def principal_metrics(n_classes: int) -> list[str]:
+    """Return the names of the metrics that are shown by default."""
+    principal = [name for name, metric in METRICS.items() if metric.about().principal]
+    return [name for name in principal if n_classes > 2 or not name.endswith(OF_CLASSES)]
+
+
+def measure(
+    data: Any,
+    y_prob: Any = None,
+    sample_weight: Any = None,
+    *,
+    metrics: str | Sequence[str] | Mapping[str, Metric] | None = None,
+    positive: Any = None,
+) -> Measures:
+    """Measure predictions with any metrics.
+
+    Parameters
+    ----------
+    data : array-like of shape (n,), Predictions or Forecasts
+        With `y_prob`, the labels.
+    y_prob : array-like of shape (n, K) or (n,), optional
+        Probabilities, if labels are given: `measure(y_true, y_prob)`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows, if labels are given.
+    metrics : name in METRICS, sequence of names, or mapping of str to Metric, optional
+        By default those that `calibrant evaluate` shows; of forecasts, all of FORECAST_METRICS that suit them.
+    positive : optional
+        The label whose probability `y_prob` is, if that is one column; by default the second of the sorted labels.
+
+    Returns
+    -------
+    Measures
+        A mapping of names to values. Confidence limits are given by `calibrant.interval`.
+
+    Examples
+    --------
+    >>> measure([0, 1, 1, 1], [0.25, 0.5, 0.75, 1.0], metrics=("accuracy", "brier"))
+    Measures of 4 rows
+      accuracy  0.75
+      brier     0.1875
+    >>> measure([0, 1], [0.5, 1.0], metrics="brier")["brier"]
+    0.25
+    """
+    known: Any = as_data(data, y_prob, sample_weight, positive)
+    if isinstance(known, Forecasts):
+        usual = [name for name, metric in FORECAST_METRICS.items() if metric.suits(known)]
+        chosen = chosen_metrics(usual if metrics is None else metrics, FORECAST_METRICS)
+    else:
+        check_predictions(known, "data")
+        chosen = chosen_metrics(principal_metrics(known.n_classes) if metrics is None else metrics)
+    estimates = {name: metric.estimate(known) for name, metric in chosen.items()}
+    return Measures(n_samples=known.n_samples, estimates=estimates)
