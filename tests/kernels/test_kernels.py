@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from calibrant import DataWarning, InputError, Predictions
 from calibrant.kernels import (
@@ -17,9 +18,10 @@ from calibrant.kernels import (
     TotalVariation,
     Wasserstein,
     WhiteKernel,
+    distances,
     median_distance,
 )
-from calibrant.kernels.distances import EXACT_MEDIAN_ROWS
+from calibrant.kernels.distances import EXACT_MEDIAN_ROWS, FEW_ROWS
 from calibrant.metrics import SKCE
 from kernel_oracles import PROFILES
 from simulate import calibrated
@@ -73,6 +75,26 @@ def test_the_median_distance_is_that_of_all_different_pairs(distance, n):
     points = calibrated(n=n, k=3).probs
     matrix = distance.pairwise(points, points)
     assert median_distance(distance, points) == pytest.approx(np.median(matrix[np.triu_indices(n, 1)]), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "spread", [lambda p: p, np.sort, lambda p: p.round(1), lambda p: np.where(p < 0.4, 0.1, p)], ids=lambda f: ""
+)
+def test_the_median_of_more_rows_than_are_kept_is_exact(spread):
+    """Only distances near the median are kept: rows in any order, many ties, and a median at the edge of a gap."""
+    rng = np.random.default_rng(0)
+    first = spread(rng.random(FEW_ROWS + 101))
+    points = np.column_stack([first, (1 - first) * rng.random(len(first)).round(1), np.zeros(len(first))])
+    points[:, 2] = 1 - points.sum(axis=1)
+    exact = np.median(pdist(points, "cityblock") / 2)
+    assert median_distance(TotalVariation(), points) == pytest.approx(exact, rel=1e-12)
+
+
+def test_a_median_that_random_pairs_miss_is_found_among_all(monkeypatch):
+    points = calibrated(n=FEW_ROWS + 1, k=3).probs
+    exact = median_distance(TotalVariation(), points)
+    monkeypatch.setattr(distances, "NEAR", -0.3)  # No distance lies between 0.8 and 0.2 of the ranks.
+    assert median_distance(TotalVariation(), points) == exact
 
 
 def test_the_median_of_many_rows_is_that_of_a_fixed_sample():

@@ -78,6 +78,16 @@ def test_the_fixed_point_found_by_bisection_of_the_definition():
     assert SmoothECE()(p) == pytest.approx(fixed_point_by_definition(p), rel=1e-5)
 
 
+def test_sets_of_labels_together_have_the_errors_of_each():
+    """More of them than are searched at once, and of sizes that need different numbers of points."""
+    p = simulated(200, 3)
+    labels = np.random.default_rng(0).random((200, 60)) < p.positive[:, None] ** np.linspace(0.9, 3, 60)
+    together = SmoothECE().prepare_labels(p)(labels.astype(int))
+    alone = [SmoothECE()(Predictions(p.positive, some, p.weights)) for some in labels.T]
+    np.testing.assert_allclose(together, alone, rtol=1e-10)
+    assert together.max() > 5 * together.min()
+
+
 @pytest.mark.parametrize("width", ["auto", 0.002, 0.05, 0.5])
 def test_predictions_of_exactly_0_and_1_keep_their_weight(width):
     """All residuals have one sign, so that smoothing keeps their sum; padding that halves the ends gives 0.3947."""

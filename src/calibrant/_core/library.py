@@ -40,7 +40,7 @@ def _as_field(value: Any, name: str, kind: Any) -> Any:
         return value
     if value.dtype not in (np.float64, np.int64) or not value.flags.c_contiguous:
         raise TypeError(f"{name} must be contiguous and of float64 or int64, but is {value.dtype}.")
-    return value.ctypes.data
+    return value.__array_interface__["data"][0]  # Three times as quick as `ctypes.data`.
 
 
 def _fields(pointers: str = "", wholes: str = "", reals: str = "", **records: Any) -> list[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.distances import distances
 from calibrant._core.kernel import Kernel
 
 Floats = NDArray[np.float64]
@@ -92,7 +93,9 @@ def block_sums(
 
 def rectangle(P: Floats, A: Floats, Q: Floats, B: Floats, *, kernel: Kernel) -> Floats:
     r"""Return :math:`\kappa(d(P_i, Q_j) / \ell) \langle A_i, B_j \rangle` for all rows i and j, as an array."""
-    return np.concatenate([_tile(kernel, P[rows], Q, A[rows] @ B.T) for rows in _tiles(0, len(P))])
+    squared = kernel.distance == "euclidean"
+    found = distances(P, Q, squared=squared)
+    return _radial(kernel, (np.sqrt(found) if squared else 0.5 * found) / kernel.lengthscale) * (A @ B.T)
 
 
 def _tiles(start: int, end: int) -> Iterator[slice]:

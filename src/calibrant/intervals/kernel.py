@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits, PairLaw
-from calibrant.kernels.discrepancy import pair_matrix, prediction_pairs, tune
+from calibrant.kernels.discrepancy import pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.joint import TensorProduct
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
@@ -77,7 +77,7 @@ def law(
         )
     n, kernel = data.n_samples, tune(metric.kernel, data)
     pairs = pair_matrix(data, kernel)
-    row_means = pairs.matmul(np.ones((n, 1)))[:, 0] / (n - 1)
+    row_means = row_sums(data, kernel) / (n - 1)
     seen, expected = _squares(data, metric)
     calm = expected or seen  # Predictions of 0 and 1 expect no scatter.
     n_pairs, diagonal = n * (n - 1), float(pairs.diagonal().mean())
@@ -113,11 +113,13 @@ def _mean_squares(data: Any, kernel: Any) -> tuple[float, float]:
     """Return the mean of H_ij^2 over different rows: as seen, and expected."""
     n = data.n_samples
     rows, count = np.arange(n), n * (n - 1)
-    seen = float(np.sum(pair_matrix(data, kernel).take(rows) ** 2)) / count
     if not _compares_labels(data, kernel):
+        seen = float(np.sum(pair_matrix(data, kernel).take(rows) ** 2)) / count
         return seen, seen
     squared_kernel = prediction_pairs(data, kernel.predictions).take(rows) ** 2
-    return seen, float(np.sum(squared_kernel * _expected_squares(data.probs, data.probs))) / count
+    squares = (data.residuals @ data.residuals.T) ** 2, _expected_squares(data.probs, data.probs)
+    seen, expected = (float(np.sum(squared_kernel * square)) / count for square in squares)
+    return seen, expected
 
 
 def _compares_labels(data: Any, kernel: Any) -> bool:

@@ -60,6 +60,19 @@ def pair_matrix(data: Data, kernel: JointKernel | GeneralKernel) -> PairMatrix:
     return parts[0] if len(parts) == 1 else SummedPairs(parts)
 
 
+def row_sums(data: Data, kernel: JointKernel | GeneralKernel) -> FloatArray:
+    """Return the sums of w_j H_ij over all other rows j, weights relative to the largest; kept with class predictions.
+
+    Half the sum of w_i times them is the sum over all pairs.
+    """
+
+    def compute() -> FloatArray:
+        weights = data.weights / data.weights.max()
+        return pair_matrix(data, kernel).matmul(weights[:, None])[:, 0]
+
+    return data.once(("row sums", kernel), compute) if isinstance(data, Predictions) else compute()
+
+
 def _class_pairs(data: Predictions, term: TensorProduct) -> PairMatrix:
     scale, kernel = unscaled(term.predictions)
     gram = gram_of(term.targets, data.n_classes, scale)

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,12 @@ EXACT_MEDIAN_ROWS = 5000
 
 MEDIAN_WORK = 2 * 10**9
 """Pairs of these rows times classes: with more than 160 classes there are fewer rows, 2000 of 1000 classes."""
+
+FEW_ROWS, ROWS_AT_ONCE = 2000, 128
+"""Up to so many rows all distances are kept while their median is found; rows whose distances are computed together."""
+
+SAMPLED_PAIRS, NEAR = 20_000, 0.02
+"""With more rows, the median lies within this rank of that of so many random pairs: six standard errors."""
 
 
 class Distance(ABC):
@@ -112,13 +119,13 @@ def median_distance(distance: Distance, points: Any) -> float:
         points, n = points[rows] if isinstance(points, np.ndarray) else points.take(rows), most
     if n > 2 and isinstance(points, np.ndarray) and points.shape[1] == 2 and (median := _line_median(points)) > 0:
         return float(distance.paired(np.array([[0.0, median]]), np.array([[median, 0.0]]))[0])
-    between = _off_diagonal(distance, points, n)
-    if len(between) and (median := _median(between)) > 0:
-        return median
     if n == 1:
         return 1.0
-    positive = between[between > 0]
-    fallback = _median(positive) if len(positive) else 1.0
+    if (median := _median(*_near_middle(distance, points, n))) > 0:
+        return median
+    positive = _all(distance, points, n)
+    positive = positive[positive > 0]
+    fallback = float(np.median(positive)) if len(positive) else 1.0
     warnings.warn(
         f"the median distance of {n} predictions is 0, so the lengthscale is {fallback:.4g}, "
         f"{'the median of the positive distances' if len(positive) else 'because no distance is positive'}.",
@@ -152,27 +159,42 @@ def _difference(ascending: FloatArray, rank: int) -> float:
     return high
 
 
-def _off_diagonal(distance: Distance, points: Any, n: int) -> FloatArray:
-    """Return the n (n - 1) / 2 distances, computed in strips so that nothing larger is ever held."""
-    result = np.empty(n * (n - 1) // 2)
-    done = 0
-    for i in range(0, n - 1, 256):
-        rows, columns = np.arange(i, min(i + 256, n)), np.arange(i, n)
-        take = (lambda r: points[r]) if isinstance(points, np.ndarray) else points.take
-        strip = distance.pairwise(take(rows), take(columns))
-        corner, beside = strip[:, : len(rows)], strip[:, len(rows) :]
-        upper = corner[np.triu_indices(len(rows), 1)]
-        result[done : done + len(upper)] = upper
-        done += len(upper)
-        result[done : done + beside.size].reshape(beside.shape)[:] = beside
-        done += beside.size
-    return result
+def _near_middle(distance: Distance, points: Any, n: int) -> tuple[FloatArray, int, int]:
+    """Return the distances around their median, how many others are smaller, and how many there are in all.
+
+    Random pairs say about where the median is, so that few of the others are kept.
+    """
+    low, high = 0.0, np.inf
+    if isinstance(points, np.ndarray) and n > FEW_ROWS:
+        left, right = np.random.default_rng(0).integers(0, n, (2, SAMPLED_PAIRS))
+        low, high = np.quantile(distance.paired(points[left], points[right]), [0.5 - NEAR, 0.5 + NEAR])
+
+    kept, below, pairs = [], 0, n * (n - 1) // 2
+    for part in _distances(distance, points, n):
+        kept.append(part[(part >= low) & (part <= high)])
+        below += int(np.count_nonzero(part < low))
+    near = np.concatenate(kept)
+    if below <= (pairs - 1) // 2 and pairs // 2 < below + len(near):
+        return near, below, pairs
+    return _all(distance, points, n), 0, pairs
 
 
-def _median(values: FloatArray) -> float:
-    """Return the median, partitioning in place to spare a copy."""
-    middle = len(values) // 2
-    values.partition(middle)
-    if len(values) % 2:
-        return float(values[middle])
-    return float((values[middle] + values[:middle].max()) / 2)
+def _all(distance: Distance, points: Any, n: int) -> FloatArray:
+    return np.concatenate([part.ravel() for part in _distances(distance, points, n)])
+
+
+def _distances(distance: Distance, points: Any, n: int) -> Iterator[FloatArray]:
+    """Yield the n (n - 1) / 2 distances of different rows in parts."""
+    take = points.__getitem__ if isinstance(points, np.ndarray) else points.take
+    for first in range(0, n - 1, ROWS_AT_ONCE):
+        rows = np.arange(first, min(first + ROWS_AT_ONCE, n))
+        strip = distance.pairwise(take(rows), take(np.arange(first, n)))
+        yield strip[:, : len(rows)][np.triu_indices(len(rows), 1)]
+        yield strip[:, len(rows) :]
+
+
+def _median(near: FloatArray, below: int, pairs: int) -> float:
+    """Return the median of all pairs, given those around it."""
+    first, second = (pairs - 1) // 2 - below, pairs // 2 - below
+    near.partition([first, second])
+    return float((near[first] + near[second]) / 2)

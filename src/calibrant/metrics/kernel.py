@@ -11,7 +11,7 @@ from calibrant._core.library import library
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, tune
+from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.gram import gram_of
 from calibrant.kernels.joint import JointKernel
@@ -177,7 +177,16 @@ class SKCE(KernelMetric):
         if not isinstance(data, Predictions):
             return super().value(data)
         squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
-        return data.once(("pairs", squared), lambda: float(squared.prepare(data)(data.weights[:, None])[0]))
+        return data.once(("pairs", squared), lambda: squared._value(data))
+
+    def _value(self, data: Predictions) -> float:
+        """Sum rows first if there is one block: confidence limits need the rows too."""
+        weights = data.weights[:, None]
+        if data.n_samples < self.least_rows or self.features or self.rows_in_block(data) < data.n_samples:
+            return float(self.prepare(data)(weights)[0])
+        kernel, weights = tune(self.kernel, data), relative(weights)
+        diagonal = None if self.unbiased else pair_matrix(data, kernel).diagonal()
+        return float(self._mean(weights[:, 0] @ row_sums(data, kernel), weights, diagonal)[0])
 
     def prepare_labels(self, data: Data) -> Evaluator:
         """Return the map from labels or targets, (n, B), to B estimates; what they share is computed once."""
@@ -253,17 +262,20 @@ class SKCE(KernelMetric):
             raise InputError("blocksize must be at least 2 for the unbiased estimate, but is 1.")
 
     def _evaluator(self, pairs: PairMatrix) -> Evaluator:
-        diagonal = pairs.diagonal()
+        diagonal = None if self.unbiased else pairs.diagonal()
 
         def evaluate(weights: Any) -> FloatArray:
             weights = relative(weights)
-            different = pairs.quadratic_forms(weights)
-            total, square = weights.sum(axis=0) ** 2, (weights**2).sum(axis=0)
-            if self.unbiased:
-                return _ratio(different, total - square)
-            return (different + diagonal @ weights**2) / total
+            return self._mean(pairs.quadratic_forms(weights), weights, diagonal)
 
         return evaluate
+
+    def _mean(self, different: Any, weights: FloatArray, diagonal: FloatArray | None) -> FloatArray:
+        """Return the mean over pairs, given their sum over different rows for each column of weights."""
+        total, square = weights.sum(axis=0) ** 2, (weights**2).sum(axis=0)
+        if diagonal is None:
+            return _ratio(different, total - square)
+        return np.asarray((different + diagonal @ weights**2) / total)
 
     def _block_evaluator(self, pairs: PairMatrix, size: int) -> Evaluator:
         n = pairs.n // size * size

@@ -8,30 +8,21 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.roots import root
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
+from calibrant.metrics.smooth_widths import NARROWEST, cosine_sums, errors, fixed_points, resolution
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
 FEW_CELLS, FEW_ROWS = 5_000_000, 250_000
 """Up to this many numbers, or rows, are moved to the grid without a sparse matrix, whose import would take longer."""
 
-ROUGHLY = 0.01
-"""How well a bandwidth is known before the number of points that it needs is chosen."""
-
 CELLS = 2**14
 """Residuals are moved to the points j / CELLS."""
 
-NARROWEST = 2.0**-16
-"""Bandwidths below this are not resolved."""
-
-POINTS_A_WIDTH = 32
-"""Number of points at which the smoothed residuals are computed in each bandwidth."""
-
-FEWEST, MOST = 2**10, 2**15
-"""Number of such points in [0, 1]."""
+AT_ONCE = 50
+"""Sets of labels or weights whose bandwidths are searched together: more would only take more memory."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +95,7 @@ class SmoothECE(Metric):
         residuals = (view.positive - view.labels) * (view.weights / view.weights.sum())
         factors *= residuals[:, None]
         gridded = np.bincount(points.ravel(), weights=factors.ravel(), minlength=CELLS + 1)
-        return float(self._each(np.asarray(gridded, dtype=float)[:, None], np.abs(residuals).sum(keepdims=True))[0])
+        return float(self._each(np.asarray(gridded, dtype=float)[None], np.abs(residuals).sum(keepdims=True))[0])
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the grid is laid once."""
@@ -116,7 +107,7 @@ class SmoothECE(Metric):
 
         def evaluate(weights: Any) -> FloatArray:
             total = weights.sum(axis=0)
-            return self._each(spread(weights * residuals) / total, gaps @ weights / total)
+            return self._each(spread(weights * residuals) / total[:, None], gaps @ weights / total)
 
         return evaluate
 
@@ -135,15 +126,19 @@ class SmoothECE(Metric):
         return evaluate
 
     def _each(self, gridded: FloatArray, gaps: FloatArray) -> FloatArray:
-        waves = _cosine_sums(gridded)
-        if self.bandwidth != "auto":
-            width = float(self.bandwidth)
-            return np.array([_error(wave, width, _resolution(width)) for wave in waves.T])
-        return np.array([_fixed_point(wave, float(gap)) for wave, gap in zip(waves.T, gaps, strict=True)])
+        """Return the error of residuals on the grid, (B, CELLS + 1)."""
+        parts = [slice(first, first + AT_ONCE) for first in range(0, len(gaps), AT_ONCE)]
+        return np.concatenate([self._some(cosine_sums(gridded[part]), gaps[part]) for part in parts])
+
+    def _some(self, waves: FloatArray, gaps: FloatArray) -> FloatArray:
+        if self.bandwidth == "auto":
+            return fixed_points(waves, gaps)
+        widths = np.full(len(gaps), float(self.bandwidth))
+        return errors(waves, widths, int(resolution(widths)[0]))
 
 
 def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Return the map from columns, (n, B), to the grid, (CELLS + 1, B), each row moved to four points around it."""
+    """Return the map from columns, (n, B), to the grid, (B, CELLS + 1), each row moved to four points around it."""
     points, factors = _stencil(values)
 
     @cache
@@ -156,11 +151,11 @@ def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
 
     def spread(columns: FloatArray) -> FloatArray:
         if columns.size > FEW_CELLS or len(columns) > FEW_ROWS:
-            return np.asarray(matrix() @ columns)
-        found = np.empty((CELLS + 1, columns.shape[1]))
+            return np.asarray(matrix() @ columns).T
+        found = np.empty((columns.shape[1], CELLS + 1))
         for b, column in enumerate(columns.T):
             moved = (factors * column[:, None]).ravel()
-            found[:, b] = np.bincount(points.ravel(), weights=moved, minlength=CELLS + 1)
+            found[b] = np.bincount(points.ravel(), weights=moved, minlength=CELLS + 1)
         return found
 
     return spread
@@ -184,81 +179,3 @@ def _stencil(values: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
     np.abs(points, out=points)
     np.subtract(CELLS, np.abs(CELLS - points), out=points)
     return points, factors
-
-
-def _cosine_sums(gridded: FloatArray) -> FloatArray:
-    """Return the sums of cos(pi k p) for k = 0, 1, ..., of columns on the grid."""
-    halved = gridded / 2
-    halved[[0, -1]] *= 2
-    return _cosine_transform(halved)
-
-
-def _cosine_transform(values: FloatArray) -> FloatArray:
-    """Return x_0 + (-1)^k x_N + 2 sum x_j cos(pi j k / N) for k = 0 to N, by column; SciPy's takes long to import."""
-    return np.fft.rfft(np.concatenate([values, values[-2:0:-1]]), axis=0).real
-
-
-def _sine_transform(values: FloatArray) -> FloatArray:
-    """Return 2 sum x_j sin(pi j k / N) for j and k from 1 to N - 1."""
-    zero = np.zeros(1)
-    return -np.fft.rfft(np.concatenate([zero, values, zero, -values[::-1]])).imag[1:-1]
-
-
-def _fixed_point(wave: FloatArray, gap: float) -> float:
-    """Return the bandwidth that equals its error; `gap` is the mean absolute residual, which no error exceeds."""
-    low = max(abs(float(wave[0])), NARROWEST)
-    if gap <= low:
-        return min(gap, low)
-    value = _crossing(wave, low, FEWEST, rtol=ROUGHLY)
-    points = 0
-    while points < _resolution(max(value, low)):
-        points = _resolution(max(value, low))
-        value = _crossing(wave, max(value, low), points, rtol=0.0)
-    return min(value, gap)
-
-
-def _crossing(wave: FloatArray, start: float, points: int, rtol: float) -> float:
-    """Return the bandwidth that equals its error. As errors decrease with it, it is between any one and its error."""
-
-    @cache
-    def error(width: float) -> float:
-        return _error(wave, width, points)
-
-    end = error(start)
-    if start <= NARROWEST and end <= start:
-        return end
-    excess = error(end) - end
-    if (excess < 0) == (end < start) or excess == 0:
-        return end  # Of a difference so small only rounding is left.
-    return root(lambda width: error(width) - width, *sorted((start, end)), xtol=1e-15, rtol=rtol)
-
-
-def _resolution(width: float) -> int:
-    """Return the number of points that a bandwidth needs."""
-    return int(min(MOST, max(FEWEST, 2 ** np.ceil(np.log2(POINTS_A_WIDTH / width)))))
-
-
-def _error(wave: FloatArray, width: float, points: int) -> float:
-    """Integrate the absolute value of the residuals smoothed with this bandwidth."""
-    k = np.arange(min(points, len(wave), int(3 / width) + 2))  # Beyond it, the factors are below 1e-18.
-    smooth = np.zeros(points + 1)
-    smooth[k] = wave[k] * np.exp(-((np.pi * width * k) ** 2) / 2)
-    integral = np.append(0.0, smooth[0] * np.arange(1, points + 1) / points)
-    integral[1:-1] += _sine_transform(smooth[1:-1] / (np.pi * np.arange(1, points)))
-    return _total_variation(integral, _cosine_transform(smooth))
-
-
-def _total_variation(integral: FloatArray, slope: FloatArray) -> float:
-    """Return how far a function goes up and down, from its values and slopes at equidistant points of [0, 1].
-
-    Where the slope changes sign, the function turns at an extremum; its height, read off the cubic through values and
-    slopes at the place that a chord of the slope gives, has an error of fourth order in the distance of the points.
-    """
-    total = float(np.abs(np.diff(integral)).sum())
-    at = np.flatnonzero(slope[:-1] * slope[1:] < 0)
-    a, b = slope[at], slope[at + 1]
-    f = a / (a - b)
-    step = 1 / (len(slope) - 1)
-    rise = integral[at + 1] - integral[at]
-    turn = f**2 * (3 - 2 * f) * rise + f * (1 - f) * step * ((1 - f) * a - f * b)
-    return total + float((np.abs(turn) + np.abs(rise - turn) - np.abs(rise)).sum())

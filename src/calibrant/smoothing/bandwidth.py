@@ -200,19 +200,23 @@ class HeldOutLoss:
         return self._own(hits), self._own(mass)
 
     @cached_property
+    def line(self) -> Line:
+        """The positions, sorted once for all bandwidths."""
+        return Line.of(self.sample.positions)
+
+    @cached_property
     def _outside(self) -> HeldOut | None:
-        if self.folds is None:
-            return None
-        return HeldOut(Line.of(self.sample.positions), self.folds, self._happened, self.sample.weights)
+        return None if self.folds is None else HeldOut(self.line, self.folds, self._happened, self.sample.weights)
 
     def _mean(self, hits: FloatArray, mass: FloatArray, least: FloatArray) -> Any:
         """Return the mean over rows, which come last, from the sums of events and of weights over the others."""
         lonely = mass <= least
-        p = np.where(lonely, self._base_rates, hits / np.where(lonely, 1.0, mass))
-        p = np.clip(p, _CLIP, 1 - _CLIP)
-        losses = -np.log(np.where(self._happened, p, 1 - p))
+        p = hits / np.where(lonely, 1.0, mass)
+        if lonely.any():
+            p = np.where(lonely, self._base_rates, p)
+        likely = np.clip(np.where(self._happened, p, 1 - p), _CLIP, 1 - _CLIP)
         weights = self.sample.weights
-        return np.multiply(losses, weights).sum(axis=-1) / weights.sum()
+        return -np.multiply(np.log(likely, out=likely), weights, out=likely).sum(axis=-1) / weights.sum()
 
     def _own(self, columns: FloatArray) -> FloatArray:
         """Return every row's value in the column of its fold."""
@@ -265,10 +269,9 @@ def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) 
         return high  # All bandwidths predict the same outcomes equally well; most of many classes never occur.
     # Every fold takes each fifth of the sorted rows, so that no part of the line is left without neighbours.
     loss = HeldOutLoss(sample, np.arange(n) % _FOLDS if rule == "cv" else None)
-    line = Line.of(sample.positions)
 
     def sums(bandwidth: float) -> Sums:
-        return kernel_sums(line, bandwidth, kernel, boundary)
+        return kernel_sums(loss.line, bandwidth, kernel, boundary)
 
     def losses(bandwidths: FloatArray) -> FloatArray:
         several = [sums(float(bandwidth)) for bandwidth in bandwidths]

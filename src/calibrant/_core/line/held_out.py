@@ -42,7 +42,7 @@ class HeldOut:
         n_folds = int(self.folds.max()) + 1
         record = FoldsRecord.of(
             n_folds=n_folds,
-            translations=np.pad(sources.kept["translations"], [(0, 0)] * 3 + [(0, _PADDED - sources.terms)]),
+            translations=kernel.padded_translations(_PADDED),
             moments=np.empty(len(kernel.boxes.ids) * n_folds * 2 * _PADDED),
             **self._sorted,
         )

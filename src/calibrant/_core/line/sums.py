@@ -27,7 +27,7 @@ from calibrant._core.line.boxes import (
 )
 from calibrant._core.line.kernels import KERNELS, Kernel
 from calibrant._core.line.strips import Fill, for_columns, for_ranges
-from calibrant._core.line.tables import edge_polynomials, translations
+from calibrant._core.line.tables import edge_polynomials, padded_translations, translations
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -163,13 +163,17 @@ class KernelSums:
             edge=edge_polynomials(kernel),
         )
 
+    def padded_translations(self, terms: int) -> Floats:
+        """Return the translations of the sources, with zeros for target polynomials up to `terms`."""
+        return padded_translations(self._kernel, self._width, self.reach, terms)
+
     @property
     def _kernel(self) -> Kernel:
         return KERNELS[self.kernel]
 
     def plan(self, targets: Line, *, leave_out: bool) -> Plan:
         """Return how the sums at targets are made; to leave out each one's own row, they are the rows."""
-        boxes = self.boxes if leave_out else fill_boxes(targets.x, self.boxes.n_boxes)
+        boxes = self.boxes if targets is self.line else fill_boxes(targets.x, self.boxes.n_boxes)
         whole = self._within(boxes.ids, self.reach)
         whole_rows = first_row(self.boxes, whole)
         rows = whole_rows

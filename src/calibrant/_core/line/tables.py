@@ -33,7 +33,7 @@ the target's place from that centre, the kernel is the polynomial P at distance 
 :math:`g_r = (-1)^r P^{(r)} / r!`. All of x and z are below 1, hence the rounding is that of a few additions.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -57,11 +57,12 @@ def to_coefficients(terms: int) -> Floats:
     return matrix
 
 
+@lru_cache(maxsize=64)
 def translations(kernel: Kernel, width: float, reach: int) -> Floats:
     """Return the matrices A of all offsets -reach..reach between boxes `width` bandwidths wide, for images too.
 
     The shape is (2, 2 reach + 1, terms, terms): of a source box as it is and mirrored, by offset of the target, source
-    polynomial and target polynomial.
+    polynomial and target polynomial. Classes that are searched for their bandwidths share them.
     """
     places = 0.5 * width * chebyshev_points(kernel.terms)
     offsets = np.arange(-reach, reach + 1) * width
@@ -69,7 +70,16 @@ def translations(kernel: Kernel, width: float, reach: int) -> Floats:
     transform = to_coefficients(kernel.terms)
     plain = transform @ values @ transform.T
     mirrored = plain * ((-1.0) ** np.arange(kernel.terms))[:, None]
-    return np.stack([plain, mirrored])
+    found = np.stack([plain, mirrored])
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache(maxsize=64)
+def padded_translations(kernel: Kernel, width: float, reach: int, terms: int) -> Floats:
+    """Return the same with zeros for target polynomials up to `terms`."""
+    found = translations(kernel, width, reach)
+    return np.pad(found, [(0, 0)] * 3 + [(0, terms - kernel.terms)])
 
 
 @cache

@@ -1,0 +1,112 @@
+"""Smoothed residuals as cosine series: their error at a bandwidth, and the bandwidth that equals its error."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._typing import FloatArray
+
+NARROWEST = 2.0**-16
+"""Bandwidths below this are not resolved."""
+
+ROUGHLY, EXACTLY = 0.01, 1e-12
+"""Relative error of a bandwidth before the number of points that it needs is chosen, and in the end."""
+
+POINTS_A_WIDTH = 32
+"""Number of points at which the smoothed residuals are computed in each bandwidth."""
+
+FEWEST, MOST = 2**10, 2**15
+"""Number of such points in [0, 1]."""
+
+MOST_STEPS = 60
+"""About six are needed; rounding could make the last digits of an error go up and down forever."""
+
+
+def cosine_sums(gridded: FloatArray) -> FloatArray:
+    """Return the sums of cos(pi k p) for k = 0 to N, of rows on the points j / N: (B, N + 1)."""
+    halved = gridded / 2
+    halved[:, [0, -1]] *= 2
+    return np.fft.rfft(np.concatenate([halved, halved[:, -2:0:-1]], axis=1)).real
+
+
+def fixed_points(waves: FloatArray, gaps: FloatArray) -> FloatArray:
+    """Return the bandwidths that equal their error, (B,); no error exceeds the mean absolute residual in `gaps`."""
+    low = np.maximum(np.abs(waves[:, 0]), NARROWEST)
+    values = np.minimum(gaps, low)
+    rows = np.flatnonzero(gaps > low)
+    values[rows] = _crossings(waves[rows, :FEWEST], low[rows], FEWEST, ROUGHLY)
+    points = np.zeros(len(gaps), dtype=int)
+    while len(rows):
+        needed = resolution(np.maximum(values, low))
+        now = rows[needed[rows] == needed[rows].max()]
+        points[now] = needed[now]
+        values[now] = _crossings(waves[now], np.maximum(values, low)[now], int(needed[now[0]]), EXACTLY)
+        rows = rows[points[rows] < resolution(np.maximum(values, low))[rows]]
+    return np.minimum(values, gaps)
+
+
+def _crossings(waves: FloatArray, start: FloatArray, points: int, rtol: float) -> FloatArray:
+    """Return the bandwidths that equal their error.
+
+    As errors decrease with the bandwidth, the solution lies between a bandwidth and its error. Secants close in on it;
+    where the same end of the bracket stays, the difference there is halved, as in the Illinois method.
+    """
+    a, at_a = start.copy(), errors(waves, start, points) - start
+    b = a + at_a
+    waves = waves[:, : _terms(np.minimum(a, b))]
+    at_b = errors(waves, b, points) - b
+    # Narrower than the narrowest, the error is the value; and of equal signs only rounding is left.
+    rows = np.flatnonzero(~((start <= NARROWEST) & (b <= start)) & (at_a * at_b < 0))
+    for _ in range(MOST_STEPS):
+        rows = rows[np.abs(at_b[rows]) > rtol * b[rows]]
+        if not len(rows):
+            break
+        x = b[rows] - at_b[rows] * (b[rows] - a[rows]) / (at_b[rows] - at_a[rows])
+        at_x = errors(waves[rows], x, points) - x
+        passed = at_x * at_b[rows] < 0
+        a[rows] = np.where(passed, b[rows], a[rows])
+        at_a[rows] = np.where(passed, at_b[rows], at_a[rows] / 2)
+        b[rows], at_b[rows] = x, at_x
+    return b
+
+
+def resolution(widths: FloatArray) -> NDArray[np.int64]:
+    """Return the numbers of points that bandwidths need."""
+    return np.clip(2.0 ** np.ceil(np.log2(POINTS_A_WIDTH / widths)), FEWEST, MOST).astype(int)
+
+
+def _terms(widths: FloatArray) -> int:
+    """Return how many terms of the series count: beyond them, the factors are below 1e-18."""
+    return int(3 / widths.min(initial=1.0)) + 2
+
+
+def errors(waves: FloatArray, widths: FloatArray, points: int) -> FloatArray:
+    """Integrate the absolute value of the residuals smoothed with these bandwidths, (B,).
+
+    One Fourier transform gives the smoothed residuals, which are even, plus their integral, which is odd but for its
+    linear part.
+    """
+    k = np.arange(min(points, waves.shape[1], _terms(widths)))
+    smooth = waves[:, : len(k)] * np.exp(-((np.pi * widths[:, None] * k) ** 2) / 2)
+    # Both are multiplied by the number of terms, by which the inverse transform divides.
+    series = (smooth * (2 * points)).astype(complex)
+    series[:, 1:].imag = smooth[:, 1:] * (-2 * points / np.pi) / k[1:]
+    both = np.fft.irfft(series, 2 * points)
+    there, back = both[:, : points + 1], both[:, -np.arange(points + 1)]
+    integral = (there - back) / 2 + smooth[:, :1] * np.linspace(0, 1, points + 1)
+    return _total_variation(integral, (there + back) / 2)
+
+
+def _total_variation(integral: FloatArray, slope: FloatArray) -> FloatArray:
+    """Return how far functions go up and down, from their values and slopes at equidistant points of [0, 1].
+
+    Where the slope changes sign, the function turns at an extremum; its height, read off the cubic through values and
+    slopes at the place that a chord of the slope gives, has an error of fourth order in the distance of the points.
+    """
+    rises = np.diff(integral)
+    row, at = np.nonzero(slope[:, :-1] * slope[:, 1:] < 0)
+    a, b, rise = slope[row, at], slope[row, at + 1], rises[row, at]
+    f = a / (a - b)
+    step = 1 / rises.shape[1]
+    turn = f**2 * (3 - 2 * f) * rise + f * (1 - f) * step * ((1 - f) * a - f * b)
+    more = np.abs(turn) + np.abs(rise - turn) - np.abs(rise)
+    return np.abs(rises).sum(axis=1) + np.bincount(row, weights=more, minlength=len(rises))
