@@ -141,7 +141,7 @@ class TestFit:
 
 class TestApply:
     def test_every_other_cell_of_a_csv_stays_the_same_text(self, folder):
-        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.csv") == 0
+        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.csv", "--replace") == 0
         before, after = cells(folder / "new.csv"), cells(folder / "out.csv")
         assert after[0] == before[0]
         assert len(after) == len(before) == 401
@@ -152,11 +152,11 @@ class TestApply:
 
     @pytest.mark.parametrize("ending", ["parquet", "arrow", "feather", "csv.gz", "tsv"])
     def test_a_csv_becomes_any_table(self, folder, ending):
-        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", f"out.{ending}") == 0
+        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", f"out.{ending}", "--replace") == 0
         assert np.array_equal(read_predictions(f"out.{ending}", classes=NAMES).probs, expected())
 
     def test_texts_of_a_csv_become_numbers_only_without_loss(self, folder):
-        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.parquet") == 0
+        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.parquet", "--replace") == 0
         table = pl.read_parquet("out.parquet")
         assert table["id"].to_list()[:2] == ["00000", "00001"]
         assert table["price"].to_list()[:3] == [0.0, 0.25, 0.5]
@@ -170,7 +170,7 @@ class TestApply:
         )
         writers = {"parquet": table.write_parquet, "arrow": table.write_ipc, "arrows": table.write_ipc_stream}
         writers[ending](f"new.{ending}")
-        assert run("apply", f"new.{ending}", "--calibrator", "cal.json", "--out", f"out.{ending}") == 0
+        assert run("apply", f"new.{ending}", "--calibrator", "cal.json", "--out", f"out.{ending}", "--replace") == 0
         readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "arrows": pl.read_ipc_stream}
         result = readers[ending](f"out.{ending}")
         assert result.schema == table.schema
@@ -181,7 +181,7 @@ class TestApply:
     def test_other_arrays_of_an_archive_stay_the_same_bytes(self, folder):
         images = np.random.default_rng(0).integers(0, 255, (400, 4), dtype=np.uint8)
         np.savez_compressed("new.npz", images=images, probs=data(1).probs.astype(np.float32), names=NAMES)
-        assert run("apply", "new.npz", "--calibrator", "cal.json", "--out", "out.npz") == 0
+        assert run("apply", "new.npz", "--calibrator", "cal.json", "--out", "out.npz", "--replace") == 0
         result = np.load("out.npz", allow_pickle=False)
         assert result.files == ["images", "probs", "names"]
         assert np.array_equal(result["images"], images)
@@ -194,7 +194,7 @@ class TestApply:
         pl.DataFrame({"p": p.positive, "y": p.labels}).write_csv("two.csv")
         assert run("fit", "two.csv", "--method", "platt", "--out", "cal.json") == 0
         pl.DataFrame({"x": range(400), "p": data(1, k=2).positive}).write_parquet("new.parquet")
-        assert run("apply", "new.parquet", "--calibrator", "cal.json", "--out", "out.parquet") == 0
+        assert run("apply", "new.parquet", "--calibrator", "cal.json", "--out", "out.parquet", "--replace") == 0
         result = pl.read_parquet("out.parquet")
         assert result.columns == ["x", "p"]
         by_hand = load("cal.json").predict_proba(data(1, k=2).positive)[:, 1]
@@ -206,7 +206,7 @@ class TestApply:
         assert run("fit", "fit.npz", "--out", "cal.json") == 0
         rows = pl.Series("probs", data(1).probs.tolist(), dtype=kind)
         pl.DataFrame({"probs": rows, "x": range(400)}).write_parquet("new.parquet")
-        assert run("apply", "new.parquet", "--calibrator", "cal.json", "--out", "out.parquet") == 0
+        assert run("apply", "new.parquet", "--calibrator", "cal.json", "--out", "out.parquet", "--replace") == 0
         result = pl.read_parquet("out.parquet")
         assert result.schema["probs"] == kind
         assert np.array_equal(np.array(result["probs"].to_list()), expected())
@@ -214,7 +214,7 @@ class TestApply:
     def test_logits_stay_logits(self, folder):
         p = data(1)
         pl.DataFrame({f"logit_{name}": 3 + p.log_probs[:, j] for j, name in enumerate(NAMES)}).write_csv("new_z.csv")
-        assert run("apply", "new_z.csv", "--logits", "--calibrator", "cal.json", "--out", "out.csv") == 0
+        assert run("apply", "new_z.csv", "--logits", "--calibrator", "cal.json", "--out", "out.csv", "--replace") == 0
         logits = pl.read_csv("out.csv").to_numpy()
         assert np.exp(logits) == pytest.approx(expected(), abs=1e-12)
 
@@ -222,19 +222,19 @@ class TestApply:
         table = frame(data(1))
         other = table.select("proba_cedar", "id", "proba_ash", "proba_birch")
         other.write_csv("other.csv")
-        assert run("apply", "other.csv", "--calibrator", "cal.json", "--out", "out.csv") == 0
+        assert run("apply", "other.csv", "--calibrator", "cal.json", "--out", "out.csv", "--replace") == 0
         result = pl.read_csv("out.csv")
         assert np.array_equal(result.select([f"proba_{n}" for n in NAMES]).to_numpy(), expected())
 
     def test_rows_that_were_fitted_on_are_noticed(self, folder, capsys):
-        assert run("apply", "fit.csv", "--calibrator", "cal.json", "--out", "out.csv") == 0
+        assert run("apply", "fit.csv", "--calibrator", "cal.json", "--out", "out.csv", "--replace") == 0
         assert "the calibrator was fitted on these rows" in capsys.readouterr().err
-        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.csv") == 0
+        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.csv", "--replace") == 0
         assert capsys.readouterr().err == ""
 
     def test_json_says_what_was_done(self, folder, capsys):
         capsys.readouterr()
-        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.csv", "--json") == 0
+        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.csv", "--json", "--replace") == 0
         record = json.loads(capsys.readouterr().out)
         assert record["n_samples"] == 400
         assert record["columns"] == ["proba_ash", "proba_birch", "proba_cedar"]
@@ -243,7 +243,7 @@ class TestApply:
     def test_the_share_of_changed_classes_is_counted(self, folder, capsys):
         assert run("fit", "fit.csv", "--method", "ms", "--out", "cal.json") == 0
         capsys.readouterr()
-        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.csv", "--json") == 0
+        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "out.csv", "--json", "--replace") == 0
         share = np.mean(expected().argmax(axis=1) != data(1).predicted)
         assert json.loads(capsys.readouterr().out)["changed"] == pytest.approx(share, abs=1e-12)
         assert share > 0
@@ -253,7 +253,7 @@ class TestApply:
         assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "./new.csv") == 2
         assert "allow it with --overwrite" in capsys.readouterr().err
         assert (folder / "new.csv").read_bytes() == before
-        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "new.csv", "--overwrite") == 0
+        assert run("apply", "new.csv", "--calibrator", "cal.json", "--out", "new.csv", "--overwrite", "--replace") == 0
         assert np.array_equal(read_predictions("new.csv", classes=NAMES).probs, expected())
 
 
@@ -326,7 +326,7 @@ class TestRefusals:
 
 def test_gzip_files_do_not_depend_on_the_clock(folder):
     for name in ("1.csv.gz", "2.csv.gz"):
-        rewrite_probabilities("new.csv", name, lambda values: values)
+        rewrite_probabilities("new.csv", name, lambda values: values, replace=True)
     assert (folder / "1.csv.gz").read_bytes() == (folder / "2.csv.gz").read_bytes()
     with gzip.open("1.csv.gz") as content:
         assert pl.read_csv(content.read()).equals(pl.read_csv("new.csv"))
@@ -343,7 +343,7 @@ def test_a_text_table_is_changed_in_no_other_byte(folder, end):
         "y,1,ž,0",
     ]
     (folder / "odd.csv").write_bytes(end.join(lines).encode())
-    rewrite_probabilities("odd.csv", "out.csv", lambda values: values / 2)
+    rewrite_probabilities("odd.csv", "out.csv", lambda values: values / 2, replace=True)
     changed = [
         '"id", p_0 ,note,p_1',
         '007,0.125,"",0.375',
@@ -356,13 +356,16 @@ def test_a_text_table_is_changed_in_no_other_byte(folder, end):
 
 def test_another_separator_keeps_every_cell(folder):
     (folder / "odd.csv").write_text('p;note\n0.5;a\tb\n0.25;"c;d"\n')
-    rewrite_probabilities("odd.csv", "out.tsv", lambda values: values)
+    rewrite_probabilities("odd.csv", "out.tsv", lambda values: values, replace=True)
     assert cells(folder / "out.tsv", "\t") == [["p", "note"], ["0.5", "a\tb"], ["0.25", "c;d"]]
 
 
 def test_labels_are_not_taken_for_probabilities(folder):
     pl.DataFrame({"p_a": [0.2], "p_b": [0.8], "p_label": ["a"]}).write_csv("odd.csv")
-    assert rewrite_probabilities("odd.csv", "out.csv", lambda v: v[:, ::-1], label="p_label") == ("p_a", "p_b")
+    assert rewrite_probabilities("odd.csv", "out.csv", lambda v: v[:, ::-1], label="p_label", replace=True) == (
+        "p_a",
+        "p_b",
+    )
     assert pl.read_csv("out.csv").row(0) == (0.8, 0.2, "a")
     with pytest.raises(InputError, match="'a' is not a number"):
         rewrite_probabilities("odd.csv", "out.csv", lambda v: v)
@@ -388,7 +391,7 @@ class TestRawLogits:
         by_hand = parse("vs>guard", scores="raw-logits").fit(np.load("fit.npy"), data(0).labels)
         expected = by_hand.predict_proba(np.load("new.npy"))
         assert load("cal.json").predict_proba(np.load("new.npy")) == pytest.approx(expected, abs=1e-12)
-        assert run("apply", "new.csv", "--logits", "--calibrator", "cal.json", "--out", "out.csv") == 0
+        assert run("apply", "new.csv", "--logits", "--calibrator", "cal.json", "--out", "out.csv", "--replace") == 0
         assert "calibrated by vs>guard of raw logits" in capsys.readouterr().out
         assert read_predictions("out.csv", logits=True).probs == pytest.approx(expected, abs=1e-12)
 

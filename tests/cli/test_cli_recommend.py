@@ -69,7 +69,7 @@ def test_every_option_for_reading_is_pasted():
     kinds = {field.name: field.type for field in fields(Source)}
     given = {name: True if typing.get_args(kinds[name])[0] is bool else "x" for name in names}
     words = Source(**given).as_arguments()
-    assert {word[2:] for word in words if word.startswith("--")} == names
+    assert {word[2:].replace("-", "_") for word in words if word.startswith("--")} == names
 
 
 def test_it_says_when_nothing_helps(tmp_path, capsys):

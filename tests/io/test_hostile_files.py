@@ -43,12 +43,12 @@ TEXT_TROUBLE = {
     "short first row": (HEADER + "1,.4\n" + GOOD, "line 2: the row has 2 fields"),
     "too large": (HEADER + GOOD + "1,1e400,.6\n", "line 3, column 'proba_0' is inf"),
     "hexadecimal": (HEADER + GOOD + "1,0x1,.6\n", "line 3, column 'proba_0': '0x1' is not a number"),
-    "not a number": (HEADER + GOOD + "1,.4,nan\n", "line 3, column 'proba_1' is nan"),
-    "dash": (HEADER + GOOD + "1,.4,-\n", "line 3, column 'proba_1': '-' is not a number"),
-    "percentage": (HEADER + GOOD + "1,.4,60%\n", "'60%' is not a number. Write a fraction of 1"),
-    "empty cell": (HEADER + GOOD + "1,,.6\n", "line 3, column 'proba_0': the cell is empty"),
-    "empty label": (HEADER + GOOD + " ,.4,.6\n", "line 3, column 'label': the cell is empty"),
-    "after blank lines": (HEADER + "\n\n" + GOOD + "\r\n1,,.6\n", "line 6, column 'proba_0': the cell is empty"),
+    "not a number": (HEADER + GOOD + "1,.4,nan\n", "the first on line 3, column 'proba_1'"),
+    "dash": (HEADER + GOOD + "1,.4,-\n", "the first on line 3, column 'proba_1'"),
+    "percentage": (HEADER + GOOD + "1,.4,60%\n", "'60%' is not a number. If all of them are percentages"),
+    "empty cell": (HEADER + GOOD + "1,,.6\n", "('proba_0' 1), the first on line 3, column 'proba_0'"),
+    "empty label": (HEADER + GOOD + " ,.4,.6\n", "('label' 1), the first on line 3, column 'label'"),
+    "after blank lines": (HEADER + "\n\n" + GOOD + "\r\n1,,.6\n", "the first on line 6, column 'proba_0'"),
     "after broken cells": (
         'x,label,p_0,p_1\n"a\n\nb",0,.8,.2\nc,1,z,.6\n',
         "line 5, column 'p_0': 'z' is not a number",
@@ -96,7 +96,7 @@ def test_missing_and_unknown_columns_are_told_with_what_was_found(tmp_path):
         ("a.gz", HEADER.encode() + GOOD.encode(), "extension .gz of gzip-compressed CSV, but its content is CSV"),
         ("a.parquet", JUNK, "unknown binary data although its extension is .parquet"),
         ("a.pkl", b"\x80\x04\x95abc", "a Python pickle, which is never loaded"),
-        ("a.json", b'{"label": [0]}', "its content is JSON"),
+        ("a.json", b'[{"label": 0}]', "its content is a JSON array"),
         ("a.dat", b"<!DOCTYPE html>", "HTML or XML"),
         ("a.zst", b"\x28\xb5\x2f\xfdabc", "compressed with zstd"),
         ("a.csv.gz", b"\x1f\x8b\x08\x00abc", "cannot be read as gzip-compressed CSV"),
@@ -131,7 +131,7 @@ def test_millions_of_blank_lines_do_not_become_rows(tmp_path, monkeypatch):
     path.write_text(HEADER + GOOD + "\n" * 1_000_000 + "1,.4,.6\n")
     assert read_predictions(path).labels.tolist() == [0, 1]
     assert max(sizes) < 100
-    assert "line 1000003, column 'proba_1': '-' is" in failure(path, path.read_text().replace(".6", "-"))
+    assert "the first on line 1000003, column 'proba_1'" in failure(path, path.read_text().replace(".6", "-"))
 
 
 def test_more_numbers_than_the_limit_are_refused(tmp_path, monkeypatch):
@@ -252,11 +252,9 @@ def test_flipped_bytes_give_one_clear_line_or_a_valid_result(tmp_path, name):
     assert all(message.isprintable() for message in refused)
 
 
-@pytest.mark.parametrize(
-    "content", ["[" * 100_000, '{"p": NaN, "p": Infinity}', '[{"proba_0": 0.2, "label": 1}]', "{}"]
-)
-def test_105_json_is_named_and_never_parsed(tmp_path, content):
-    assert "its content is JSON" in failure(tmp_path / "a.json", content)
+@pytest.mark.parametrize("content", ["[" * 100_000, '[{"proba_0": 0.2, "label": 1}]'])
+def test_105_json_arrays_are_named_and_never_parsed(tmp_path, content):
+    assert "its content is a JSON array" in failure(tmp_path / "a.json", content)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

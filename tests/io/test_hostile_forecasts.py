@@ -11,11 +11,11 @@ from forecast_cases import ENSEMBLE, NORMAL, TARGETS, WRITERS, archived, failure
 TROUBLE = {
     "negative sd": ("1,2,3,1\n1,2,-.5,1\n", "sd must be positive and not below 1e-75, but line 3, column 's' is -0.5"),
     "zero sd": ("1,2,3,1\n\n1,2,0,1\n", "sd must be positive and not below 1e-75, but line 4, column 's' is 0 "),
-    "nan sd": ("1,2,nan,1\n", "sd must be finite, but line 2, column 's' is nan (1 of 1 rows is bad)"),
-    "nan mean": ("1,2,3,1\n1,NaN,3,1\n", "mean must be finite, but line 3, column 'm' is nan (1 of 2 rows is bad)"),
+    "nan sd": ("1,2,nan,1\n", "missing in 1 of 1 rows ('s' 1), the first on line 2, column 's'"),
+    "nan mean": ("1,2,3,1\n1,NaN,3,1\n", "missing in 1 of 2 rows ('m' 1), the first on line 3, column 'm'"),
     "infinite target": ("1,2,3,1\n-inf,2,3,1\n", "targets must be finite, but line 3, column 't' is -inf"),
     "negative weight": ("1,2,3,1\n1,2,3,-1\n", "weights must be finite and not negative, but line 3, column 'w' is -1"),
-    "empty cell": ("1,2,3,1\n1,,3,1\n", "line 3, column 'm': the cell is empty. Fill it in or drop the row."),
+    "empty cell": ("1,2,3,1\n1,,3,1\n", "the first on line 3, column 'm'. Fill them in, or"),
     "text": ("1,2,3,1\nlow,2,3,1\n", "line 3, column 't': 'low' is not a number"),
     "decimal comma": ("1,2,3,1\n'1,5',2,3,1\n".replace("'", '"'), "line 3, column 't': '1,5' is not a number. Use a"),
     "short row": ("1,2,3,1\n1,2\n", "line 3: the row has 2 fields, but the header names 4 columns"),
@@ -36,7 +36,7 @@ def test_trouble_in_draws_is_told_with_its_line_and_column(tmp_path, monkeypatch
     rows = "".join(f"{i},{i},{i},{i}\n" for i in range(50))
     header = "draw_10,y,draw_2,draw_1\n"
     bad = header + rows.replace("\n40,40,40,", "\n40,40,nan,")
-    assert "draws must be finite, but line 42, column 'draw_2' is nan" in failure(tmp_path / "a.csv", bad)
+    assert "the first on line 42, column 'draw_2'" in failure(tmp_path / "a.csv", bad)
     bad = header + rows.replace("\n40,40,40,", "\nx,40,40,")
     assert "line 42, column 'draw_10': 'x' is not a number" in failure(tmp_path / "a.csv", bad)
     assert read_forecasts(write(tmp_path, header + rows)).targets.tolist() == list(range(50))
@@ -44,14 +44,14 @@ def test_trouble_in_draws_is_told_with_its_line_and_column(tmp_path, monkeypatch
 
 COLUMNAR_TROUBLE = {
     "negative sd": ({"y": [1, 1], "mu": [1, 1], "sd": [1, -1]}, "sd must be positive", "row 1, column 'sd' is -1"),
-    "missing": ({"y": [1, None], "mu": [1, 1], "sd": [1, 1]}, "row 1, column 'y': the value is missing", ""),
+    "missing": ({"y": [1, None], "mu": [1, 1], "sd": [1, 1]}, "the first on row 1, column 'y'", ""),
     "text": ({"y": ["1"], "mu": [1], "sd": [1]}, "column 'y' must hold numbers, but its type is String", ""),
     "a list for a number": ({"y": [1], "mu": [[1]], "sd": [1]}, "column 'mu' must hold numbers", "List(Int64)"),
     "lists of lists": ({"y": [1], "samples": [[[1.0]]]}, "no forecasts", "Columns found: 'y', 'samples'"),
     "lists of text": ({"y": [1], "draws": [["x"]]}, "column 'draws' must hold numbers", ""),
     "ragged": ({"y": [1, 1], "draws": [[1.0, 2.0], [1.0]]}, "row 1, column 'draws': every cell", "holds 1"),
-    "missing draw": ({"y": [1, 1], "draws": [[1.0, 2.0], [1.0, None]]}, "row 1, column 'draws': the value is", ""),
-    "nan draw": ({"y": [1, 1], "draws": [[1, 2], [1, np.nan]]}, "row 1, column 'draws', entry 1 is nan", ""),
+    "missing draw": ({"y": [1, 1], "draws": [[1.0, 2.0], [1.0, None]]}, "the first on row 1, column 'draws'", ""),
+    "nan draw": ({"y": [1, 1], "draws": [[1, 2], [1, np.nan]]}, "the first on row 1, column 'draws'", ""),
     "no rows": ({"y": [], "mu": [], "sd": []}, "no rows", ""),
 }
 
@@ -75,7 +75,7 @@ ARRAY_TROUBLE = {
     "coordinates": ({"y": [1], "draws": [[[1, 2]]]}, "targets must have 2 coordinates per row"),
     "nan": (
         {"y": [1], "draws": [[[1, np.nan]]]},
-        "draws must be finite, but row 0, column 'draws', entry (0, 1) is nan",
+        "missing in 1 of 1 rows ('draws' 1)",
     ),
     "text": ({"y": ["a"], "draws": [[1, 2]]}, "targets must hold numbers, but holds 'a'"),
     "several matrices": ({"y": [1], "draw_0": [1], "draw_1": [[2]]}, "'draw_1' must have one entry per row"),

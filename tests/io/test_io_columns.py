@@ -35,7 +35,7 @@ def test_a_single_column_is_the_probability_of_class_1(tmp_path, name, labels):
 
 def test_two_names_for_a_single_column_need_their_order(tmp_path):
     path = write(tmp_path, "y,p\nsick,.25\nwell,.75\n")
-    with pytest.raises(InputError, match=r"classes="):
+    with pytest.raises(InputError, match=r"with positive="):
         read_predictions(path)
     p = read_predictions(path, classes=["well", "sick"])
     assert p.labels.tolist() == [1, 0]

@@ -141,7 +141,7 @@ def test_plain_arrays_are_draws_and_need_a_file_of_targets(tmp_path, monkeypatch
         with pytest.raises(InputError, match=re.escape(expected)):
             read_forecasts("draws.npy", **options)
     np.save("draws.npy", [[1, 2], [3, np.nan]])
-    assert "draws must be finite, but row 1, column 1 is nan" in failure("draws.npy", target="targets.npy")
+    assert "missing in 1 of 2 rows ('draws' 1), the first on row 1" in failure("draws.npy", target="targets.npy")
 
 
 def test_polars_is_needed_for_tables_only(tmp_path, monkeypatch):

@@ -118,9 +118,12 @@ def _complain(message: object, code: int) -> int:
 
 def _with_options(message: str) -> str:
     """Replace the arguments named in a message of the library by the options of the command line."""
-    message = re.sub(r"\b(renormalise|logits)=True", r"--\1", message)
+    message = re.sub(r"\b(renormalise|logits|percent|replace)=True", r"--\1", message)
+    message = message.replace("drop_missing=True", "--drop-missing")
     message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")
-    return re.sub(r"\b(label|probs|weight|classes|mean|sd|draws)=(?!=)", r"--\1", message.replace("target=", "label="))
+    message = re.sub(r"\b(mean|sd|draws)=(?=[\w'])", r"--\1 ", message)
+    options = r"\b(label|probs|weight|classes|positive|mean|sd|draws)=(?!=)"
+    return re.sub(options, r"--\1", message.replace("target=", "label="))
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:

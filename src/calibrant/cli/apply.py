@@ -9,6 +9,8 @@ from cyclopts import Parameter
 from calibrant.cli.options import FIXING, OUTPUT, File, Out, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from calibrant._typing import FloatArray, Progress
     from calibrant.calibrators.store import StoredCalibrator
 
@@ -20,12 +22,16 @@ def apply(
     calibrator: Annotated[Path, Parameter(group=FIXING)],
     out: Out,
     source: Source = Source(),
+    replace: Annotated[
+        bool, Parameter(group=OUTPUT, help="Write over the columns of probabilities instead of adding others.")
+    ] = False,
     overwrite: Annotated[bool, Parameter(group=OUTPUT, help="Allow FILE itself to be replaced.")] = False,
 ) -> None:
-    """Write a copy of FILE with calibrated probabilities; all other columns stay as they are.
+    """Write a copy of FILE with columns of calibrated probabilities; all other columns stay as they are.
 
-    Labels are not needed. With --logits the columns stay logits: logarithms of the calibrated probabilities. A
-    calibrator fitted with --raw-logits needs --logits.
+    The calibrated proba_a is in calibrated_proba_a, and so on. Labels are not needed. With --logits the new columns
+    hold logits, too: logarithms of the calibrated probabilities. A calibrator fitted with --raw-logits needs --logits.
+    With --drop-missing, nothing is calibrated in rows with missing values, which are kept.
 
     For example:
       calibrant apply new.csv --calibrator calibrator.json --out new.parquet
@@ -34,7 +40,7 @@ def apply(
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow IPC or NPZ with a column per class.
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class.
     calibrator
         File written by calibrant fit.
     out
@@ -67,6 +73,9 @@ def apply(
             probs=source.columns,
             logits=source.logits,
             classes=source.class_names or stored.calibrator.classes_.tolist(),
+            replace=replace,
+            percent=source.percent,
+            drop_missing=source.drop_missing,
         )
     changed = counts.changed / counts.rows
     if source.json:
@@ -82,6 +91,12 @@ def apply(
         ]
     )
     show.print_path("table", out)
+    if not replace:
+        show.print_lines([f"The new columns are {_listed(columns)}."])
+
+
+def _listed(columns: "Sequence[str]") -> str:
+    return ", ".join(columns) if len(columns) <= 4 else f"{columns[0]}, {columns[1]}, ..., {columns[-1]}"
 
 
 class _Counts:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, Options
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, Options, expanded
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
@@ -37,7 +37,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     Parameters
     ----------
     files
-        Two or more; a model is named after its file.
+        Two or more, or a pattern such as 'model-*.csv'; a model is named after its file.
     metrics
         Names of metrics; by default the scores and the calibration errors that matter most.
     baseline
@@ -65,8 +65,8 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 
     chosen = [metric_name(name) for name in metrics] or DEFAULT_METRICS
     gates.check_gates(fail_if, chosen, METRICS)
-    models = _read(files, options, row_id)
-    groups = {name: _column(files[0], column) for name, column in (("clusters", cluster), ("by", options.by))}
+    models, others = _read(expanded(files) if files else [], options, row_id, (cluster, options.by))
+    groups: dict[str, Any] = {"clusters": others.get(cluster or ""), "by": others.get(options.by or "")}
     drawn = "rows" if cluster is None else "clusters"
     with show.progress_bar("comparing", quiet=options.silent) as progress:
         comparison = compare(
@@ -109,37 +109,35 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
     return gates.worse_than_baseline(comparison)
 
 
-def _column(file: Path, name: str | None) -> Any:
-    from calibrant.io import read_column
+def _read(
+    files: list[Path], options: Options, row_id: str | None, others: tuple[str | None, ...]
+) -> "tuple[dict[str, Predictions], dict[str, Any]]":
+    """Read every file, keyed by its name without the extension, with rows in the order of the first.
 
-    return None if name is None else read_column(file, name)
-
-
-def _read(files: tuple[Path, ...], options: Options, row_id: str | None) -> "dict[str, Predictions]":
-    """Read every file, keyed by its name without the extension, with rows in the order of the first."""
+    Other columns are those of the first file.
+    """
     from calibrant.exceptions import InputError
 
     if len(files) < 2:
         raise InputError("compare needs at least two files: the baseline first, then the others.")
     stems = [file.stem for file in files]
     names = stems if len(set(stems)) == len(stems) else [str(file) for file in files]
-    if len(set(names)) < len(names):
-        raise InputError("compare needs different files, but one file is given twice.")
-    models = {name: options.predictions(file) for name, file in zip(names, files, strict=True)}
-    if row_id is None:
-        return models
-    first = _ids(files[0], row_id)
-    return {
-        name: models[name].take(_positions(first, _ids(file, row_id), f"{files[0].name} and {file.name}"))
-        for name, file in zip(names, files, strict=True)
-    }
+    wanted = [others if file == files[0] else () for file in files]
+    parts = [options.rows([file], row_id, *more) for file, more in zip(files, wanted, strict=True)]
+    models = {name: predictions for name, (predictions, _) in zip(names, parts, strict=True)}
+    if row_id is not None:
+        ids = [_ids(file, row_id, columns[row_id]) for file, (_, columns) in zip(files, parts, strict=True)]
+        models = {
+            name: models[name].take(_positions(ids[0], found, f"{files[0].name} and {file.name}"))
+            for name, file, found in zip(names, files, ids, strict=True)
+        }
+    return models, parts[0][1]
 
 
-def _ids(file: Path, column: str) -> dict[Any, int]:
+def _ids(file: Path, column: str, found: Any) -> dict[Any, int]:
     from calibrant.exceptions import InputError
-    from calibrant.io import read_column
 
-    values = read_column(file, column).tolist()
+    values = found.tolist()
     rows = {value: row for row, value in enumerate(values)}
     if len(rows) < len(values):
         twice = next(value for row, value in enumerate(values) if rows[value] != row)

@@ -1,29 +1,27 @@
 """`calibrant evaluate`: a verdict in words, then a table."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import JUDGING, OUTPUT, File, Judging
+from calibrant.cli.options import JUDGING, OUTPUT, File, Judging, expanded, title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from calibrant.results import Assessment, ForecastAssessment
 
 
 def evaluate(
-    file: File,
-    /,
-    *,
+    *files: File,
     options: Judging = Judging(),
     metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
     fail_unless_within: Annotated[bool, Parameter(group=JUDGING, negative="")] = False,
 ) -> int:
-    """Say whether the predictions in FILE are calibrated, in which direction they err, and by how much.
+    """Say whether the predictions in FILES are calibrated, in which direction they err, and by how much.
 
     Predictive distributions are read with --mean and --sd, or with --draws.
 
@@ -32,12 +30,15 @@ def evaluate(
       calibrant evaluate logits.npz --logits --by region --metrics all
       calibrant evaluate predictions.csv --fail-if 'ece>0.05' --json
       calibrant evaluate predictions.csv --tolerance 0.03 --fail-unless-within
+      calibrant evaluate answers.jsonl --percent --drop-missing
+      calibrant evaluate 'part-*.parquet' --probs score --positive yes
       calibrant evaluate forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
     ----------
-    file
-        CSV, Parquet, Arrow IPC or NPZ with one column per class and a column of labels.
+    files
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels. The rows of several
+        files, or of all that match a pattern, are taken together.
     metrics
         What to compute and show: "all", or names such as ece nll; by default a selection.
     fail_if
@@ -50,36 +51,37 @@ def evaluate(
     from calibrant.metrics import FORECAST_METRICS, METRICS
 
     known = FORECAST_METRICS if options.are_forecasts else METRICS
+    paths = expanded(files)
     gates.check_gates(fail_if, [*known])
     names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:
-        assessment: Assessment | ForecastAssessment = _print_forecasts(file, options, names)
+        assessment: Assessment | ForecastAssessment = _print_forecasts(paths, options, names)
     else:
-        assessment = _print(file, options, names, gates.metrics_of(fail_if))
+        assessment = _print(paths, options, names, gates.metrics_of(fail_if))
     values = {name: estimate.value for name, estimate in assessment.metrics.items()}
-    failures = gates.failed(fail_if, values, file.name)
+    failures = gates.failed(fail_if, values, title(paths))
     if fail_unless_within:
-        failures += gates.not_within(assessment.verdict, file.name)
+        failures += gates.not_within(assessment.verdict, title(paths))
     return show.report_failures(failures)
 
 
-def _print(file: Path, options: Judging, names: "Sequence[str]", more: "Sequence[str]") -> "Assessment":
+def _print(files: "Sequence[Path]", options: Judging, names: "Sequence[str]", more: "Sequence[str]") -> "Assessment":
     """Print the verdict as soon as it is known, then what was requested; `more` metrics are only computed."""
     from calibrant.cli import metrics_table, show
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
 
-    predictions, groups = options.predictions(file), options.groups(file)
+    (predictions, groups), name = options.grouped(files), title(files)
     if not options.json:
-        show.print_verdict(options.assess(predictions, file.name, "testing", sections=()))
+        show.print_verdict(options.assess(predictions, name, "testing", sections=()))
     names = names or principal_metrics(predictions.n_classes)
     wanted = [name for name in METRICS if name in {*names, *more}]
-    found = options.assess(predictions, file.name, "measuring", sections=("metrics", "limits"), metrics=wanted)
+    found = options.assess(predictions, name, "measuring", sections=("metrics", "limits"), metrics=wanted)
     if not options.json:
         show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes")
         metrics_table.print_metrics(found, names)
     if groups is not None:
-        parts = options.assess(predictions, file.name, "judging groups", sections=("groups",), by=groups)
+        parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
     if options.json:
         show.print_json(show.without_draws(found))
@@ -88,16 +90,16 @@ def _print(file: Path, options: Judging, names: "Sequence[str]", more: "Sequence
     return found
 
 
-def _print_forecasts(file: Path, options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
+def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
     from calibrant.cli import show
 
-    assessment = options.assess_forecasts(file)
+    assessment = options.assess_forecasts(files)
     if options.json:
         show.print_json(show.without_draws(assessment))
     else:
         show.print_verdict(assessment)
         show.print_heading(f"{show.rows(assessment.n_samples)}, {assessment.law} forecasts")
         show.print_estimates(
-            {file.name: {name: assessment.metrics[name] for name in names if name in assessment.metrics}}
+            {files[0].name: {name: assessment.metrics[name] for name in names if name in assessment.metrics}}
         )
     return assessment

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import FIXING, File, Out, Source
+from calibrant.cli.options import FIXING, File, Out, Source, expanded
 
 if TYPE_CHECKING:
     from calibrant._typing import FloatArray
@@ -31,15 +31,13 @@ LONGEST = 8
 
 
 def fit(
-    file: File,
-    /,
-    *,
+    *files: File,
     method: Annotated[str, Parameter(group=FIXING)] = "ts",
     raw_logits: Annotated[bool, Parameter(group=FIXING)] = False,
     source: Source = Source(),
     out: Out = Path("calibrator.json"),
 ) -> None:
-    """Learn a calibrator from the predictions and labels in FILE, and save it.
+    """Learn a calibrator from the predictions and labels in FILES, and save it.
 
     Use rows that the model was not trained on and that it will not be evaluated on afterwards.
 
@@ -50,8 +48,9 @@ def fit(
 
     Parameters
     ----------
-    file
-        CSV, Parquet, Arrow IPC or NPZ with a column per class and a column of labels.
+    files
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class and a column of labels. The rows of several
+        files are taken together.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
         quotation marks.
@@ -69,8 +68,9 @@ def fit(
     method = calibrator_name(method)
     calibrator = _raw(method) if raw_logits else parse(method, scores="logits" if source.logits else "probs")
     _refuse_redirection(method)
-    outputs.check_out(out, [file], outputs.CALIBRATOR)
-    predictions, logits = _read_raw(file, source) if raw_logits else (source.predictions(file), None)
+    paths = expanded(files)
+    outputs.check_out(out, paths, outputs.CALIBRATOR)
+    predictions, logits = _read_raw(paths, source) if raw_logits else (source.predictions(paths), None)
     with show.progress_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions, logits)
     details = {"method": method, "n_samples": predictions.n_samples, "fingerprint": fingerprint(predictions.probs)}
@@ -122,18 +122,17 @@ def _raw(method: str) -> "Calibrator":
     return calibrator
 
 
-def _read_raw(file: Path, source: Source) -> "tuple[Predictions, FloatArray]":
+def _read_raw(files: list[Path], source: Source) -> "tuple[Predictions, FloatArray]":
     """Read logits, and keep them beside the predictions."""
     from calibrant.cli.show import progress_bar
     from calibrant.exceptions import InputError
     from calibrant.io import read_raw_logits
 
-    if source.renormalise:
-        raise InputError("--renormalise is for probabilities, but --raw-logits means that the columns hold logits.")
+    if source.renormalise or source.percent:
+        option = "--renormalise" if source.renormalise else "--percent"
+        raise InputError(f"{option} is for probabilities, but --raw-logits means that the columns hold logits.")
     with progress_bar("reading", quiet=source.silent):
-        return read_raw_logits(
-            file, label=source.label, probs=source.columns, weight=source.weight, classes=source.class_names
-        )
+        return read_raw_logits(files, **{key: value for key, value in source.as_options().items() if key != "logits"})
 
 
 def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None) -> None:

@@ -8,6 +8,8 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, ForecastAssessment
@@ -21,11 +23,36 @@ OUTPUT = Group("Output", sort_key=4)
 Quiet = Annotated[bool, Parameter(group=OUTPUT, help="Show no progress.")]
 Json = Annotated[bool, Parameter(group=OUTPUT, help="Print JSON instead of text.")]
 Seed = Annotated[int, Parameter(group=JUDGING, validator=Number(gte=0))]
-File = Annotated[Path, Parameter(group=INPUT)]
+File = Annotated[Path, Parameter(group=INPUT, json_list=False)]
 Out = Annotated[Path, Parameter(group=OUTPUT)]
 
-_READING = ("label", "probs", "classes", "weight", "logits", "renormalise")
+_READING = (
+    "label",
+    "probs",
+    "classes",
+    "positive",
+    "weight",
+    "logits",
+    "percent",
+    "renormalise",
+    "drop_missing",
+)
 """The options of `Source` that say how to read a file."""
+
+
+def expanded(files: "Sequence[Path]") -> list[Path]:
+    """Return the files that are named; a pattern in quotation marks, which the shell left alone, is replaced."""
+    from calibrant.exceptions import InputError
+    from calibrant.io.paths import as_paths
+
+    if not files:
+        raise InputError("a FILE is needed, but none is named. Name one, several, or a pattern such as 'part-*.csv'.")
+    return [Path(path) for path in as_paths(files)]
+
+
+def title(files: "Sequence[Path]") -> str:
+    """Return what to call the rows of these files."""
+    return files[0].name if len(files) == 1 else f"{len(files)} files"
 
 
 @Parameter(name="*", group=INPUT)
@@ -42,9 +69,14 @@ class Source:
     classes: Annotated[str | None, Parameter(help="Class names in the order of the columns, separated by commas.")] = (
         None
     )
+    positive: Annotated[
+        str | None, Parameter(help="With one column of probabilities, the label whose probability it is.")
+    ] = None
     weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
     logits: Annotated[bool, Parameter(help="The columns hold logits, not probabilities.")] = False
+    percent: Annotated[bool, Parameter(help="The columns hold percentages, from 0 to 100.")] = False
     renormalise: Annotated[bool, Parameter(help="Accept rows that do not sum to 1.")] = False
+    drop_missing: Annotated[bool, Parameter(help="Leave out rows with missing values, and say how many.")] = False
     json: Json = False
     quiet: Quiet = False
 
@@ -68,27 +100,30 @@ class Source:
         words = []
         for name in _READING:
             value = getattr(self, name)
+            option = f"--{name.replace('_', '-')}"
             if isinstance(value, str):  # A value with a leading dash would be taken for an option.
-                words += [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
+                words += [f"{option}={value}"] if value.startswith("-") else [option, value]
             elif value:
-                words.append(f"--{name}")
+                words.append(option)
         return words
 
-    def predictions(self, file: Path) -> "Predictions":
-        """Read class predictions."""
+    def as_options(self) -> dict[str, Any]:
+        """Return the arguments of `read_predictions`."""
+        return {name: getattr(self, name) for name in _READING} | {"probs": self.columns, "classes": self.class_names}
+
+    def predictions(self, files: "Sequence[Path]") -> "Predictions":
+        """Read class predictions, the rows of several files one after another."""
+        return self.rows(files)[0]
+
+    def rows(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Predictions, dict[str, Any]]":
+        """Read class predictions, and other columns of the same rows, of which None is no name."""
         from calibrant.cli.show import progress_bar
-        from calibrant.io import read_predictions
+        from calibrant.io.columns import as_request
+        from calibrant.io.read import read_rows
 
         with progress_bar("reading", quiet=self.silent):
-            return read_predictions(
-                file,
-                label=self.label,
-                probs=self.columns,
-                classes=self.class_names,
-                weight=self.weight,
-                logits=self.logits,
-                renormalise=self.renormalise,
-            )
+            part = read_rows(files, as_request(**self.as_options()), [name for name in others if name is not None])
+        return part.predictions, part.others
 
 
 @Parameter(name="*", group=INPUT)
@@ -112,8 +147,8 @@ class Options(Source):
         """Whether the options describe predictive distributions, not classes."""
         return any(option is not None for option in (self.mean, self.sd, self.draws))
 
-    def forecasts(self, file: Path) -> "Forecasts":
-        """Read predictive distributions."""
+    def forecasts(self, files: "Sequence[Path]") -> "Forecasts":
+        """Read predictive distributions from a file."""
         from calibrant.cli.show import progress_bar
         from calibrant.exceptions import InputError
         from calibrant.io import read_forecasts
@@ -123,9 +158,19 @@ class Options(Source):
                 "--by is for class predictions, but the options describe forecasts. Remove it, or write each group to "
                 "its own file."
             )
+        if len(files) > 1:
+            raise InputError(f"forecasts are read from one file, but {len(files)} are named. Name one.")
         draws = self.draws.split(",") if self.draws else None
         with progress_bar("reading", quiet=self.silent):
-            return read_forecasts(file, target=self.label, mean=self.mean, sd=self.sd, draws=draws, weight=self.weight)
+            return read_forecasts(
+                files[0],
+                target=self.label,
+                mean=self.mean,
+                sd=self.sd,
+                draws=draws,
+                weight=self.weight,
+                drop_missing=self.drop_missing,
+            )
 
 
 @Parameter(name="*", group=INPUT)
@@ -137,11 +182,10 @@ class Judging(Options):
         float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
     ] = 0.02
 
-    def groups(self, file: Path) -> Any:
-        """Read the group of each row, if any."""
-        from calibrant.io import read_column
-
-        return None if self.by is None else read_column(file, self.by)
+    def grouped(self, files: "Sequence[Path]") -> "tuple[Predictions, Any]":
+        """Read class predictions and the group of each row, None if there are none."""
+        predictions, others = self.rows(files, self.by)
+        return predictions, others.get(self.by or "")
 
     def assess(self, predictions: "Predictions", name: str, what: str, **asked: Any) -> "Assessment":
         """Assess predictions as the options say, with a bar that says `what` is done.
@@ -168,16 +212,16 @@ class Judging(Options):
                 **asked,
             )
 
-    def assess_forecasts(self, file: Path) -> "ForecastAssessment":
+    def assess_forecasts(self, files: "Sequence[Path]") -> "ForecastAssessment":
         """Read predictive distributions from the file and assess them."""
         from calibrant.assessment.forecasts import assess_forecasts
         from calibrant.cli.show import progress_bar
 
-        forecasts = self.forecasts(file)
+        forecasts = self.forecasts(files)
         with progress_bar("judging forecasts", quiet=self.silent) as progress:
             return assess_forecasts(
                 forecasts,
-                name=file.name,
+                name=files[0].name,
                 n_resamples=self.resamples,
                 tolerance=self.tolerance,
                 progress=progress,

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import FIXING, JUDGING, File, Seed, Source
+from calibrant.cli.options import FIXING, JUDGING, File, Seed, Source, expanded
 
 if TYPE_CHECKING:
     from calibrant.results import Candidate, Recommendation
 
 
-def recommend_for(  # noqa: PLR0913 (each is one option)
-    file: File,
-    /,
-    *,
+def recommend_for(
+    *files: File,
     source: Source = Source(),
     keep_argmax: Annotated[bool, Parameter(group=FIXING)] = False,
     candidates: Annotated[tuple[str, ...], Parameter(group=FIXING, consume_multiple=True)] = (),
@@ -24,7 +22,7 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
     resamples: Annotated[int, Parameter(group=JUDGING)] = 1000,
     seed: Seed = 0,
 ) -> None:
-    """Say which calibrator would improve the predictions in FILE, if any, and why.
+    """Say which calibrator would improve the predictions in FILES, if any, and why.
 
     Candidates are compared by cross-validation. If the predictions are miscalibrated, a stack of several is
     recommended if its loss is smaller, or a simpler candidate if that is as good beyond doubt.
@@ -35,8 +33,9 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
 
     Parameters
     ----------
-    file
-        CSV, Parquet, Arrow IPC or NPZ with a column per class and a column of labels.
+    files
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class and a column of labels. The rows of several
+        files are taken together.
     keep_argmax
         Consider only calibrators that never change the predicted class.
     candidates
@@ -55,7 +54,8 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
     from calibrant.cli import show
     from calibrant.io import printable
 
-    predictions = source.predictions(file)
+    paths = expanded(files)
+    predictions = source.predictions(paths)
     with show.progress_bar("fitting candidates", quiet=source.silent) as progress:
         advice = recommend(
             predictions,
@@ -73,13 +73,13 @@ def recommend_for(  # noqa: PLR0913 (each is one option)
     _print(advice)
     if advice.name != advice.candidates[0].name:
         show.print_lines(["", "To fit it to all of these rows:"])
-        show.print_command(" ", printable(_command(file, advice.name, source)))
+        show.print_command(" ", printable(_command(paths, advice.name, source)))
 
 
-def _command(file: Path, method: str, source: Source) -> str:
+def _command(files: list[Path], method: str, source: Source) -> str:
     """Return the shell command that fits the method to the same columns."""
-    place = f"./{file}" if str(file).startswith("-") else str(file)
-    return " ".join(["calibrant fit", quote(place), "--method", quote(method), *map(quote, source.as_arguments())])
+    places = [f"./{file}" if str(file).startswith("-") else str(file) for file in files]
+    return " ".join(map(quote, ["calibrant", "fit", *places, "--method", method, *source.as_arguments()]))
 
 
 def _print(advice: "Recommendation") -> None:

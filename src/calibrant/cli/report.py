@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import FIXING, File, Judging, Out
+from calibrant.cli.options import FIXING, File, Judging, Out, expanded, title
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
@@ -16,25 +16,25 @@ COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
 
 
 def report(
-    file: File,
-    /,
-    *,
+    *files: File,
     options: Judging = Judging(),
     calibrate: Annotated[str | None, Parameter(group=FIXING)] = None,
     folds: Annotated[int, Parameter(group=FIXING)] = 5,
     out: Out = Path("report.html"),
 ) -> None:
-    """Write one self-contained HTML page about the predictions in FILE.
+    """Write one self-contained HTML page about the predictions in FILES.
 
     For example:
       calibrant report predictions.parquet
       calibrant report predictions.csv --calibrate auto --by region --out page.html
+      calibrant report before.csv after.csv
       calibrant report forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
     ----------
-    file
-        CSV, Parquet, Arrow IPC or NPZ with one column per class and a column of labels, or with forecasts.
+    files
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels, or with forecasts.
+        Several files, one per model, are shown side by side.
     calibrate
         Compare before and after calibration: "auto" uses the recommended calibrator; or name one, such as ts or
         'ts>irm'. Each row is calibrated by a fit to other rows.
@@ -47,13 +47,17 @@ def report(
     from calibrant.io import printable, write_text
     from calibrant.report import render_html
 
-    outputs.check_out(out, [file], outputs.PAGE)
+    paths = expanded(files)
+    outputs.check_out(out, paths, outputs.PAGE)
+    _check_one(paths, calibrate)
     extras: dict[str, Any] = {}
     if options.are_forecasts:
-        shown = _forecasts(file, options, calibrate)
+        shown = _forecasts(paths, options, calibrate)
+    elif len(paths) > 1:
+        shown = {name: _assessed(path, name, options) for name, path in _named(paths).items()}
     else:
-        shown, extras = _predictions(file, options, calibrate, folds)
-    write_text(out, render_html(shown, title=f"Calibration of {file.name}", **extras))
+        shown, extras = _predictions(paths[0], options, calibrate, folds)
+    write_text(out, render_html(shown, title=f"Calibration of {title(paths)}", **extras))
     if options.json:
         found = {name: show.without_draws(assessment) for name, assessment in shown.items()}
         show.print_json({"page": printable(out), "assessments": found, **extras})
@@ -73,7 +77,7 @@ def _predictions(
     """Return what the page shows about class predictions."""
     if calibrate is not None:
         _check_method(calibrate)
-    before, groups = options.predictions(file), options.groups(file)
+    before, groups = options.grouped([file])
     shown, extras = {file.name: options.assess(before, file.name, "assessing", by=groups)}, dict[str, Any]()
     if calibrate is not None:
         after, how = _fixed(before, calibrate, folds, options)
@@ -82,6 +86,25 @@ def _predictions(
             models = {file.name: before, f"{file.name} > {how.method}": after}
             shown, extras["comparison"] = _compared(models, shown, options)
     return shown, extras
+
+
+def _check_one(files: list[Path], calibrate: str | None) -> None:
+    """Refuse to calibrate several files at once."""
+    from calibrant.exceptions import InputError
+
+    if calibrate is not None and len(files) > 1:
+        raise InputError(f"--calibrate is for one file, but {len(files)} are named. Name one, or leave it out.")
+
+
+def _named(files: list[Path]) -> dict[str, Path]:
+    """Return the files by their names, or by their paths if names are equal."""
+    names = [file.name for file in files]
+    return dict(zip(names if len(set(names)) == len(names) else map(str, files), files, strict=True))
+
+
+def _assessed(file: Path, name: str, options: Judging) -> "Assessment":
+    predictions, groups = options.grouped([file])
+    return options.assess(predictions, name, f"assessing {name}", by=groups)
 
 
 def _check_method(calibrate: str) -> None:
@@ -93,7 +116,7 @@ def _check_method(calibrate: str) -> None:
         parse(calibrate)
 
 
-def _forecasts(file: Path, options: Judging, calibrate: str | None) -> dict[str, Any]:
+def _forecasts(files: list[Path], options: Judging, calibrate: str | None) -> dict[str, Any]:
     """Return what the page shows about predictive distributions."""
     from calibrant.exceptions import InputError
 
@@ -101,7 +124,7 @@ def _forecasts(file: Path, options: Judging, calibrate: str | None) -> dict[str,
         raise InputError(
             "--calibrate and --by are for class predictions, but the options are for forecasts. Remove them."
         )
-    return {file.name: options.assess_forecasts(file)}
+    return {name: options.assess_forecasts([file]) for name, file in _named(files).items()}
 
 
 def _fixed(predictions: "Predictions", method: str, folds: int, options: Judging) -> "tuple[Predictions | None, Fix]":

@@ -5,22 +5,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import JUDGING, File, Options
+from calibrant.cli.options import JUDGING, File, Options, expanded
 
 if TYPE_CHECKING:
     from calibrant.hypotest import CalibrationTest
 
 
 def run_tests(
-    file: File,
-    /,
-    *,
+    *files: File,
     options: Options = Options(),
     test: Annotated[tuple[str, ...], Parameter(name="--test", group=JUDGING, consume_multiple=True)] = ("consistency",),
     kernel: Annotated[str | None, Parameter(group=JUDGING)] = None,
     fail_below: Annotated[float | None, Parameter(group=JUDGING)] = None,
 ) -> int:
-    """Test whether the predictions in FILE are calibrated, up to chance.
+    """Test whether the predictions in FILES are calibrated, up to chance.
 
     The default is the exact test: labels are redrawn from the predictions.
 
@@ -31,8 +29,9 @@ def run_tests(
 
     Parameters
     ----------
-    file
-        CSV, Parquet, Arrow IPC or NPZ with a column per class and a column of labels, or with forecasts.
+    files
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class and a column of labels, or with forecasts.
+        The rows of several files are taken together.
     test
         One or more tests, or "all": tests that cannot be applied to these rows then say why, and the others run.
     kernel
@@ -45,7 +44,8 @@ def run_tests(
     from calibrant.hypotest.holm import holm
 
     _check_level(fail_below)
-    data = options.forecasts(file) if options.are_forecasts else options.predictions(file)
+    paths = expanded(files)
+    data = options.forecasts(paths) if options.are_forecasts else options.predictions(paths)
     tests = {name: _configured(name, options, kernel, data) for name in _names(test)}
     results, refused = {}, {}
     for name, configured in tests.items():

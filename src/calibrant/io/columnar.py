@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile
 from calibrant._border.text import brief, damaged, printable, quoted
-from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.arrow import check_arrow
@@ -33,7 +32,6 @@ class Columnar(Table):
             self.schema: dict[str, Any] = dict(self._scan().collect_schema())
         self.names = tuple(self.schema)
         self.nested = frozenset(name for name, dtype in self.schema.items() if _is_vector(dtype))
-        self._width: int | None = None
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
         """Read the chosen columns, of types that can hold what they should."""
@@ -72,28 +70,6 @@ class Columnar(Table):
         check_size(self.file.name, count, sum(getattr(self.schema[name], "size", 1) or 1 for name in names))
         for batch in frame.collect_batches(chunk_size=limits.BATCH_ROWS):
             yield from batch.iter_slices(limits.BATCH_ROWS)
-
-    def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:
-        """Return the numbers of a batch, from one column for each class or one for all of them."""
-        import polars as pl
-
-        if names[0] not in self.nested:
-            return super().matrix(frame, names, start)
-        cells = frame[names[0]].cast(pl.List(pl.Float64))
-        lengths = cells.list.len().to_numpy()
-        if self._width is None:
-            self._width = int(lengths[0])
-        bad = lengths != self._width
-        if bad.any() or not self._width:
-            row = int(bad.argmax())
-            raise InputError(
-                f"{self.file.name}, {self.place(start + row)}, column {quoted(names[0])}: every cell must hold as "
-                f"many numbers as the first ({self._width}), but this one holds {lengths[row]}."
-            )
-        flat = cells.explode()
-        if flat.null_count():
-            raise self.missing_cell(start + (flat.is_null().arg_max() or 0) // self._width, names[0])
-        return flat.to_numpy().reshape(-1, self._width)
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":
         """Return some columns, or a frame with the names and types of all of them, not yet read."""

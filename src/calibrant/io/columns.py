@@ -2,17 +2,23 @@
 
 import re
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from calibrant._border.text import listing, quoted, repeated, suggestion
 from calibrant.exceptions import InputError
 
-LABELS = ("label", "labels", "target", "y", "y_true", "class", "ground_truth")
+CORRECT, CONFIDENCE = "correct", "confidence"
+"""Whether an answer was right, and the confidence in it, as language models are evaluated."""
+
+LABELS = ("label", "labels", "target", "y", "y_true", "class", "ground_truth", CORRECT)
 PATTERNS = ("proba_*", "prob_*", "p_*")
 LOGIT_PATTERNS = ("logit_*", "logits_*")
-SINGLES = ("proba", "prob", "probability", "p", "score")
+SINGLES = ("proba", "prob", "probability", "p", "score", CONFIDENCE)
+NUMBERED, NUMBERED_LOGITS = ("proba", "prob", "p"), ("logit", "logits")
+"""Names before the number of a class: p0, p1, ..."""
+
 LOGIT_SINGLES = ("logit", "logits")
 
 ARRAY_LABELS = ("labels", "label", "ground_truth", "y", "y_true", "target", "targets")
@@ -31,6 +37,11 @@ class Request:
     logits: bool = False
     classes: tuple[Hashable, ...] | None = None
     needs_label: bool = True
+    positive: Hashable | None = None
+    percent: bool = False
+    raw_logits: bool = False
+    renormalise: bool = False
+    drop_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,10 +68,16 @@ class Columns:
     positional: bool = True
 
 
-def as_request(label: str | None, probs: Any, weight: str | None, logits: bool, classes: Any) -> Request:
-    """Bring the caller's arguments into one form."""
+def as_request(*, probs: Any = None, classes: Any = None, **others: Any) -> Request:
+    """Bring the caller's arguments into one form, and refuse those that exclude each other."""
     patterns = as_patterns("probs", probs, "proba_*")
-    return Request(label, patterns, weight, logits, None if classes is None else as_class_names(list(classes)))
+    request = Request(probs=patterns, classes=None if classes is None else as_class_names(list(classes)), **others)
+    for option, is_given in (("renormalise", request.renormalise), ("percent", request.percent)):
+        if request.logits and is_given:
+            raise InputError(f"{option}=True is for probabilities, but logits=True means that these are logits.")
+    if request.positive is not None and request.classes is not None:
+        raise InputError("positive= and classes= both name the classes. Leave out one of them.")
+    return request
 
 
 def as_class_names(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
@@ -98,11 +115,24 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
         raise InputError(f"{file}: the probability column {quoted(twice)} is named twice. Name it once.")
     if len(probs) == 1:
         _check_positive(file, probs[0], parts[0], nested)
-        return Columns(label, tuple(probs), request.weight, request.classes)
+        return _one_column(Columns(label, tuple(probs), request.weight, request.classes), names, request)
+    if request.positive is not None:
+        raise InputError(
+            f"{file}: positive= is for one probability column, but there are {len(probs)}: {listing(probs)}. Name one "
+            "with probs=, or the classes with classes=."
+        )
     chosen = set(probs)
     in_file_order = not sorted_ or probs == [name for name in free if name in chosen]
     columns = Columns(label, tuple(probs), request.weight, as_class_names(parts), in_file_order)
     return columns if request.classes is None else _with_classes(file, columns, request.classes)
+
+
+def _one_column(columns: Columns, names: Sequence[str], request: Request) -> Columns:
+    """Pair a confidence with whether the answer was right, which some other label beside them is not."""
+    if columns.probs != (CONFIDENCE,) or request.label is not None or CORRECT not in names:
+        return columns
+    classes = request.classes or (None if request.positive is not None else ("wrong", "right"))
+    return replace(columns, label=CORRECT if columns.label else "", classes=classes)
 
 
 def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
@@ -165,6 +195,13 @@ def hint(names: Sequence[str]) -> str:
     return ""
 
 
+def _hint(names: Sequence[str], nested: Collection[str], request: Request) -> str:
+    """Say what was probably meant by columns among which there are no probabilities."""
+    from calibrant.io.forecast_columns import forecasts_hint
+
+    return _logits_hint(names, request) or forecasts_hint(names, nested) or hint(names)
+
+
 def _logits_hint(names: Sequence[str], request: Request) -> str:
     if request.logits or not any(name.startswith("logit") for name in names):
         return ""
@@ -185,13 +222,17 @@ def _choose_probs(
         pairs = matches(names, pattern)
         if pairs:
             return [c for c, _ in pairs], [part for _, part in pairs], True
+    for stem in (*NUMBERED_LOGITS, *NUMBERED) if request.logits else NUMBERED:
+        pairs = [pair for pair in matches(names, f"{stem}*") if pair[1].isdecimal()]
+        if pairs:
+            return [c for c, _ in pairs], [part for _, part in pairs], True
     singles = (*LOGIT_SINGLES, *SINGLES) if request.logits else SINGLES
     for name in (*singles, *(n for n in ARRAY_PROBS if n in nested)):
         if name in names:
             return [name], [name], False
     raise InputError(
-        f"{file} has no probability columns: neither {', '.join(patterns)} nor one of {', '.join(singles)}. "
-        f"Columns found: {listing(names)}. Name them with probs=.{_logits_hint(names, request) or hint(names)}"
+        f"{file} has no probability columns: neither {', '.join(patterns)}, nor p0, p1, ..., nor one of "
+        f"{', '.join(singles)}. Columns found: {listing(names)}. Name them with probs=.{_hint(names, nested, request)}"
     )
 
 

@@ -66,10 +66,8 @@ def check_header(file: str, names: Sequence[str]) -> None:
 
 
 def bad_cell(file: str, line: int, column: str, cell: str) -> InputError:
-    """Return the error for a cell in which a value is needed."""
+    """Return the error for a cell in which a number is needed."""
     where = f"{file}, line {line}, column {quoted(column)}"
-    if not cell.strip():
-        return InputError(f"{where}: the cell is empty. Fill it in or drop the row.")
     return InputError(f"{where}: {quoted(cell)} is not a number. {_advice(cell.strip())}")
 
 
@@ -79,7 +77,7 @@ def _advice(cell: str) -> str:
     if re.fullmatch(r"[-+]?[0-9][0-9 _'’.,\u00a0\u202f]*", cell):  # noqa: RUF001 (typographic thousands signs)
         return "Write numbers without thousands separators."
     if cell.endswith("%"):
-        return "Write a fraction of 1 instead of a percentage."
+        return "If all of them are percentages, read them with percent=True."
     if cell.lower().startswith("0x"):
         return "Write the number in decimal."
     return "Write a number or drop the row."

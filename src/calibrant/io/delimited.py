@@ -1,21 +1,18 @@
 """CSV and its relatives: text tables, read block by block."""
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from calibrant._border.files import OpenFile
-from calibrant._border.text import brief, damaged
+from calibrant._border.text import brief
 from calibrant._typing import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io import csv_errors, limits
-from calibrant.io.sniff import Kind, check_text, read_head
-from calibrant.io.tables import Table
+from calibrant.io.missing import NUMBER_MARKS
+from calibrant.io.textual import TextTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,15 +24,12 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,
 _BLANK_LINES = re.compile(rb'"[^"]*"|\n(?:\r?\n)+')
 
 
-class Delimited(Table):
+class Delimited(TextTable):
     """A text table with a header line, perhaps compressed with gzip."""
 
     def __init__(self, file: OpenFile, *, gzipped: bool) -> None:
-        self.file = file
-        self.gzipped = gzipped
+        super().__init__(file, gzipped=gzipped)
         with self._undamaged():
-            if gzipped:
-                check_text(file, read_head(self._content()))
             self.separator = self._guess_separator()
             _, fields = next(self._lines())
         self.names = tuple(name.strip() for name in fields)
@@ -56,11 +50,6 @@ class Delimited(Table):
         """Say on which line of the file a row begins."""
         return f"line {self._row(row)[0]}"
 
-    def missing_cell(self, row: int, column: str) -> InputError:
-        """Return the error for a cell that is empty or not a number."""
-        line, fields = self._row(row)
-        return csv_errors.bad_cell(self.file.name, line, column, fields[self._positions[column]])
-
     def frame(self) -> "pl.DataFrame":
         """Read all columns, as numbers where no text loses anything by becoming one."""
         import polars as pl
@@ -71,17 +60,6 @@ class Delimited(Table):
             columns = zip(*(fields for _, fields in lines), strict=True)
             names = (name or f"column_{j}" for j, name in enumerate(self.names))
             return pl.DataFrame([_typed(name, cells) for name, cells in zip(names, columns, strict=True)])
-
-    def lines(self) -> Iterator[str]:
-        """Yield the lines as they are."""
-        with self._undamaged():
-            yield from csv_errors.lines(self.file.name, self._content())
-
-    def _content(self) -> BinaryIO:
-        self.file.handle.seek(0)
-        if self.gzipped:
-            return cast("BinaryIO", gzip.GzipFile(fileobj=self.file.handle))
-        return self.file.handle
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the header and the rows, each with the line on which it begins."""
@@ -121,12 +99,6 @@ class Delimited(Table):
         if rest:
             yield rest
 
-    def _check_ratio(self, content: BinaryIO) -> None:
-        if self.gzipped and content.tell() > limits.RATIO_FREE_BYTES + limits.MAX_RATIO * self.file.size:
-            raise InputError(
-                f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, like a decompression bomb."
-            )
-
     def _parse(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
         if b"\0" in block:
             raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
@@ -163,12 +135,40 @@ class Delimited(Table):
                 frame = self._read_csv(block, texts, numbers, pl.String())
             except pl.exceptions.PolarsError as error:
                 raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names), brief(error)) from error
-            cells = pl.col(frame.columns[len(texts) :]).str.strip_chars()
-            frame = frame.with_columns(cells.cast(pl.Float64, strict=False))
+            frame = self._as_numbers(frame, frame.columns[len(texts) :], numbers)
         text = pl.col(frame.columns[: len(texts)]).str.strip_chars()
         frame = frame.with_columns(pl.when(text != "").then(text).name.keep())
         frame.columns = [*texts, *numbers]
         return frame
+
+    def _as_numbers(self, frame: "pl.DataFrame", places: Sequence[str], names: Sequence[str]) -> "pl.DataFrame":
+        """Convert columns of text to numbers, null where a value is missing; refuse anything else."""
+        import polars as pl
+
+        cells = frame.with_columns(pl.col(places).str.strip_chars())
+        if self.percent:
+            cells = cells.with_columns(pl.col(places).str.strip_suffix("%").str.strip_chars_end())
+        found = cells.with_columns(pl.col(places).cast(pl.Float64, strict=False))
+        rows: dict[str, int] = {}
+        for at in places:
+            is_mark = cells[at].str.to_lowercase().is_in(("", *NUMBER_MARKS)).fill_null(value=True)
+            wrong = found[at].is_null() & ~is_mark
+            rows |= {at: wrong.arg_max() or 0} if wrong.any() else {}
+        if rows:
+            at = min(rows, key=lambda each: rows[each])
+            raise self._no_number(names[places.index(at)], frame[at][rows[at]])
+        return found
+
+    def _no_number(self, column: str, cell: str) -> InputError:
+        """Return the error for a cell of the file that is not a number, at its first line."""
+        lines, place = self._lines(), self._positions[column]
+        next(lines)
+        for line, fields in lines:
+            if len(fields) != len(self.names):
+                break
+            if fields[place].strip() == cell.strip():
+                return csv_errors.bad_cell(self.file.name, line, column, cell)
+        return csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
 
     def _read_csv(
         self, block: bytes, texts: Sequence[str], numbers: Sequence[str], number: "pl.DataType"
@@ -183,13 +183,6 @@ class Delimited(Table):
         guide = self.separator.encode() * (len(self.names) - 1) + b"\n"
         options: dict[str, Any] = {"separator": self.separator, "schema": schema, "columns": wanted}
         return pl.read_csv(guide + block, has_header=False, **options)[1:]
-
-    @contextmanager
-    def _undamaged(self) -> Iterator[None]:
-        try:
-            yield
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise damaged(self.file.name, Kind.GZIP, brief(error)) from error
 
 
 def _quotes_open(text: bytes) -> BoolArray:

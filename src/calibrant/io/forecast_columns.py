@@ -105,6 +105,16 @@ def _usual_draws(names: Sequence[str], nested: Collection[str]) -> tuple[str, ..
     return tuple(name for name in WHOLE_DRAWS if name in names and name in nested)[:1]
 
 
+def forecasts_hint(names: Sequence[str], nested: Collection[str]) -> str:
+    """Return how to read columns that look like forecasts, or nothing."""
+    draws = _usual_draws(names, nested)
+    if draws:
+        pattern = next((p for p in DRAWS if p[:-1] in draws[0]), draws[0])
+        return f" If these are forecasts, name the draws of the ensemble with draws='{pattern}'."
+    mean, sd = (next((name for name in usual if name in names), None) for usual in (MEANS, SDS))
+    return f" If these are forecasts, name them with mean={mean} sd={sd}." if mean and sd else ""
+
+
 def _nothing_found(file: str, names: Sequence[str]) -> InputError:
     return InputError(
         f"{file} has no forecasts: neither a column of means ({', '.join(MEANS)}) nor numbered columns of draws "

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from calibrant.forecasts import Forecasts, Normal, Samples
 from calibrant.io.forecast_columns import as_forecast_request
+from calibrant.io.missing import LeftOut, complete_rows, taken, warn_of
 from calibrant.io.read import open_source
 from calibrant.io.sources import located
 
@@ -19,6 +20,7 @@ def read_forecasts(
     sd: str | None = None,
     draws: str | Sequence[str] | None = None,
     weight: str | None = None,
+    drop_missing: bool = False,
 ) -> Forecasts:
     r"""Read predictive distributions and observed targets from a file.
 
@@ -45,6 +47,8 @@ def read_forecasts(
         a column or array.
     weight : str, optional
         Column of the weights.
+    drop_missing : bool, default=False
+        Leave out rows in which a value is missing, with a warning that counts them.
 
     Returns
     -------
@@ -74,6 +78,11 @@ def read_forecasts(
     with open_source(path) as source:
         columns = source.choose_forecasts(request)
         numbers = source.read(columns)
+        left_out = LeftOut() if drop_missing else None
+        rows = complete_rows(source, numbers, columns, left_out=left_out)
+        numbers = {argument: taken(values, rows) for argument, values in numbers.items()}
+        if left_out is not None:
+            warn_of(left_out)
         with located(source, columns, _WORDS):
             law = Samples(numbers["draws"]) if "draws" in numbers else Normal(numbers["loc"], numbers["scale"])
             return Forecasts(law, numbers["targets"], numbers.get("weights"))

@@ -1,69 +1,82 @@
 """Files to `Predictions`: the public reading functions."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile, open_regular
-from calibrant._typing import FloatArray
-from calibrant.exceptions import InputError
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.exceptions import DataWarning
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
-from calibrant.io.columns import Columns, as_request
+from calibrant.io.columns import Columns, Request, as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.sniff import Kind, recognise
+from calibrant.io.joined import join_predictions
+from calibrant.io.jsonl import JsonLines
+from calibrant.io.missing import LeftOut, complete_rows, taken, warn_of
+from calibrant.io.paths import Paths, as_paths
+from calibrant.io.sniff import Kind, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source, located
+from calibrant.io.textual import TextTable, undamaged, unpacked
 from calibrant.io.values import as_labels
 from calibrant.predictions import Predictions
-
-_SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
-    Kind.CSV: lambda file: Delimited(file, gzipped=False),
-    Kind.GZIP: lambda file: Delimited(file, gzipped=True),
-    Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
-    Kind.IPC_FILE: lambda file: Columnar(file, Kind.IPC_FILE),
-    Kind.IPC_STREAM: lambda file: Columnar(file, Kind.IPC_STREAM),
-    Kind.NPZ: Archive,
-    Kind.NPY: open_npy,
-}
 
 ADVICE = {
     "Pass them to Predictions.from_logits.": "Read them with logits=True.",
     'Build the calibrator with scores="logits".': "Take them with logits=True.",
     'With scores="logits", -inf is allowed.': "With logits=True, -inf is allowed.",
+    "Divide them by 100.": "Read them with percent=True.",
+    "Pass classes=[...] in the order of the columns of probs, or for one column positive=, the class whose probability "
+    "it is.": "Name the class whose probability the column holds with positive=.",
 }
 
 
-def read_predictions(
-    path: str | os.PathLike[str],
+class Part(NamedTuple):
+    """What one file holds: predictions, the numbers that they are made of, and other columns of the same rows."""
+
+    predictions: Predictions
+    scores: NDArray[Any]
+    others: dict[str, NDArray[Any]]
+
+
+def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
+    path: Paths,
     *,
     label: str | None = None,
     probs: str | Sequence[str] | None = None,
     weight: str | None = None,
     logits: bool = False,
     classes: Sequence[Any] | None = None,
+    positive: Hashable | None = None,
+    percent: bool = False,
     renormalise: bool = False,
+    drop_missing: bool = False,
 ) -> Predictions:
-    """Read predictions and labels from a file.
+    """Read predictions and labels from a file, or from several whose rows follow one another.
 
-    CSV (separated by commas, semicolons, tabs or bars, perhaps compressed with gzip), Parquet, Arrow IPC, NPZ and
-    NPY files are recognised by their content. Columns that are not needed are ignored.
+    CSV (separated by commas, semicolons, tabs or bars, perhaps compressed with gzip), JSON Lines, Parquet, Arrow IPC,
+    NPZ and NPY files are recognised by their content. Columns that are not needed are ignored.
 
     Parameters
     ----------
-    path : str or path
+    path : str, path, or sequence of them
+        A name with ``*``, ``?`` or ``[`` that no file has stands for all files that match, sorted by name.
     label : str, optional
-        Column of the labels. By default the first found of label, labels, target, y, y_true, class and ground_truth;
-        in an NPZ file of labels, label, ground_truth, y, y_true, target and targets. For an NPY file without fields:
-        the path of an NPY file with the labels.
+        Column of the labels. By default the first found of label, labels, target, y, y_true, class, ground_truth and
+        correct; in an NPZ file of labels, label, ground_truth, y, y_true, target and targets. For an NPY file without
+        fields: the path of an NPY file with the labels.
     probs : str or list of str, optional
         Columns of the probabilities, in the order of the classes: names, or patterns with ``*``, whose columns are
         sorted by name with 2 before 10. By default ``proba_*``, ``prob_*`` or ``p_*``, whichever is found first, else
-        a single column proba, prob, probability, p or score, which is the probability of class 1. One column of lists
-        or of fixed-size arrays also gives a whole row of probabilities in each cell. In an NPZ file one array, by
-        default probs, predictions, probabilities or y_prob.
+        p0, p1, ..., else a single column proba, prob, probability, p, score or confidence, which is the probability of
+        class 1. Beside a column correct, confidence is that of an answer being right. One column of lists or of
+        fixed-size arrays also gives a whole row of probabilities in each cell. In an NPZ file one array, by default
+        probs, predictions, probabilities or y_prob.
     weight : str, optional
         Column of the weights.
     logits : bool, default=False
@@ -72,8 +85,14 @@ def read_predictions(
         Names of the classes. By default what stands for the ``*`` in the names of the columns, or these names;
         integers if all of them look like integers. If columns have the names of the classes, each class is paired
         with its column, else classes and columns are paired in order.
+    positive : optional
+        With one column of probabilities, the label whose probability it is.
+    percent : bool, default=False
+        Whether probabilities are written as percentages, from 0 to 100, with or without a percent sign.
     renormalise : bool, default=False
         Accept rows of probabilities with any positive sum and divide them by it.
+    drop_missing : bool, default=False
+        Leave out rows in which a value is missing, with a warning that counts them.
 
     Returns
     -------
@@ -82,37 +101,53 @@ def read_predictions(
     Raises
     ------
     InputError
-        If the content cannot be used; the message names the file, the line of a CSV file (the header is line 1) or
-        the row of another file (from 0), the column, and a remedy.
+        If the content cannot be used; the message names the file, the line of a text file (the first is line 1) or the
+        row of another file (from 0), the column, and a remedy.
     OSError
-        If the file cannot be opened or read.
+        If a file cannot be opened or read.
     """
-    if logits and renormalise:
-        raise InputError("renormalise=True is for probabilities, but logits=True means that these are logits.")
-    request = as_request(label, probs, weight, logits, classes)
-    with open_source(path) as source:
-        columns = source.choose(request)
-        scores, labels, weights = _read_arrays(source, columns)
-        with located(source, {"probs": columns.probs, "logits": columns.probs}, ADVICE):
-            if logits:
-                return Predictions.from_logits(scores, labels, weights, columns.classes)
-            return Predictions(scores, labels, weights, columns.classes, renormalise=renormalise)
+    request = as_request(
+        label=label,
+        probs=probs,
+        weight=weight,
+        logits=logits,
+        classes=classes,
+        positive=positive,
+        percent=percent,
+        renormalise=renormalise,
+        drop_missing=drop_missing,
+    )
+    return read_rows(path, request).predictions
 
 
-def read_raw_logits(
-    path: str | os.PathLike[str],
-    *,
-    label: str | None = None,
-    probs: str | Sequence[str] | None = None,
-    weight: str | None = None,
-    classes: Sequence[Any] | None = None,
-) -> tuple[Predictions, FloatArray]:
+def read_rows(path: Paths, request: Request, others: Sequence[str] = ()) -> Part:
+    """Read predictions, and other columns of the same rows, from one file or several."""
+    paths = as_paths(path)
+    left_out = LeftOut() if request.drop_missing else None
+    if len(paths) == 1:
+        part = _read_file(paths[0], request, others, left_out)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # What is suspicious, all rows together show.
+            parts = [_read_file(each, request, others, left_out) for each in paths]
+        part = Part(
+            join_predictions({str(each): one.predictions for each, one in zip(paths, parts, strict=True)}, request),
+            np.concatenate([one.scores for one in parts]),
+            {name: _stacked([one.others[name] for one in parts]) for name in others},
+        )
+    if left_out is not None:
+        warn_of(left_out)
+    return part
+
+
+def read_raw_logits(path: Paths, **options: Any) -> tuple[Predictions, FloatArray]:
     """Read logits and labels from a file, and return the logits as they are beside the predictions.
 
     Parameters
     ----------
-    path, label, probs, weight, classes
-        As for `read_predictions` with ``logits=True``.
+    path : str, path, or sequence of them
+    **options
+        As for `read_predictions`, of which ``logits=True`` is understood.
 
     Returns
     -------
@@ -121,23 +156,51 @@ def read_raw_logits(
     ndarray of shape (n, K)
         Finite logits, for calibrators with ``scores="raw-logits"``.
     """
-    from calibrant.calibrators.raw_logits import as_raw_logits
+    part = read_rows(path, as_request(logits=True, raw_logits=True, **options))
+    return part.predictions, part.scores
 
-    request = as_request(label, probs, weight, True, classes)
+
+def _read_file(path: str, request: Request, others: Sequence[str], left_out: LeftOut | None) -> Part:
     with open_source(path) as source:
         columns = source.choose(request)
-        scores, labels, weights = _read_arrays(source, columns)
-        with located(source, {"logits": columns.probs}, ADVICE):
-            logits = as_raw_logits(scores)
-            return Predictions.from_logits(logits, labels, weights, columns.classes), logits
+        if request.percent and isinstance(source, TextTable):
+            source.percent = True
+        scores, labels, weights, rows = _read_arrays(source, columns, request, left_out)
+        with located(source, {"probs": columns.probs, "logits": columns.probs}, ADVICE):
+            if request.raw_logits:
+                scores = _as_raw_logits(scores)
+            if request.logits:
+                found = Predictions.from_logits(scores, labels, weights, columns.classes, positive=request.positive)
+            else:
+                found = Predictions(
+                    scores,
+                    labels,
+                    weights,
+                    columns.classes,
+                    positive=request.positive,
+                    renormalise=request.renormalise,
+                )
+        return Part(found, scores, {name: taken(source.column(name), rows) for name in others})
 
 
-def read_column(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
+def _as_raw_logits(scores: NDArray[Any]) -> FloatArray:
+    from calibrant.calibrators.raw_logits import as_raw_logits
+
+    return as_raw_logits(scores)
+
+
+def _stacked(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return columns one below the other, as objects if their kinds differ: NumPy would turn numbers into text."""
+    kinds = {part.dtype.kind for part in parts}
+    return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
+
+
+def read_column(path: Paths, name: str) -> NDArray[Any]:
     """Read one column of a file, in the order of its rows.
 
     Parameters
     ----------
-    path : str or path
+    path : str, path, or sequence of them
     name : str
         Column of a table, or array of an NPZ file.
 
@@ -146,14 +209,37 @@ def read_column(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
     ndarray of shape (n,)
         Integers, floats, booleans, or else objects: strings, and None where a value is missing.
     """
-    with open_source(path) as source:
-        return source.column(name)
+    found = []
+    for each in as_paths(path):
+        with open_source(each) as source:
+            found.append(source.column(name))
+    return _stacked(found)
 
 
 def column_names(path: str | os.PathLike[str]) -> list[str]:
     """Return the names of the columns of a table, or of the arrays of an NPZ file, in the order of the file."""
     with open_source(path) as source:
         return list(source.names)
+
+
+def _open_gzipped(file: OpenFile) -> Source:
+    """Return a compressed file as JSON Lines or as CSV."""
+    with undamaged(file.name):
+        head = read_head(unpacked(file))
+    file.handle.seek(0)
+    return JsonLines(file, gzipped=True) if looks_like_json(head) else Delimited(file, gzipped=True)
+
+
+_SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
+    Kind.CSV: lambda file: Delimited(file, gzipped=False),
+    Kind.GZIP: _open_gzipped,
+    Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
+    Kind.IPC_FILE: lambda file: Columnar(file, Kind.IPC_FILE),
+    Kind.IPC_STREAM: lambda file: Columnar(file, Kind.IPC_STREAM),
+    Kind.NPZ: Archive,
+    Kind.NPY: open_npy,
+    Kind.JSONL: JsonLines,
+}
 
 
 @contextmanager
@@ -176,8 +262,14 @@ def _need_polars() -> None:
         ) from error
 
 
-def _read_arrays(source: Source, columns: Columns) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-    """Return probabilities, labels and weights as the file gives them."""
+def _read_arrays(
+    source: Source, columns: Columns, request: Request, left_out: LeftOut | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, BoolArray | None]:
+    """Return probabilities, labels and weights as the file gives them, and which rows were kept if not all."""
     numbers = {"probs": columns.probs} | ({} if columns.weight is None else {"weights": (columns.weight,)})
     arrays = source.read(numbers, columns.label)
-    return arrays["probs"], as_labels(source.file.name, arrays["label"], columns), arrays.get("weights")
+    known = (*(columns.classes or ()), *(() if request.positive is None else (request.positive,)))
+    rows = complete_rows(source, arrays, {**numbers, "label": (columns.label,)}, known, left_out)
+    arrays = {argument: taken(values, rows) for argument, values in arrays.items()}
+    scores = arrays["probs"] / 100 if request.percent else arrays["probs"]
+    return scores, as_labels(source.file.name, arrays["label"], columns), arrays.get("weights"), rows

@@ -1,13 +1,14 @@
-"""Files written again with other probabilities: the same rows, and the same other columns."""
+"""Files written again with calibrated probabilities beside the original ones, or in their place."""
 
 import gzip
 import io
+import math
 import os
 import shutil
+import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -15,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.files import write_atomically
-from calibrant._border.text import listing, printable
+from calibrant._border.text import listing, printable, quoted
 from calibrant._typing import FloatArray
-from calibrant.exceptions import InputError
+from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, Arrays
 from calibrant.io.columns import as_request
 from calibrant.io.delimited import Delimited
+from calibrant.io.missing import LeftOut, complete_rows, taken
 from calibrant.io.read import ADVICE, open_source
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
+from calibrant.io.textual import TextTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,10 +39,15 @@ _FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], Any]] = {
     ".feather": lambda frame, handle: frame.write_ipc(handle),
     ".ipc": lambda frame, handle: frame.write_ipc(handle),
     ".arrows": lambda frame, handle: frame.write_ipc_stream(handle),
+    ".jsonl": lambda frame, handle: frame.write_ndjson(handle),
+    ".ndjson": lambda frame, handle: frame.write_ndjson(handle),
 }
 
+ADDED = "calibrated_"
+"""What stands before the name of a column that is added to that which it was made from."""
 
-def rewrite_probabilities(
+
+def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     transform: Callable[[NDArray[Any]], FloatArray],
@@ -48,13 +56,16 @@ def rewrite_probabilities(
     probs: str | Sequence[str] | None = None,
     logits: bool = False,
     classes: Sequence[Any] | None = None,
+    replace: bool = False,
+    percent: bool = False,
+    drop_missing: bool = False,
 ) -> tuple[str, ...]:
-    """Write a file again with its columns of probabilities replaced, completely or not at all.
+    """Write a file again with new columns of probabilities, completely or not at all.
 
     Parameters
     ----------
     path : str or path
-        CSV, Parquet, Arrow IPC or NPZ. Labels are not needed.
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ. Labels are not needed.
     out : str or path
         Its extension names the format. Tables can be turned into one another, and archives written as archives; from
         CSV to CSV, all other cells stay the same texts.
@@ -62,28 +73,72 @@ def rewrite_probabilities(
         Given the numbers in the file, (n, K) or (n,), returns others of the same shape.
     label : str, optional
         Column of labels, which is then never taken for probabilities.
-    probs, logits, classes
-        As for `read_predictions`.
+    probs, logits, classes, percent
+        As for `read_predictions`. New numbers are written as the old ones are, as percentages too.
+    replace : bool, default=False
+        Whether the new columns replace the old ones. Else they are added, with "calibrated_" before their names.
+    drop_missing : bool, default=False
+        Whether rows in which a number is missing are left as they are, with nothing in the new columns. Else they are
+        refused.
 
     Returns
     -------
     tuple of str
-        The columns that were replaced, in the order of the classes.
+        The columns that were written, in the order of the classes.
     """
-    request = replace(as_request(label, probs, None, logits, classes), needs_label=False)
+    request = as_request(label=label, probs=probs, logits=logits, classes=classes, needs_label=False)
     with open_source(path) as source:
         _check_formats(source, out)
         columns = source.choose(request).probs
-        values = source.read({"probs": columns})["probs"]
-        with located(source, {"probs": columns, "logits": columns}, ADVICE):
-            new = transform(values)
+        added = columns if replace else _new_names(source, columns)
+        new = _transformed(source, columns, transform, percent=percent, drop_missing=drop_missing)
         with write_atomically(out) as handle:
             if isinstance(source, Archive):
-                _write_archive(source, columns[0], new, handle)
+                _write_archive(source, added[0], new, handle)
             else:
-                _write_table(cast("Table", source), columns, new, handle, PurePath(out).suffix.lower())
+                _write_table(cast("Table", source), (columns, added), new, handle, PurePath(out).suffix.lower())
             source.file.check_unchanged()
-    return columns
+    return added
+
+
+def _new_names(source: Source, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of added columns, none of which may be there already."""
+    names = tuple(f"{ADDED}{name}" for name in columns)
+    taken_names = [name for name in names if name in source.names]
+    if taken_names:
+        raise InputError(
+            f"{source.file.name} has a column {quoted(taken_names[0])} already, which is what the new one would be "
+            "called. Remove it first, or write over the original columns with replace=True."
+        )
+    return names
+
+
+def _transformed(
+    source: Source,
+    columns: Sequence[str],
+    transform: Callable[[NDArray[Any]], FloatArray],
+    *,
+    percent: bool,
+    drop_missing: bool,
+) -> FloatArray:
+    """Return new numbers for those in the file, NaN where one is missing and may be."""
+    if percent and isinstance(source, TextTable):
+        source.percent = True
+    values = source.read({"probs": columns})["probs"]
+    left_out = LeftOut() if drop_missing else None
+    rows = complete_rows(source, {"probs": values}, {"probs": columns}, left_out=left_out)
+    scale = 100 if percent else 1
+    with located(source, {"probs": columns, "logits": columns}, ADVICE):
+        new = transform(taken(values, rows) / scale if percent else taken(values, rows))
+    if left_out is not None and left_out.rows:
+        message = f"values are missing in {left_out}: nothing is calibrated in these rows."
+        warnings.warn(message, DataWarning, stacklevel=3)
+    new = new * scale if percent else new
+    if rows is None:
+        return new
+    full = np.full((len(rows), *new.shape[1:]), np.nan)
+    full[rows] = new
+    return full
 
 
 def _check_formats(source: Source, out: str | os.PathLike[str]) -> None:
@@ -100,8 +155,11 @@ def _check_formats(source: Source, out: str | os.PathLike[str]) -> None:
 
 
 def _write_archive(source: Archive, name: str, new: FloatArray, handle: BinaryIO) -> None:
-    """Copy all members but one; `Archive` has checked their sizes."""
+    """Copy all members but the one that is written; `Archive` has checked their sizes."""
     with source.undamaged(), zipfile.ZipFile(handle, "w") as written:
+        if name not in source.names:
+            with written.open(f"{name}.npy", "w", force_zip64=new.nbytes >= 2**31) as target:
+                np.lib.format.write_array(target, new, allow_pickle=False)
         for member in source.zip.infolist():
             copy = zipfile.ZipInfo(member.filename, member.date_time)
             copy.compress_type = member.compress_type
@@ -113,16 +171,19 @@ def _write_archive(source: Archive, name: str, new: FloatArray, handle: BinaryIO
                         shutil.copyfileobj(content, target)
 
 
-def _write_table(source: Table, columns: Sequence[str], new: FloatArray, handle: BinaryIO, suffix: str) -> None:
+def _write_table(
+    source: Table, columns: tuple[Sequence[str], Sequence[str]], new: FloatArray, handle: BinaryIO, suffix: str
+) -> None:
+    """Write a table with new numbers, for the first columns, in the second."""
     if suffix in _FRAMES:
-        _FRAMES[suffix](_replaced(source, columns, new), handle)
+        _FRAMES[suffix](_with_columns(source, columns, new), handle)
         return
     separator = "\t" if suffix == ".tsv" else getattr(source, "separator", ",")
     with _compressed(handle) if suffix == ".gz" else nullcontext(handle) as content:
         if isinstance(source, Delimited):
-            _replace_cells(source, columns, new, content, separator)
+            _write_cells(source, columns, new, content, separator)
             return
-        frame = _replaced(source, columns, new)
+        frame = _with_columns(source, columns, new)
         nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
         if nested:
             raise InputError(f"CSV cannot hold lists, which {listing(nested)} does. Write Parquet.")
@@ -134,25 +195,34 @@ def _compressed(handle: BinaryIO) -> AbstractContextManager[BinaryIO]:
     return cast("AbstractContextManager[BinaryIO]", gzip.GzipFile(fileobj=handle, mode="wb", filename="", mtime=0))
 
 
-def _replaced(source: Table, columns: Sequence[str], new: FloatArray) -> "pl.DataFrame":
+def _with_columns(source: Table, columns: tuple[Sequence[str], Sequence[str]], new: FloatArray) -> "pl.DataFrame":
     """Return the whole table with the new numbers."""
     import polars as pl
 
     frame = source.frame()
-    if columns[0] in source.nested:
-        cells = pl.Series(columns[0], new)
-        is_list = isinstance(frame.schema[columns[0]], pl.List)
+    old, names = columns
+    if isinstance(source, Delimited):  # Which has read numbers of more digits than fit as text.
+        frame = frame.with_columns(pl.col(old).cast(pl.Float64, strict=False))
+    if old[0] in source.nested:
+        cells = pl.Series(names[0], new)
+        is_list = isinstance(frame.schema[old[0]], pl.List)
         return frame.with_columns(cells.arr.to_list() if is_list else cells)
     matrix = new.reshape(len(new), -1)
-    return frame.with_columns([pl.Series(name, matrix[:, j]) for j, name in enumerate(columns)])
+    return frame.with_columns([pl.Series(name, matrix[:, j]).fill_nan(None) for j, name in enumerate(names)])
 
 
-def _replace_cells(
-    source: Delimited, columns: Sequence[str], new: FloatArray, content: BinaryIO, separator: str
+def _write_cells(
+    source: Delimited,
+    columns: tuple[Sequence[str], Sequence[str]],
+    new: FloatArray,
+    content: BinaryIO,
+    separator: str,
 ) -> None:
-    """Write a text table with new numbers and every other byte as it is."""
+    """Write a text table with new numbers, in the old cells or after the last, and every other byte as it is."""
     text = io.TextIOWrapper(content, encoding="utf-8", newline="")
-    places = [source.names.index(name) for name in columns]
+    old, names = columns
+    added = [_quoted_field(name, separator) for name in names if name not in old]
+    places = [len(source.names) + j if added else source.names.index(name) for j, name in enumerate(names)]
     numbers = new.reshape(len(new), -1).tolist()
     row = -1  # The header.
     for line in _joined(source.lines(), ""):
@@ -160,9 +230,12 @@ def _replace_cells(
         fields = body.split(source.separator)
         if '"' in body:
             fields = list(_joined(fields, source.separator))
-        if body and 0 <= row < len(numbers):
+        if body and row < 0:
+            fields += added
+        elif body and row < len(numbers):
+            fields += [""] * len(added)
             for place, number in zip(places, numbers[row], strict=True):
-                fields[place] = repr(number)
+                fields[place] = "" if math.isnan(number) else repr(number)
         row += bool(body)
         if separator != source.separator:
             fields = [f'"{f}"' if separator in f and not f.lstrip().startswith('"') else f for f in fields]
@@ -171,6 +244,11 @@ def _replace_cells(
         raise InputError(f"{source.file.name} has {len(numbers)} rows or {row}: quotation marks are misplaced.")
     text.flush()
     text.detach()
+
+
+def _quoted_field(name: str, separator: str) -> str:
+    """Return the name of a column as it stands in a header."""
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in (separator, '"', "\n", "\r")) else name
 
 
 def _joined(pieces: Iterable[str], between: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     IPC_STREAM = "Arrow IPC (stream)"
     NPZ = "NPZ"
     NPY = "NPY"
+    JSONL = "JSON Lines"
 
 
 _MAGIC = {
@@ -48,8 +49,7 @@ _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook. Save the sheet as CSV.",
     b"SQLite format 3": "an SQLite database. Export the table as CSV.",
     b"%PDF": "a PDF document. Predictions are read from CSV, Parquet, Arrow IPC, NPZ or NPY.",
-    b"{": "JSON. Save the columns as CSV, Parquet or NPZ.",
-    b"[": "JSON. Save the columns as CSV, Parquet or NPZ.",
+    b"[": "a JSON array. Write one object per line (JSON Lines), or save the columns as CSV, Parquet or NPZ.",
     b"<": "HTML or XML. Was an error page downloaded in place of the file?",
 }
 
@@ -65,6 +65,9 @@ _SUFFIXES = {
     ".ipc": (Kind.IPC_FILE, Kind.IPC_STREAM),
     ".npz": (Kind.NPZ,),
     ".npy": (Kind.NPY,),
+    ".jsonl": (Kind.JSONL,),
+    ".ndjson": (Kind.JSONL,),
+    ".json": (Kind.JSONL,),
 }
 
 
@@ -76,6 +79,7 @@ def recognise(file: OpenFile) -> Kind:
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), Kind.CSV)
     if kind is Kind.CSV:
         check_text(file, head)
+        kind = Kind.JSONL if looks_like_json(head) and file.suffix not in (".csv", ".tsv") else kind
     expected = _SUFFIXES.get(file.suffix, (kind,))
     if kind not in expected:
         raise InputError(
@@ -83,6 +87,11 @@ def recognise(file: OpenFile) -> Kind:
             "Rename the file, or save it in the format of its name."
         )
     return kind
+
+
+def looks_like_json(head: bytes) -> bool:
+    """Whether a text begins with a JSON object."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
 
 def read_head(handle: BinaryIO) -> bytes:
@@ -104,7 +113,7 @@ def check_text(file: OpenFile, head: bytes) -> None:
         said = f" although its extension is {file.suffix}" if file.suffix in _SUFFIXES else ""
         raise InputError(
             f"{file.name} cannot be read: its content is unknown binary data{said}. "
-            "CSV, Parquet, Arrow IPC, NPZ and NPY can be read."
+            "CSV, Parquet, Arrow IPC, NPZ, NPY and JSON Lines can be read."
         )
 
 

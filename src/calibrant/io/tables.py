@@ -25,6 +25,8 @@ WIDE = {"probs": "a whole row of probabilities", "draws": "all draws of a row"}
 class Table(Source):
     """A file with named columns, read in batches of rows."""
 
+    _width: int | None = None  # Numbers in each cell of a nested column.
+
     @abstractmethod
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns, those in `numbers` converted to numbers if the file holds text."""
@@ -33,21 +35,13 @@ class Table(Source):
     def frame(self) -> "pl.DataFrame":
         """Read all columns."""
 
-    def missing_cell(self, row: int, column: str) -> InputError:
-        """Return the error for a cell that holds no value."""
-        return InputError(
-            f"{self.file.name}, {self.place(row)}, column {quoted(column)}: the value is missing. "
-            "Fill it in or drop the row."
-        )
-
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
-        """Read the chosen columns, each number once."""
+        """Read the chosen columns, each number once; what is missing is NaN, or None among labels."""
         stacks = {argument: Stack(self.file.name) for argument in numbers}
         labels = Collector()
         rows = 0
         texts = [label] if label else []
         for frame in self._checked(texts, [name for names in numbers.values() for name in names]):
-            self._check_missing(frame, rows)
             for argument, names in numbers.items():
                 stacks[argument].append(self.matrix(frame, names, rows))
             if label:
@@ -66,11 +60,34 @@ class Table(Source):
             collector.append(frame[name])
         return as_array(collector.result())
 
-    def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:  # noqa: ARG002 (`start` is for messages)
-        """Return columns of a batch, of which the first row is row `start` of the file, side by side."""
+    def matrix(self, frame: "pl.DataFrame", names: Sequence[str], start: int) -> FloatArray:
+        """Return the numbers of a batch, of which the first row is row `start` of the file, side by side."""
         import polars as pl
 
+        if names and names[0] in self.nested:
+            return self._whole_rows(frame[names[0]].cast(pl.List(pl.Float64)), start)
         return np.column_stack([frame[name].cast(pl.Float64).to_numpy() for name in names])
+
+    def _whole_rows(self, every: "pl.Series", start: int) -> FloatArray:
+        """Return a column that holds a whole row of numbers in each cell."""
+        is_there = every.is_not_null().to_numpy()
+        cells = every.drop_nulls()
+        lengths = cells.list.len().to_numpy()
+        if self._width is None:
+            self._width = int(lengths[0]) if len(lengths) else 1
+        bad = lengths != self._width
+        if bad.any() or not self._width:
+            row = int(np.flatnonzero(is_there)[bad.argmax()])
+            raise InputError(
+                f"{self.file.name}, {self.place(start + row)}, column {quoted(every.name)}: every cell must hold as "
+                f"many numbers as the first ({self._width}), but this one holds {lengths[bad.argmax()]}."
+            )
+        present = cells.explode().to_numpy().reshape(-1, self._width)
+        if is_there.all():
+            return present
+        matrix = np.full((len(every), self._width), np.nan)
+        matrix[is_there] = present
+        return matrix
 
     def _checked(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         start = 0
@@ -95,10 +112,3 @@ class Table(Source):
                 f"{lengths[row]:,} bytes long, but {limits.MAX_TEXT_BYTES:,} are allowed. Is it the right column, and "
                 "is every quotation mark closed?"
             )
-
-    def _check_missing(self, frame: "pl.DataFrame", start: int) -> None:
-        counts = dict(zip(frame.columns, frame.null_count().row(0), strict=True))
-        first = {name: frame[name].is_null().arg_max() or 0 for name, count in counts.items() if count}
-        if first:
-            column = min(first, key=lambda name: first[name])
-            raise self.missing_cell(start + first[column], column)

@@ -1,0 +1,40 @@
+"""Names of files, and patterns for several."""
+
+import os
+from collections.abc import Sequence
+from glob import glob
+from pathlib import Path
+
+from calibrant._border.text import printable, repeated
+from calibrant.exceptions import InputError
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""One file or several."""
+
+
+def as_paths(given: Paths) -> list[str]:
+    """Return the files that are named, each pattern replaced by what it matches, sorted by name.
+
+    Examples
+    --------
+    >>> as_paths("predictions.csv")
+    ['predictions.csv']
+    """
+    names = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    if not names:
+        raise InputError("at least one file is needed, but none is named.")
+    paths = [path for name in names for path in _expanded(os.fspath(name))]
+    twice = repeated(map(os.path.abspath, paths))
+    if twice is not None:
+        raise InputError(f"different files are needed, but {printable(twice)} is given twice. Name it once.")
+    return paths
+
+
+def _expanded(name: str) -> list[str]:
+    """Return the files that match a pattern; a file of that very name comes first, and other names stay."""
+    if not any(sign in name for sign in "*?[") or not name.isprintable() or Path(name).exists():
+        return [name]
+    found = sorted(glob(name))  # noqa: PTH207 (of any folder, also an absolute one)
+    if not found:
+        raise FileNotFoundError(f"{printable(name)} matches no file. Check the folder and the pattern.")
+    return found

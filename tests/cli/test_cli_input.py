@@ -1,0 +1,168 @@
+"""Files as people have them: text labels, percentages, holes, several files, answers; and `apply` that adds columns."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant import read_predictions
+from calibrant.cli import main
+
+RNG = np.random.default_rng(0)
+P = RNG.random(120)
+Y = (RNG.random(120) < P).astype(int)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels = np.where(Y == 1, "yes", "no")
+    table = pl.DataFrame({"y": labels, "score": P, "region": ["north", "south"] * 60, "row": range(120)})
+    table.write_csv("a.csv")
+    table[:50].write_csv("part-1.csv")
+    table[50:].write_csv("part-2.csv")
+    table.with_columns(score=100 * pl.col("score")).write_csv("percent.csv")
+    holes = table.with_columns(score=pl.when(pl.col("row") % 10 == 3).then(None).otherwise(pl.col("score")))
+    holes.write_csv("holes.csv")
+    answers = [{"confidence": p, "correct": bool(y)} for p, y in zip(P.tolist(), Y, strict=True)]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    return tmp_path
+
+
+def run(capsys, *words):
+    code = main([str(word) for word in words])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def record(capsys, *words):
+    code, out, err = run(capsys, *words, "--json")
+    assert code == 0, err
+    return json.loads(out), err
+
+
+QUICK = ("--metrics", "ece", "--resamples", "99")
+
+
+def test_a_file_its_parts_and_its_percentages_are_the_same(folder, capsys):
+    yes = ("--positive", "yes", *QUICK)
+    whole, _ = record(capsys, "evaluate", "a.csv", *yes)
+    parts, _ = record(capsys, "evaluate", "part-1.csv", "part-2.csv", *yes)
+    pattern, _ = record(capsys, "evaluate", "part-*.csv", *yes)
+    percent, _ = record(capsys, "evaluate", "percent.csv", "--percent", *yes)
+    answers, _ = record(capsys, "evaluate", "answers.jsonl", *QUICK)
+    assert parts["name"] == pattern["name"] == "2 files"
+    for found in (parts, pattern, percent, answers):
+        assert found["metrics"]["ece"]["value"] == pytest.approx(whole["metrics"]["ece"]["value"], abs=1e-12)
+        assert found["n_samples"] == 120
+
+
+def test_missing_values_are_counted_and_left_out_together_with_their_groups(folder, capsys):
+    code, _, err = run(capsys, "evaluate", "holes.csv", "--positive", "yes")
+    assert code == 2
+    assert "missing in 12 of 120 rows ('score' 12), the first on line 5, column 'score'" in err
+    assert "leave these rows out with --drop-missing" in err
+    words = ("holes.csv", "--positive", "yes", "--drop-missing", "--by", "region", *QUICK)
+    found, err = record(capsys, "evaluate", *words)
+    assert "note: values are missing in 12 of 120 rows ('score' 12): these rows are left out" in err
+    assert found["n_samples"] == 108
+    assert {name: group["n_samples"] for name, group in found["groups"].items()} == {"north": 60, "south": 48}
+
+
+@pytest.mark.parametrize("command", ["test", "recommend", "fit"])
+def test_other_commands_take_several_files(folder, capsys, command):
+    code, out, err = run(capsys, command, "part-*.csv", "--positive", "yes")
+    assert code == 0, err
+    assert "120" in out or command == "test"
+
+
+def test_report_shows_several_files_side_by_side(folder, capsys):
+    found, _ = record(capsys, "report", "part-1.csv", "part-2.csv", "--positive", "yes", "--resamples", "99")
+    assert [*found["assessments"]] == ["part-1.csv", "part-2.csv"]
+    code, _, err = run(capsys, "report", "part-1.csv", "part-2.csv", "--positive", "yes", "--calibrate", "ts")
+    assert code == 2
+    assert "--calibrate is for one file, but 2 are named" in err
+
+
+def test_compare_takes_a_pattern(folder, capsys):
+    pl.read_csv("a.csv").with_columns(score=pl.col("score").sqrt()).write_csv("b.csv")
+    words = ("--positive", "yes", "--metrics", "nll", "--resamples", "99")
+    found, _ = record(capsys, "compare", "[ab].csv", *words, "--cluster", "row")
+    assert found["models"] == ["a", "b"]
+    same, _ = record(capsys, "compare", "a.csv", "b.csv", *words, "--id", "row")
+    assert same["entries"][0]["value"] == found["entries"][0]["value"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_apply_adds_columns_and_keeps_the_originals(folder, capsys, kind):
+    frame = pl.read_csv("a.csv")
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[kind](f"in.{kind}")
+    assert main(["fit", "a.csv", "--positive", "yes", "--method", "beta", "--out", "c.json"]) == 0
+    code, out, err = run(capsys, "apply", f"in.{kind}", "--calibrator", "c.json", "--out", f"out.{kind}")
+    assert code == 0, err
+    assert "The new columns are calibrated_score." in out
+    reading = {"csv": pl.read_csv, "parquet": pl.read_parquet, "jsonl": pl.read_ndjson}[kind]
+    after = reading(f"out.{kind}")
+    assert after.drop("calibrated_score").equals(frame)
+    calibrated = read_predictions(f"out.{kind}", probs="calibrated_score", positive="yes")
+    assert main(["apply", f"in.{kind}", "--calibrator", "c.json", "--out", f"other.{kind}", "--replace"]) == 0
+    np.testing.assert_array_equal(read_predictions(f"other.{kind}", positive="yes").probs, calibrated.probs)
+    code, _, err = run(capsys, "apply", f"out.{kind}", "--calibrator", "c.json", "--out", f"again.{kind}")
+    assert code == 2
+    assert "has a column 'calibrated_score' already" in err
+    assert "with --replace" in err
+
+
+def test_apply_adds_arrays_to_an_archive(folder, capsys):
+    np.savez("in.npz", probs=np.column_stack([1 - P, P]), labels=Y)
+    assert main(["fit", "in.npz", "--out", "c.json"]) == 0
+    assert main(["apply", "in.npz", "--calibrator", "c.json", "--out", "out.npz"]) == 0
+    with np.load("out.npz") as found:
+        assert sorted(found) == ["calibrated_probs", "labels", "probs"]
+        np.testing.assert_array_equal(found["probs"][:, 1], P)
+        assert found["calibrated_probs"].shape == (120, 2)
+
+
+def test_apply_leaves_rows_with_missing_values_as_they_are(folder, capsys):
+    assert main(["fit", "a.csv", "--positive", "yes", "--out", "c.json"]) == 0
+    for end in ("csv", "parquet"):
+        words = ("apply", "holes.csv", "--calibrator", "c.json", "--out", f"out.{end}")
+        assert run(capsys, *words)[0] == 2
+        code, _, err = run(capsys, *words, "--drop-missing")
+        assert code == 0
+        assert "in 12 of 120 rows ('score' 12): nothing is calibrated in these rows" in err
+        after = pl.read_csv("out.csv") if end == "csv" else pl.read_parquet("out.parquet")
+        assert after["calibrated_score"].is_null().to_list() == after["score"].is_null().to_list()
+        assert len(after) == 120
+
+
+def test_apply_writes_percentages_as_they_were(folder, capsys):
+    assert main(["fit", "a.csv", "--positive", "yes", "--out", "c.json"]) == 0
+    for name, more in (("a", ()), ("percent", ("--percent",))):
+        assert main(["apply", f"{name}.csv", "--calibrator", "c.json", "--out", f"{name}-new.csv", *more]) == 0
+    fractions, percentages = (pl.read_csv(f"{n}-new.csv")["calibrated_score"] for n in ("a", "percent"))
+    np.testing.assert_allclose(100 * fractions, percentages)
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (("evaluate",), "a FILE is needed"),
+        (("evaluate", "z*.csv"), "z*.csv matches no file"),
+        (("evaluate", "a.csv", "a.csv"), "a.csv is given twice"),
+        (("evaluate", "a.csv"), "Name the class whose probability the column holds with --positive"),
+        (("evaluate", "a.csv", "--positive", "Yes"), "Did you mean 'yes'?"),
+        (("evaluate", "percent.csv", "--positive", "yes"), "Are these percentages? Read them with --percent."),
+        (("evaluate", "draws.csv"), "name the draws of the ensemble with --draws 'draw_*'"),
+        (("evaluate", "normal.csv"), "name them with --mean mu --sd sigma"),
+        (("evaluate", "a.csv", "--lable", "y"), "--label"),
+    ],
+)
+def test_mistakes_are_answered_with_what_was_meant(folder, capsys, words, told):
+    (folder / "draws.csv").write_text("y,draw_1,draw_2\n1,2,3\n")
+    (folder / "normal.csv").write_text("y,mu,sigma\n1,2,3\n")
+    code, _, err = run(capsys, *words)
+    assert code in (2, 3)
+    assert told in err
+    assert len(err.splitlines()) == 1
