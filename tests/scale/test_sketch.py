@@ -33,7 +33,7 @@ def test_any_split_and_order_gives_the_same_bytes(shape):
     rng = np.random.default_rng(0)
     p, y = SHAPES[shape](20_000, rng)
     whole = digest(Sketch().update(p, y))
-    assert {digest(split(p, y, rng)) for _ in range(20)} == {whole}
+    assert {digest(split(p, y, rng)) for _ in range(4)} == {whole}
 
 
 def test_any_split_of_several_classes_gives_the_same_bytes():

@@ -78,16 +78,17 @@ def curves_of(predictions: Predictions, rng: np.random.Generator) -> dict[str, A
 
     The kernel curve has the bandwidth of `METRICS["kde-ece"]`, so that the curve and the number agree.
     """
-    bandwidth = METRICS["kde-ece"].fit_bandwidth(predictions).bandwidth  # type: ignore[attr-defined]  # a KdeECE
     isotonic, kernel = rng.spawn(2)
-    return {
+    found: dict[str, Any] = {
         "curve": reliability_curve(predictions),
-        "curves": {
-            "isotonic": isotonic_curve(predictions, n_resamples=BAND_RESAMPLES, rng=isotonic),
-            "kernel": kernel_curve(predictions, bandwidth=bandwidth, n_resamples=BAND_RESAMPLES, rng=kernel),
-        },
+        "curves": {"isotonic": isotonic_curve(predictions, n_resamples=BAND_RESAMPLES, rng=isotonic)},
         "cumulative": cumulative_curve(predictions),
     }
+    if not METRICS["kde-ece"].suits(predictions):
+        return found
+    bandwidth = METRICS["kde-ece"].fit_bandwidth(predictions).bandwidth  # type: ignore[attr-defined]  # a KdeECE
+    smooth = kernel_curve(predictions, bandwidth=bandwidth, n_resamples=BAND_RESAMPLES, rng=kernel)
+    return {**found, "curves": {"isotonic": found["curves"]["isotonic"], "kernel": smooth}}
 
 
 def ranking_of(predictions: Predictions) -> ROCOutline | None:

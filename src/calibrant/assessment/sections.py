@@ -82,7 +82,7 @@ def assembled(predictions: Any, name: str, examined: Examined, **fields: Any) ->
     """Return an assessment with what is known without any section, and these fields."""
     return Assessment(
         name=name,
-        n_samples=predictions.n_samples,
+        n_samples=predictions.n_rows,
         n_classes=predictions.n_classes,
         verdict=examined.verdict,
         test=examined.test,

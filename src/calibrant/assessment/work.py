@@ -85,4 +85,8 @@ def measured(predictions: Predictions, metrics: Mapping[str, Metric]) -> dict[st
     def estimate(metric: Metric) -> Estimate:
         return predictions.once(("estimate", metric), lambda: metric.estimate(predictions))
 
-    return {key: estimate(metric) for key, metric in metrics.items() if metric.least_rows <= n_weighted}
+    return {
+        key: estimate(metric)
+        for key, metric in metrics.items()
+        if metric.least_rows <= n_weighted and metric.suits(predictions)
+    }

@@ -1,7 +1,7 @@
 """Reliability curves over bins."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
@@ -31,12 +31,15 @@ class Columns:
     positions, events : ndarray of shape (n, m)
     weights : ndarray of shape (n,)
     cuts : list of m Bins
+    copies : ndarray of shape (n,) or None
+        How many rows each stands for, if not one.
     """
 
     positions: FloatArray
     events: NDArray[np.bool_]
     weights: FloatArray
     cuts: list[Bins]
+    copies: FloatArray | None = None
 
     @classmethod
     def of(cls, positions: FloatArray, events: NDArray[np.bool_], weights: FloatArray, bins: Binning) -> "Columns":
@@ -146,6 +149,7 @@ def reliability_curve(
     view, name = binary_view(predictions)
     bins = bins or EqualWidth()
     columns = Columns.of(view.positive[:, None], (view.labels == 1)[:, None], view.weights, bins)
+    columns = replace(columns, copies=view.copies)
     return _drawn(columns, bins, level, name)[0]
 
 
@@ -161,8 +165,14 @@ def _drawn(
     """Return the curve of each column."""
     weights = columns.weights[:, None]
     relative = weights / weights.max()  # So that the squares of huge weights do not overflow.
+    copies = 1.0 if columns.copies is None else columns.copies[:, None]
     sums = columns.totals(
-        weights, weights > 0, relative, relative**2, columns.positions * weights, columns.events * weights
+        weights,
+        (weights > 0) * copies,
+        relative,
+        relative**2 / copies,
+        columns.positions * weights,
+        columns.events * weights,
     )
     used = sums[0] > 0
     mass, count, once, twice, predicted, hits = (total[used] for total in sums)

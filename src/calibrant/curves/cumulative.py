@@ -108,7 +108,7 @@ def cumulative_curve(predictions: Predictions) -> CumulativeCurve:
         ecce=Estimate(name="ECCE", value=float(np.abs(whole.path).max())),
         ecce_range=Estimate(name="ECCE, range", value=float(np.ptp(whole.path))),
         worst=_worst(whole, view, start, stop) if stop > start else None,
-        n_samples=view.n_samples,
+        n_samples=view.n_rows,
         n_distinct=len(whole.scores),
         view=name,
     )
@@ -116,7 +116,7 @@ def cumulative_curve(predictions: Predictions) -> CumulativeCurve:
 
 def _sigma(view: Predictions) -> float:
     weights = view.weights / view.weights.max()
-    return float(np.sqrt(np.sum(np.square(weights) * view.probs.prod(axis=1))) / weights.sum())
+    return float(np.sqrt(np.sum(view.squares(weights) * view.probs.prod(axis=1))) / weights.sum())
 
 
 def _worst(whole: RunningSum, view: Predictions, start: int, stop: int) -> NetError:
@@ -127,7 +127,7 @@ def _worst(whole: RunningSum, view: Predictions, start: int, stop: int) -> NetEr
         stop=float(whole.share[stop]),
         lower=float(whole.scores[start]),
         upper=float(whole.scores[stop - 1]),
-        count=rows.n_samples,
+        count=rows.n_rows,
         predicted=float(np.average(rows.positive, weights=weights)),
         observed=float(np.average(rows.labels, weights=weights)),
         net=float(whole.path[stop] - whole.path[start]),

@@ -47,21 +47,22 @@ class Pools:
     def of(cls, view: Predictions) -> Self:
         """Pool the rows of positive weight of binary predictions."""
         kept = view.weights > 0
-        probs, weights, events = view.positive[kept], view.weights[kept], view.labels[kept]
+        probs, weights, events = view.positive[kept], view.row_weights[kept], view.labels[kept]
+        copies = np.ones(len(probs)) if view.copies is None else view.copies[kept]
         rounded = comparable(probs)
         order = np.argsort(rounded, kind="stable") if not view.is_weighted else np.lexsort((weights, rounded))
         probs, rounded, unit = probs[order], rounded[order], float(weights.max())
-        weights, events = weights[order] / unit, events[order]
+        weights, events, copies = weights[order] / unit, events[order], copies[order]
         first = np.flatnonzero(_is_new(rounded))
         cells = np.flatnonzero(_is_new(rounded) | _is_new(weights))
-        cell_weight, cell_count = weights[cells], np.diff(np.append(cells, len(probs)))
+        cell_weight, cell_count = weights[cells], _whole(np.add.reduceat(copies, cells))
         cell_start = np.searchsorted(cells, first)
         return cls(
             predicted=np.minimum.reduceat(probs, first),  # Of those that count as equal, the lowest.
             # Summed as a redraw sums: if all rows have the event, the quotient is 1 exactly.
             mass=np.add.reduceat(cell_weight * cell_count, cell_start),
-            frequency=np.add.reduceat(weights * events, first) / np.add.reduceat(weights, first),
-            count=np.diff(np.append(first, len(probs))),
+            frequency=np.add.reduceat(copies * weights * events, first) / np.add.reduceat(copies * weights, first),
+            count=_whole(np.add.reduceat(copies, first)),
             unit=unit,
             cell_weight=cell_weight,
             cell_count=cell_count,
@@ -94,6 +95,10 @@ class Pools:
     @cached_property
     def _several(self) -> IntArray:
         return np.flatnonzero(self.cell_count > 1)
+
+
+def _whole(counts: FloatArray) -> IntArray:
+    return np.rint(counts).astype(np.int64)
 
 
 def _is_new(values: FloatArray) -> BoolArray:

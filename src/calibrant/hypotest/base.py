@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,14 @@ class CalibrationTest(ABC):
 
     Weights are relative: each row counts as one independent draw, regardless of its weight, a constant factor changes
     nothing, and rows of weight 0 are left out here, before any test sees the data.
+
+    Attributes
+    ----------
+    cells : bool
+        Whether it is right for the cells of a sketch, whose rows stand for many (`Predictions.copies`).
     """
+
+    cells: ClassVar[bool] = False
 
     def about(self) -> Description:
         """Return how it is presented: by the name of its class, unless it says more."""
@@ -42,7 +49,12 @@ class CalibrationTest(ABC):
         progress: Progress | None = None,
     ) -> TestResult:
         """Run the test on predictions or forecasts, or on labels and probabilities."""
-        return replace(self.run(_present(as_data(data, y_prob, sample_weight)), rng, progress), about=self.about())
+        present = _present(as_data(data, y_prob, sample_weight))
+        if not self.cells and getattr(present, "copies", None) is not None:
+            raise InputError(
+                f"{type(self).__name__} needs single rows, which a sketch does not hold. Use OmnibusTest, or the rows."
+            )
+        return replace(self.run(present, rng, progress), about=self.about())
 
 
 def _present(data: Any) -> Any:

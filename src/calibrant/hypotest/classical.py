@@ -1,7 +1,7 @@
 """The two oldest tests of binary predictions."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -61,6 +61,8 @@ class SpiegelhalterTest(BinaryTest):
     (2.6667, 0.0077, 'over-confident')
     """
 
+    cells: ClassVar[bool] = True
+
     def about(self) -> Description:
         """Return how it is presented."""
         return Description(
@@ -106,7 +108,8 @@ def _coefficients(view: Predictions) -> FloatArray:
 
 def _deviation(view: Predictions, factors: FloatArray) -> float:
     """Return the standard deviation of the sum of the residuals times these factors."""
-    return root_sum_of_squares(factors * np.sqrt(view.probs.prod(axis=1)))
+    shared = 1.0 if view.copies is None else view.copies
+    return root_sum_of_squares(factors * np.sqrt(view.probs.prod(axis=1) / shared))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The exact test: redraw the labels from the predictions and look where the observed value falls."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class ConsistencyTest(CalibrationTest):
     0.01
     """
 
+    cells: ClassVar[bool] = True
     metric: Metric = ECE()
     n_resamples: int = 999
     null: Literal["full", "top-label"] = "full"

@@ -49,7 +49,9 @@ def moments(data: Data, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
         return squares, squares**2
     lengths = 1 - 2 * data.probs + (data.probs**2).sum(axis=1, keepdims=True)
     second = (data.probs * (1 - data.probs)).sum(axis=1)
-    return squares * second, squares**2 * (data.probs * lengths**2).sum(axis=1)
+    copies = 1.0 if data.copies is None else data.copies
+    fourth = (data.probs * lengths**2).sum(axis=1)
+    return squares / copies * second, squares**2 / copies**3 * fourth
 
 
 def check_events(data: Data, least: float, law: str) -> float:

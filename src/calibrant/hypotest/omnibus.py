@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -142,6 +142,7 @@ class OmnibusTest(CalibrationTest):
     (0.01, 'too high')
     """
 
+    cells: ClassVar[bool] = True
     n_resamples: int = 999
 
     def about(self) -> Description:

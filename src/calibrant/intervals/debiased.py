@@ -45,17 +45,22 @@ class _Model(NamedTuple):
     rows: FloatArray
     squares: Squares
 
+    @property
+    def total(self) -> float:
+        """The sum of the row sums over all rows."""
+        return float(self.parts[0].over_rows(self.rows).sum())
+
     @classmethod
     def of(cls, parts: list[Part]) -> "_Model":
         return cls(parts, np.asarray(np.sum([part.row_sums() for part in parts], axis=0)), square_sums(parts))
 
     @property
     def root(self) -> float:
-        return float(np.sqrt(max(float(self.rows.sum()), 0.0)))
+        return float(np.sqrt(max(self.total, 0.0)))
 
     @property
     def variance(self) -> float:
-        return _variance(self.rows, self.squares.observed)
+        return _variance(self.rows, self.squares.observed, self.parts[0].copies)
 
     def limits(self, level: float) -> Limits:
         """Return the limits of the mean squared gap, which may be negative."""
@@ -64,13 +69,15 @@ class _Model(NamedTuple):
         squares, diagonal = self.squares, diagonal_sum(self.parts)
         calm = squares.expected or squares.observed  # Predictions of 0 and 1 expect no scatter.
         typical = 4 * calm / diagonal if diagonal > 0 else 0.0
-        law = PairLaw(float(self.rows.sum()), 2 * calm, 2 * squares.observed, self.variance, typical)
+        law = PairLaw(self.total, 2 * calm, 2 * squares.observed, self.variance, typical)
         return Limits(*(float(np.clip(limit, -1.0, 1.0)) for limit in law.limits(level)))
 
 
-def _variance(rows: FloatArray, squares: float) -> float:
+def _variance(rows: FloatArray, squares: float, copies: FloatArray | None = None) -> float:
     """Return the variance of a sum over pairs, given its row sums and the sum of the squares without any error."""
-    return 2 * squares + 4 * (float(np.sum((rows - rows.mean()) ** 2)) - squares)
+    copies = np.ones(len(rows)) if copies is None else copies
+    mean = float(copies @ rows) / float(copies.sum())
+    return 2 * squares + 4 * (float(copies @ (rows - mean) ** 2) - squares)
 
 
 class GapDifference(NamedTuple):

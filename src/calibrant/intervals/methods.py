@@ -195,7 +195,11 @@ def known_interval(
 
 def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray:
     """Return values of the metric over labels drawn from the predictions."""
-    evaluate, n_resamples = metric.prepare_labels(data), min(bootstrap.n_resamples, MOST_REDRAWS)
+    n_resamples = min(bootstrap.n_resamples, MOST_REDRAWS)
+    if data.copies is not None:
+        cells, of_counts = _counted(metric, data)
+        return np.concatenate([of_counts(counts) for counts in cells.draw(n_resamples, rng)])
+    evaluate = metric.prepare_labels(data)
     return np.concatenate([evaluate(labels) for labels in redraw_labels(data, n_resamples, rng)])
 
 
@@ -244,7 +248,14 @@ def has_range(metric: Metric, data: Any, bootstrap: Bootstrap) -> bool:
     """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
     quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
     is_error = metric.measures == "calibration" and metric.better == "lower"
-    return quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None
+    if not (quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None):
+        return False
+    return data.copies is None or _counted(metric, data) is not None
+
+
+def _counted(metric: Metric, data: Predictions) -> Any:
+    """Return the metric as a function of how many events cells have, if it is one."""
+    return metric.prepare_counts(metric.view(data)) if metric.suits(data) else None
 
 
 def family(metric: Metric, bootstrap: Bootstrap) -> str | None:

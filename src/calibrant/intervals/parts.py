@@ -35,6 +35,8 @@ class Part:
         The weights in units of the largest, the predicted probability of the event, and what is missing from it.
     event : ndarray of shape (n,)
         Which class the row is about.
+    copies : ndarray of shape (n,) or None
+        How many rows each stands for, if not one; the weight is that of one of them.
     """
 
     index: IntArray
@@ -43,10 +45,15 @@ class Part:
     probs: FloatArray
     residuals: FloatArray
     event: IntArray
+    copies: FloatArray | None = None
+
+    def over_rows(self, values: FloatArray) -> FloatArray:
+        """Return numbers of rows so that their sum is over all that these stand for."""
+        return values if self.copies is None else self.copies * values
 
     def totals(self, values: FloatArray) -> FloatArray:
         """Return sums in every bin."""
-        return np.bincount(self.index, values, minlength=len(self.coefficient)).astype(float)
+        return np.bincount(self.index, self.over_rows(values), minlength=len(self.coefficient)).astype(float)
 
     def row_sums(self) -> FloatArray:
         """Return the sum of h_ij over all other rows j, for every row i."""
@@ -115,14 +122,15 @@ def _cut_by_class(view: Predictions, predicted: IntArray, bins: Binning) -> IntA
 
 def _part(view: Predictions, event: IntArray, index: IntArray, share: float) -> Part:
     # Huge weights would overflow when squared. Rows that a convention leaves in no bin keep their place in the total.
-    weights = view.weights / view.weights.max()
-    total, weights = float(weights.sum()), np.where(index < 0, 0.0, weights)
+    weights = view.row_weights / view.row_weights.max()
+    copies = np.ones(len(weights)) if view.copies is None else view.copies
+    total, weights = float(copies @ weights), np.where(index < 0, 0.0, weights)
     index = np.maximum(index, 0)
-    mass, squares = (np.bincount(index, power) for power in (weights, weights**2))
+    mass, squares = (np.bincount(index, copies * power) for power in (weights, weights**2))
     pairs = mass**2 - squares
     several = pairs > 1e-12 * mass**2  # A bin of one row says nothing about its variance.
     coefficient = np.divide(share * mass / total, pairs, out=np.zeros_like(mass), where=several)
-    return Part(index, coefficient, weights, view.positive, view.labels - view.positive, event)
+    return Part(index, coefficient, weights, view.positive, view.labels - view.positive, event, view.copies)
 
 
 class Squares(NamedTuple):
@@ -162,7 +170,7 @@ def are_filled(parts: Sequence[Part]) -> bool:
     filled = everything = 0.0
     for part in parts:
         # With weights, rows are counted in units of Kish's effective number.
-        scale = float(part.weights.sum() / (part.weights @ part.weights))
+        scale = float(part.over_rows(part.weights).sum() / part.over_rows(part.weights**2).sum())
         mass, uncertain = part.totals(part.weights), part.totals(part.weights * part.probs * (1 - part.probs))
         added = np.divide(uncertain, mass, out=np.zeros_like(mass), where=mass > 0)
         filled += float(added[scale * uncertain >= 1].sum())
@@ -186,5 +194,5 @@ def _sum_over_pairs(p: Part, q: Part, products: FloatArray) -> float:
     n_bins = len(q.coefficient)
     cells = p.index * n_bins + q.index
     occupied, cells = np.unique(cells, return_inverse=True)
-    sums, squares = np.bincount(cells, products), np.bincount(cells, products**2)
+    sums, squares = (np.bincount(cells, p.over_rows(power)) for power in (products, products**2))
     return float((p.coefficient[occupied // n_bins] * q.coefficient[occupied % n_bins]) @ (sums**2 - squares))

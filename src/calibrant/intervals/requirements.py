@@ -117,9 +117,10 @@ def has_unequal_weights(data: Predictions) -> bool:
     """
 
     def are_unequal() -> bool:
-        squares = (data.weights / data.weights.max()) ** 2
-        rows = int((squares > 0).sum())
-        return float(squares.sum() ** 2 / (squares @ squares)) < min(FEWEST_WEIGHTED, rows) * (1 - 1e-9)
+        squares = (data.row_weights / data.row_weights.max()) ** 2
+        copies = np.ones(len(squares)) if data.copies is None else data.copies
+        rows = copies @ (squares > 0)
+        return float((copies @ squares) ** 2 / (copies @ squares**2)) < min(FEWEST_WEIGHTED, rows) * (1 - 1e-9)
 
     return data.once("unequal weights", are_unequal, of_labels=False)
 
@@ -169,7 +170,7 @@ class _Rows(NamedTuple):
     @classmethod
     def of(cls, data: Predictions, expected: FloatArray, observed: Any) -> Self:
         shares = data.weights / data.weights.sum()
-        rows = 1 / float(shares @ shares)
+        rows = 1 / float(data.squares(shares).sum())
         return cls(round(rows * float(shares @ expected), 6), round(rows * float(shares @ observed), 6))
 
     def are(self, fewest: Fewest) -> bool:

@@ -65,7 +65,9 @@ def influence_difference(
 
 def _law(value: float, rows: FloatArray, data: Predictions, metric: Metric, bootstrap: Bootstrap) -> StudentLaw:
     sums = bootstrap.cluster_sums(np.column_stack([rows, data.weights / data.weights.max()]))
-    return law_of_sum(value, sums[:, 0], sums[:, 1], skewed=isinstance(metric, ObservedExpectedRatio))
+    copies = 1.0 if data.copies is None else data.copies
+    skewed = isinstance(metric, ObservedExpectedRatio)
+    return law_of_sum(value, sums[:, 0], sums[:, 1], skewed=skewed, copies=copies)
 
 
 def is_separated(data: Predictions, metric: Any) -> bool:

@@ -42,7 +42,8 @@ def hall(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np.r
     rows = metric.per_row(data)
     if np.isinf(rows[data.weights > 0]).any():
         return Limits(np.inf, np.inf)
-    (law,) = hall_laws(rows[:, None], data.weights, bootstrap, rng, _chance(data, metric))
+    copies = getattr(data, "copies", None)
+    (law,) = hall_laws(rows[:, None], data.weights, bootstrap, rng, _chance(data, metric), copies)
     return law.limits(level)
 
 
@@ -52,6 +53,7 @@ def hall_laws(
     bootstrap: Bootstrap,
     rng: np.random.Generator | None = None,
     redraw: Redraw | None = None,
+    copies: FloatArray | None = None,
 ) -> list[StudentLaw]:
     r"""Return the laws of the weighted means of each column of finite numbers (n, m).
 
@@ -66,11 +68,11 @@ def hall_laws(
     :math:`(\nu s^2 + s_0^2) / (\nu + 1)`, unless `redraw` is None or :math:`\nu` exceeds a thousand.
     """
     upper, lower, deviations = _sums(rows, weights, bootstrap)
-    total = float(lower.sum())
+    total, each = float(lower.sum()), np.ones(len(lower)) if copies is None else copies
     found = []
     for a, d in zip(upper.T, deviations.T, strict=True):
-        found.append(law_of_sum(float(a.sum()) / total, d / total, lower, skewed=True))
-    deciding = _deciding(deviations)
+        found.append(law_of_sum(float(a.sum()) / total, d / total, lower, skewed=True, copies=each))
+    deciding = _deciding(deviations, each)
     if redraw is None or rng is None or deciding.min() > MANY_DECIDING:
         return found
     expected = _expected_variances(redraw(rng), weights, bootstrap)
@@ -166,17 +168,18 @@ def _expected_variances(redrawn: Iterator[FloatArray], weights: FloatArray, boot
 
 def _steadied(errors: FloatArray, deviations: FloatArray, expected: FloatArray) -> FloatArray:
     """Return standard errors (1, m) that one further row of the expected kind has a part in."""
-    deciding = _deciding(deviations)
+    deciding = _deciding(deviations, np.ones(len(deviations)))
     steadied = np.sqrt((deciding * errors**2 + expected) / (deciding + 1))
     return np.where(np.isfinite(expected), steadied, errors)
 
 
-def _deciding(deviations: FloatArray) -> FloatArray:
+def _deciding(deviations: FloatArray, copies: FloatArray) -> FloatArray:
     """Return the effective number of rows that decide about the variance, by column."""
+    deviations = deviations / copies[:, None]
     largest = np.abs(deviations).max(axis=0)
     shares = np.divide(deviations, largest, out=np.zeros_like(deviations), where=largest > 0) ** 2
-    powers = (shares**2).sum(axis=0)
-    return np.divide(shares.sum(axis=0) ** 2, powers, out=np.zeros_like(powers), where=powers > 0)
+    powers = copies @ shares**2
+    return np.divide((copies @ shares) ** 2, powers, out=np.zeros_like(powers), where=powers > 0)
 
 
 def _mean(mean: float, error: float, studentised: FloatArray, level: float) -> Mean:
@@ -208,7 +211,8 @@ def wilson(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np
     if bootstrap.clusters is not None:
         return hall(data, metric, level, bootstrap, rng)
     weights = data.weights / data.weights.max()
-    trials = weights.sum() ** 2 / np.sum(weights**2)
+    squares = data.squares(weights) if isinstance(data, Predictions) else weights**2
+    trials = weights.sum() ** 2 / np.sum(squares)
     low, high = bands.wilson(np.array([metric(data)]), np.array([trials]), level)
     return Limits(float(low[0]), float(high[0]))
 

@@ -80,7 +80,9 @@ class StudentLaw:
         return float(3 * np.expm1(np.log1p(grown) / 3) / self.skewness)  # Without loss of digits.
 
 
-def law_of_sum(value: float, influences: FloatArray, masses: FloatArray, *, skewed: bool) -> StudentLaw:
+def law_of_sum(
+    value: float, influences: FloatArray, masses: FloatArray, *, skewed: bool, copies: FloatArray | float = 1.0
+) -> StudentLaw:
     r"""Return the law of an estimate, given the influence of each row or cluster on it and the weights of these.
 
     Parameters
@@ -93,6 +95,8 @@ def law_of_sum(value: float, influences: FloatArray, masses: FloatArray, *, skew
     skewed : bool
         Whether the error is exactly their sum, so that its skewness is theirs. That of a fitted coefficient depends on
         how the fit bends as well, and the two about cancel.
+    copies : ndarray of shape (m,), default=1
+        How many equal rows share each influence and weight.
 
     Notes
     -----
@@ -102,10 +106,10 @@ def law_of_sum(value: float, influences: FloatArray, masses: FloatArray, *, skew
     tails: it is halved.
     """
     shares = masses / masses.sum()
-    squares = shares**2
-    spread, kept = float(influences @ influences), 1 - float(squares.sum())
-    freedom = max(float(squares.sum() ** 2 / (squares @ squares)) / 2, 1.0)
+    squares = shares**2 / copies
+    spread, kept = float((influences**2 / copies).sum()), 1 - float(squares.sum())
+    freedom = max(float(squares.sum() ** 2 / (squares**2 / copies).sum()) / 2, 1.0)
     if spread == 0 or kept <= 0:
         return StudentLaw(value, 0.0, freedom)
-    skewness = float(np.sum(influences**3) / spread**1.5) if skewed else 0.0
+    skewness = float(np.sum(influences**3 / copies**2) / spread**1.5) if skewed else 0.0
     return StudentLaw(value, float(np.sqrt(spread / kept)), freedom, skewness)

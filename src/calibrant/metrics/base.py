@@ -50,6 +50,8 @@ class Metric(ABC):
         Whether it is computed from class `Predictions`, and from predictive distributions, `Forecasts`.
     least_rows : int
         Number of rows that it needs at least.
+    cells : bool
+        Whether it is right for the cells of a sketch, whose rows stand for many (`Predictions.copies`).
     limits : str or None
         The method of `calibrant.intervals` whose limits are known to cover; None if none is.
     """
@@ -62,6 +64,7 @@ class Metric(ABC):
     predictions: ClassVar[bool] = True
     forecasts: ClassVar[bool] = False
     least_rows: ClassVar[int] = 1
+    cells: ClassVar[bool] = True
     limits: ClassVar[str | None] = None
 
     def about(self) -> Description:
@@ -145,7 +148,10 @@ class Metric(ABC):
 
     def suits(self, data: object) -> bool:
         """Return whether the metric can be computed from this data."""
-        return isinstance(data, self._kinds())
+        return isinstance(data, self._kinds()) and self._takes_copies(data)
+
+    def _takes_copies(self, data: object) -> bool:
+        return self.cells or getattr(data, "copies", None) is None
 
     def _kinds(self) -> tuple[type, ...]:
         accepted = {Predictions: self.predictions, Forecasts: self.forecasts}
@@ -158,6 +164,8 @@ class Metric(ABC):
             remedy = "" if isinstance(data, (Predictions, Forecasts)) else " Pass Predictions, or (y_true, y_prob)."
             found = type(data).__name__
             raise TypeError(f"{type(self).__name__} is computed from {kinds}, but got {found}.{remedy}")
+        if not self._takes_copies(data):
+            raise InputError(f"{type(self).__name__} needs single rows, which a sketch does not hold. Read the rows.")
 
 
 def check_metric(value: object, name: str = "metric") -> None:

@@ -76,7 +76,7 @@ class BinnedMetric(Metric):
         if rows is None:
             return None
         mass, predicted = rows.totals(rows.weights), rows.totals(rows.weights * rows.cells.probs)
-        hits, total = rows.sums(rows.weights), rows.weights.sum()
+        hits, total = rows.sums(rows.weights), np.array(rows.total)
         return Counted(rows.cells, lambda counts: self.combine(total, mass, predicted, hits(counts)))
 
     def class_values(self, predictions: Predictions) -> FloatArray:
@@ -257,7 +257,7 @@ class DebiasedECE(BinnedMetric):
         def evaluate(weights: Any) -> FloatArray:
             weights = relative(weights)
             mass, predicted, hits = sums(weights)
-            return _squared(weights.sum(axis=0), mass, count(weights**2), predicted, hits)
+            return _squared(weights.sum(axis=0), mass, count(view.squares(weights)), predicted, hits)
 
         return evaluate
 

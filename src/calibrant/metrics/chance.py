@@ -66,7 +66,7 @@ class ChanceECE(Metric):
 
         def evaluate(weights: Any) -> FloatArray:
             weights = relative(weights)
-            expected = np.minimum(np.sqrt(2 * spread(weights**2) / np.pi), 2 * spread(weights))
+            expected = np.minimum(np.sqrt(2 * spread(view.squares(weights)) / np.pi), 2 * spread(weights))
             return expected.sum(axis=0) / weights.sum(axis=0)
 
         return evaluate

@@ -26,7 +26,7 @@ class BinnedCells(NamedTuple):
     bins : ndarray of shape (n,)
         The bin of every row, in the order of the cells; negative if it is in none.
     weights : ndarray of shape (n,)
-        The weights in this order, relative to the largest.
+        The weights of single rows in this order, relative to the largest.
     n_bins : int
     """
 
@@ -42,13 +42,19 @@ class BinnedCells(NamedTuple):
         if fine is None:
             return None
         cells = fine.split(bins.index)
-        weights = view.weights[cells.order] / view.weights.max()
+        weights = view.row_weights[cells.order] / view.row_weights.max()
         return cls(cells, bins.index[cells.order], weights, bins.n_bins)
 
     def totals(self, values: FloatArray) -> FloatArray:
-        """Return the sum in every bin, (n_bins, 1), of numbers in the order of the cells."""
+        """Return the sum over the rows in every bin, (n_bins, 1), of numbers in the order of the cells."""
+        values = values if self.cells.copies is None else self.cells.copies * values
         sums = np.bincount(self.bins + 1, values, minlength=self.n_bins + 1)[1:, None]
         return np.asarray(sums, dtype=float)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weights.sum() if self.cells.copies is None else self.cells.copies @ self.weights)
 
     def sums(self, values: FloatArray) -> Evaluator:
         """Return the map from numbers of events, (C, B), to sums over the events in every bin, (n_bins, B).

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -70,6 +70,7 @@ class DirichletECE(Metric):
     0.8
     """
 
+    cells: ClassVar[bool] = False
     family = "smooth"
     measures = "calibration"
     weights = "pairs"

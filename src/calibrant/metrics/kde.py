@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -96,6 +96,7 @@ class KdeECE(Metric):
     0.55
     """
 
+    cells: ClassVar[bool] = False
     family = "smooth"
     accepts = "binary"
     measures = "calibration"

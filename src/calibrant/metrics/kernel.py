@@ -38,6 +38,7 @@ N_BATCHES = 16
 class KernelMetric(Metric):
     """A metric that compares pairs of rows by a kernel on predictions and targets."""
 
+    cells: ClassVar[bool] = False
     family = "kernel"
     measures = "calibration"
     forecasts: ClassVar[bool] = True

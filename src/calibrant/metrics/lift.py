@@ -21,7 +21,7 @@ class Lift(Metric):
     def __post_init__(self) -> None:
         if not isinstance(self.metric, Metric) or not self.metric.predictions:
             raise TypeError(f"metric must be a Metric of class predictions such as ECE(), but is {self.metric!r}.")
-        for name in ("family", "better", "weights", "measures"):
+        for name in ("family", "better", "weights", "measures", "cells"):
             object.__setattr__(self, name, getattr(self.metric, name))
         if self.metric.limits == "debiased":  # Limits of other metrics are of rows, and not of averages over classes.
             object.__setattr__(self, "limits", "debiased")
@@ -317,6 +317,7 @@ def _grouped(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]
     for rows in np.split(order, np.flatnonzero(ascending[1:] != ascending[:-1]) + 1):
         c = int(predictions.predicted[rows[0]])
         names = ("rest", predictions.classes[c])
-        view = Predictions._trusted(top.probs[rows], top.labels[rows], top.weights[rows], names)  # noqa: SLF001 (derived)
+        part = top.take(rows)
+        view = Predictions._trusted(part.probs, part.labels, part.weights, names, copies=part.copies)  # noqa: SLF001 (derived)
         groups.append((rows, c, view))
     return groups

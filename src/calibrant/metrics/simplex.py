@@ -49,6 +49,7 @@ class SimplexECE(Metric):
     0.3333
     """
 
+    cells: ClassVar[bool] = False
     family = "binned"
     measures: ClassVar[Any] = "calibration"
     bins: SimplexBinning = EqualWidth(10)

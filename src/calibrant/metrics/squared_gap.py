@@ -86,7 +86,7 @@ class DebiasedSquaredGap(Metric):
         def evaluate(weights: Any) -> FloatArray:
             weights = weights / weights.max(axis=0)  # So that squares of huge weights do not overflow.
             mass, gaps = sums(weights)
-            own, own_gaps = squares(weights**2)
+            own, own_gaps = squares(view.squares(weights))
             return _mean_square(weights.sum(axis=0), mass, mass**2 - own, gaps**2 - own_gaps)
 
         return evaluate
@@ -122,7 +122,7 @@ class DebiasedSquaredGap(Metric):
 
         def evaluate(counts: Any) -> FloatArray:
             products = (hits(counts) - predicted) ** 2 - (squares + more(counts))
-            return _mean_square(weights.sum(), mass, pairs, products)
+            return _mean_square(np.array(rows.total), mass, pairs, products)
 
         return Counted(rows.cells, evaluate)
 
@@ -139,7 +139,8 @@ class DebiasedSquaredGap(Metric):
     def _summed(self, view: Predictions) -> FloatArray:
         cut, weights, residuals = self.bins.cut_view(view), relative(view.weights), view.labels - view.positive
         kept = slice(None) if (cut.index >= 0).all() else cut.index >= 0
-        columns = (weights, weights**2, weights * residuals, (weights * residuals) ** 2)
+        squares = view.squares(weights)
+        columns = (weights, squares, weights * residuals, squares * residuals**2)
         mass, own, gaps, own_gaps = (
             np.bincount(cut.index[kept], weights=column[kept], minlength=cut.n_bins)[:, None] for column in columns
         )
@@ -151,7 +152,7 @@ class DebiasedSquaredGap(Metric):
 
     def _class_values(self, predictions: Predictions) -> FloatArray:
         bins = self.bins
-        if not isinstance(bins, EqualMass) or bins.convention != "calibrant" or predictions.is_weighted:
+        if not isinstance(bins, EqualMass) or bins.convention != "calibrant" or not _are_plain(predictions):
             return super().class_values(predictions)
         values = []
         for mass, predicted, squares, hits, more in class_sums(predictions, bins.n_bins):
@@ -225,6 +226,10 @@ class Root(Lift):
         classes = found.details.get("classes", {})
         roots = {name: float(_root(np.float64(value))) for name, value in classes.items()}
         return {**found.details, **({"classes": roots} if roots else {}), "squared": found.value}
+
+
+def _are_plain(predictions: Predictions) -> bool:
+    return predictions.copies is None and not predictions.is_weighted
 
 
 def _mean_square(total: FloatArray, mass: FloatArray, pairs: FloatArray, products: FloatArray) -> FloatArray:

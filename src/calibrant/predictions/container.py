@@ -15,8 +15,8 @@ from calibrant._border.convert import Raw, convert
 from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 
-_CACHED = ("log_probs", "predicted")
-"""What depends on the probabilities alone, and is kept once it is computed."""
+_CACHED = ("log_probs", "predicted", "copies")
+"""What does not depend on the labels, and goes with the rows."""
 
 _KEPT_CELLS = 2_000_000
 """The views of all classes are kept for matrices of at most this many probabilities: each needs 24 bytes."""
@@ -162,10 +162,11 @@ class Predictions:
         classes: tuple[Hashable, ...],
         log_probs: FloatArray | None = None,
         predicted: IntArray | None = None,
+        copies: FloatArray | None = None,
     ) -> Self:
         """Build from arrays that the library derived from checked ones: no checks, no copies."""
         self = cls.__new__(cls)
-        self._store(probs, labels, weights, classes, log_probs=log_probs, predicted=predicted)
+        self._store(probs, labels, weights, classes, log_probs=log_probs, predicted=predicted, copies=copies)
         return self
 
     @classmethod
@@ -300,10 +301,31 @@ class Predictions:
             self.probs[rows].argmax(axis=1, out=predicted[rows])
         return _read_only(predicted)
 
+    @cached_property
+    def copies(self) -> FloatArray | None:
+        """How many rows each row stands for, which share its weight: the cells of a sketch. None if it is one row."""
+        return None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that these stand for, which is `n_samples` unless they are the cells of a sketch."""
+        return self.n_samples if self.copies is None else round(float(self.copies.sum()))
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """Weight of each of the rows that a row stands for."""
+        return self.weights if self.copies is None else self.weights / self.copies
+
+    def squares(self, weights: FloatArray) -> FloatArray:
+        """Return the squares of weights, (n,) or (n, B), of the rows that each row stands for, added up."""
+        if self.copies is None:
+            return np.asarray(weights**2)
+        return np.asarray((weights.T**2 / self.copies).T)
+
     @property
     def is_weighted(self) -> bool:
         """Whether any weight differs from 1."""
-        return bool(np.any(self.weights != 1.0))
+        return bool(np.any(self.row_weights != 1.0))
 
     def top_label(self) -> Self:
         """Binary view: the confidence in the predicted class, and whether it was right.
@@ -345,7 +367,7 @@ class Predictions:
         probs = self.probs[rows]
         if probs.ndim != 2 or len(probs) == 0:
             raise InputError("rows must pick at least one row, but none is left. Pass row indices or a mask.")
-        cached = {name: self.__dict__[name][rows] for name in _CACHED if name in self.__dict__}
+        cached = {name: self.__dict__[name][rows] for name in _CACHED if self.__dict__.get(name) is not None}
         return self._trusted(probs, self.labels[rows], self.weights[rows], self.classes, **cached)
 
     def with_labels(self, labels: IntArray) -> Self:
@@ -359,7 +381,7 @@ class Predictions:
         probs = np.empty((self.n_samples, 2))
         np.subtract(1.0, positive, out=probs[:, 0])
         probs[:, 1] = positive
-        return self._trusted(probs, hits.astype(np.int64), self.weights, classes)
+        return self._trusted(probs, hits.astype(np.int64), self.weights, classes, copies=self.copies)
 
 
 def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:

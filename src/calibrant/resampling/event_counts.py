@@ -46,6 +46,8 @@ class EventCells:
         Where the cells begin.
     groups : ndarray
         Where groups of cells begin, of which each has larger probabilities than those before it.
+    copies : ndarray of shape (n,), optional
+        How many rows each stands for, if not one; then all of a cell must have the same probability.
 
     Notes
     -----
@@ -67,6 +69,7 @@ class EventCells:
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
     groups: NDArray[np.intp]
+    copies: FloatArray | None = None
 
     @classmethod
     def of_rows(cls, probs: FloatArray) -> Self:
@@ -77,15 +80,18 @@ class EventCells:
     @cached_property
     def sizes(self) -> IntArray:
         """Number of rows of every cell."""
+        if self.copies is not None:
+            return np.asarray(np.rint(np.add.reduceat(self.copies, self.starts)), dtype=np.int64)
         return np.diff(self.starts, append=len(self.probs))
 
     def split(self, index: IntArray) -> "EventCells":
         """Return cells in each of which a number of the rows, (n,), is the same."""
         changes = _distinct_starts(index[self.order])
-        return EventCells(self.probs, self.order, np.union1d(self.starts, changes), self.groups)
+        return EventCells(self.probs, self.order, np.union1d(self.starts, changes), self.groups, self.copies)
 
     def totals(self, values: FloatArray) -> FloatArray:
-        """Return the sum in every cell, (C,), of numbers in the order of the cells, (n,)."""
+        """Return the sum over the rows of every cell, (C,), of numbers in the order of the cells, (n,)."""
+        values = values if self.copies is None else self.copies * values
         return values if len(self.starts) == len(values) else np.add.reduceat(values, self.starts)
 
     def means(self, values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -97,6 +103,7 @@ class EventCells:
     def count(self, events: Any) -> FloatArray:
         """Return how many events every cell has, (C, B), for events of shape (n, B)."""
         arranged = events[self.order]
+        arranged = arranged if self.copies is None else self.copies[:, None] * arranged
         if len(self.starts) == len(arranged):
             return arranged.astype(float)
         return np.add.reduceat(arranged, self.starts, axis=0, dtype=float)
@@ -189,12 +196,16 @@ def fine_cells(view: Predictions) -> EventCells | None:
     >>> fine_cells(p).sizes.tolist()
     [3000, 3000]
     """
-    if view.n_samples <= FEW_ROWS:
+    if view.copies is None and view.n_samples <= FEW_ROWS:
         return None
     return view.once("fine cells", lambda: _fine_cells(view), of_labels=False)
 
 
 def _fine_cells(view: Predictions) -> EventCells | None:
+    if view.copies is not None:
+        order = np.argsort(view.positive, kind="stable")
+        starts = _distinct_starts(view.positive[order])
+        return EventCells(view.positive[order], order, starts, starts, view.copies[order])
     (order, groups), n = _sorted(view.positive), view.n_samples
     if not view.is_weighted:
         groups = thinned(groups, n, GROUPS if n < MANY_ROWS else MORE_GROUPS)

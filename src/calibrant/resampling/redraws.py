@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray, IntArray, Progress
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 
@@ -52,6 +53,11 @@ def redraw_labels(
 
     The draws depend on the seed alone, not on the size of the blocks.
     """
+    if predictions.copies is not None:
+        raise InputError(
+            "the labels of single rows are not known from a sketch, so they cannot be drawn anew. Read the rows "
+            "themselves, or ask for what needs no more than the number of events in each cell."
+        )
     cumulative = np.cumsum(predictions.probs, axis=1)
     block = max(1, BLOCK_CELLS // predictions.n_samples)
     done = 0

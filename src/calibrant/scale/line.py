@@ -86,11 +86,11 @@ class Line:
 
 
 def as_predictions(cells: Cells, classes: tuple[object, ...]) -> Predictions:
-    """Return two rows per cell, without the event and with it, whose weights are how many rows the cell has of each."""
+    """Return two rows per cell, without the event and with it, which stand for as many rows as the cell has of each."""
     probs = np.repeat(cells.means, 2)
     weights = np.column_stack([cells.without, cells.events]).ravel().astype(float)
     labels = np.tile([0, 1], len(cells.means))
     kept = weights > 0
     return Predictions._trusted(  # noqa: SLF001 (made of numbers that were checked)
-        np.column_stack([1.0 - probs, probs])[kept], labels[kept], weights[kept], classes
+        np.column_stack([1.0 - probs, probs])[kept], labels[kept], weights[kept], classes, copies=weights[kept]
     )

@@ -101,6 +101,11 @@ class Sketch:
         return self.counters.rows
 
     @property
+    def n_rows(self) -> int:
+        """The same, by the name that it has for the views."""
+        return self.counters.rows
+
+    @property
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)

@@ -19,6 +19,9 @@ PARTS = {
     "impossible labels": "labels of probability 0",
     "top-label bias": "the mean confidence",
     "top-label ece": "the reliability curve",
+    "top-label slope": "the slope of the confidence",
+    "top-label spiegelhalter": "the spread of the confidence",
+    "top-label ecce": "a range of the confidence",
 }
 """Parts that are not about one class of several, in words."""
 

@@ -50,7 +50,7 @@ def facts_of(view: Predictions) -> Facts:
     """
     shares = view.weights / view.weights.sum()
     residuals = view.labels - view.positive
-    noise = shares**2 * view.positive * (1 - view.positive)
+    noise = view.squares(shares) * view.positive * (1 - view.positive)
     log_odds = (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
     total = float(noise.sum())
     centred = log_odds - (float(noise @ log_odds) / total if total > 0 else 0.0)
@@ -58,7 +58,11 @@ def facts_of(view: Predictions) -> Facts:
     predicted, observed = float(shares @ view.positive), float(shares @ view.labels)
     extreme = -_in_errors(float(pull @ centred), float(noise @ centred**2))
     return Facts(
-        predicted, observed, _in_errors(predicted - observed, total), extreme, _is_mixed(pull, noise, centred, extreme)
+        predicted=predicted,
+        observed=observed,
+        z=_in_errors(predicted - observed, total),
+        extreme=extreme,
+        is_mixed=_is_mixed(pull, noise, centred, extreme, view.copies),
     )
 
 
@@ -68,15 +72,26 @@ def _in_errors(difference: float, variance: float) -> float:
     return float(np.copysign(np.inf, difference)) if difference else 0.0
 
 
-def _is_mixed(pull: FloatArray, noise: FloatArray, centred: FloatArray, extreme: float) -> bool:
+def _is_mixed(
+    pull: FloatArray, noise: FloatArray, centred: FloatArray, extreme: float, copies: FloatArray | None
+) -> bool:
     """Return whether the inner or the outer half of the rows errs in the direction opposite to the slope."""
     distance, side = np.abs(centred), np.sign(centred)
-    outer = distance > np.median(distance)
+    outer = distance > _middle(distance, copies)
     for half in (outer, ~outer):
         z = -_in_errors(float((pull * side)[half].sum()), float(noise[half].sum()))
         if z * np.sign(extreme) < -SIGNIFICANT_Z:
             return True
     return False
+
+
+def _middle(values: FloatArray, copies: FloatArray | None) -> float:
+    """Return the median over rows."""
+    if copies is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    reached = np.cumsum(copies[order])
+    return float(values[order[np.searchsorted(reached, reached[-1] / 2)]])
 
 
 def slope_of(view: Predictions) -> float | None:

@@ -53,7 +53,7 @@ def _lead(case: Case) -> str:
     if case.code == "calibrated":
         return f"Calibrated to within {case.tolerance:g}"
     if case.code == "consistent":
-        return f"Consistent with calibration, as far as {rows(case.predictions.n_samples)} can tell"
+        return f"Consistent with calibration, as far as {rows(case.predictions.n_rows)} can tell"
     words = _kind(case)
     if case.scale == WITHIN and not case.is_coarse:
         return f"Slightly {words}"
@@ -113,7 +113,7 @@ def _about_the_error(case: Case) -> str:
     size = case.size
     what = f"calibration error{'' if case.is_binary else ' of the confidence'} (root mean square, debiased)"
     if size.low is None and size.detectable == 0:
-        return f"{rows(case.predictions.n_samples).capitalize()} are too few to measure the {what}."
+        return f"{rows(case.predictions.n_rows).capitalize()} are too few to measure the {what}."
     limits = "" if size.low is None else f" (95 % limits {size.low:.3g} to {size.high:.3g})"
     return (
         f"The {what} is {size.error:.3g}{limits}. For a perfectly calibrated model it would be {size.expected:.3g} on "
@@ -142,7 +142,7 @@ def _about_the_size(case: Case) -> str:
         return f"No limits have known coverage ({case.size.reason}), so it cannot be compared with {tolerance}."
     if case.worst is not None and compare_with(case.tolerance, case.size.low, case.size.high) == WITHIN:
         return f"The confidence is within {tolerance}.{_about_the_worst(case.worst)}"
-    unknown = f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_samples)}."
+    unknown = f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_rows)}."
     return unknown + _about_the_worst(case.worst)
 
 

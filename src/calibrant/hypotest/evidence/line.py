@@ -65,7 +65,8 @@ class LineEvidence(Evidence):
         """Prepare everything that does not depend on the labels."""
         fine = fine_cells(predictions)
         cells = fine or EventCells.of_rows(predictions.positive)
-        probs, own = cells.probs, cells.totals(weights[cells.order]) / cells.sizes
+        each = weights if predictions.copies is None else weights / predictions.copies
+        probs, own = cells.probs, cells.totals(each[cells.order]) / cells.sizes
         spread = probs * (1 - probs)
         expected, variances = cells.totals(probs), own**2 * cells.totals(spread)
         slope = centred(cells.means(log_odds(probs), spread), variances)

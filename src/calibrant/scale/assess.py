@@ -1,0 +1,141 @@
+"""Measure, test and judge what a sketch holds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import Progress, Rng
+from calibrant.assessment.core import assess
+from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
+from calibrant.metrics import METRICS, Classwise, Metric, Root
+from calibrant.metrics.lift import Lift
+from calibrant.metrics.names import chosen_metrics
+from calibrant.results import Assessment, ClassSummary, Estimate
+from calibrant.scale.judge import omnibus
+from calibrant.scale.sketch import Sketch
+
+SIZE_RESAMPLES = 399
+"""Redraws that show how large an error chance makes."""
+
+TOP_SECTIONS = ("metrics", "limits", "curves", "ranking", "tests")
+"""Sections that look at the confidence, of more than two classes."""
+
+
+def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
+    sketch: Sketch,
+    *,
+    name: str = "sketch",
+    sections: Iterable[str] | None = None,
+    metrics: Mapping[str, Metric] | Sequence[str] | None = None,
+    n_resamples: int = 999,
+    tolerance: float = TOLERANCE,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> Assessment:
+    """Measure, test and judge what a sketch holds: what `calibrant.assess` does of rows.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    name, sections, metrics, n_resamples, tolerance, progress, rng
+        As for `calibrant.assess`. Metrics that need single rows are left out.
+
+    Returns
+    -------
+    Assessment
+        Of more than two classes, what is not about single classes is about the confidence.
+
+    Examples
+    --------
+    >>> sketch = Sketch().update([0.9, 0.95] * 20, [0, 1] * 20)
+    >>> assess_sketch(sketch, sections=(), n_resamples=99, rng=0).verdict.code
+    'biased'
+    """
+    settings: dict[str, Any] = {"n_resamples": n_resamples, "tolerance": tolerance, "progress": progress, "rng": rng}
+    if sketch.n_classes == 2:
+        view = sketch.one_vs_rest(1)
+        found = assess(view, name=name, sections=sections, metrics=metrics, **settings)
+        return replace(found, metrics=_exact(found.metrics, sketch), settings={**found.settings, "sketch": True})
+    return _of_classes(sketch, name, sections, metrics, **settings)
+
+
+def _exact(metrics: Mapping[str, Estimate], sketch: Sketch) -> dict[str, Estimate]:
+    """Return the estimates with scores from exact sums in place of those from cells."""
+    values = {"accuracy": sketch.accuracy, "nll": sketch.nll, "brier": sketch.brier, "squared-error": sketch.brier / 2}
+    return {key: replace(one, value=values.get(key, one.value)) for key, one in metrics.items()}
+
+
+def _of_classes(
+    sketch: Sketch,
+    name: str,
+    sections: Iterable[str] | None,
+    metrics: Mapping[str, Metric] | Sequence[str] | None,
+    **settings: Any,
+) -> Assessment:
+    asked = [*TOP_SECTIONS, "classes"] if sections is None else [*sections]
+    chosen = METRICS if metrics is None else chosen_metrics(metrics)
+    top = sketch.top_label()
+    of_top = {key: metric for key, metric in chosen.items() if _is_of_confidence(metric)}
+    found = assess(top, name=name, sections=[one for one in TOP_SECTIONS if one in asked], metrics=of_top, **settings)
+    generator = np.random.default_rng(settings["rng"])
+    test = omnibus(sketch, settings["n_resamples"], generator)
+    size = measure_size(top, min(settings["n_resamples"], SIZE_RESAMPLES), generator)
+    estimates = {**found.metrics, **_of_every_class(sketch, chosen)} if "metrics" in asked else {}
+    return replace(
+        found,
+        n_samples=sketch.n_samples,
+        n_classes=sketch.n_classes,
+        test=test,
+        verdict=judge(sketch, test, size, settings["tolerance"]),  # type: ignore[arg-type]  # has the same views
+        metrics=_exact({key: estimates[key] for key in chosen if key in estimates}, sketch),
+        classes=_summaries(sketch) if "classes" in asked else (),
+        settings={**found.settings, "sketch": True},
+        **{key: _renamed(getattr(found, key)) for key in ("curve", "curves", "cumulative", "ranking")},
+    )
+
+
+def _is_of_confidence(metric: Metric) -> bool:
+    inner = metric.metric if isinstance(metric, Root) else metric
+    return inner.accepts == "binary" and not isinstance(inner, Lift)
+
+
+def _renamed(found: Any) -> Any:
+    """Say that curves are of the confidence."""
+    if isinstance(found, Mapping):
+        return {key: _renamed(one) for key, one in found.items()}
+    return found if found is None else replace(found, view="top-label")
+
+
+def _of_every_class(sketch: Sketch, chosen: Mapping[str, Metric]) -> dict[str, Estimate]:
+    """Return averages over the classes, and scores of all classes."""
+    found = {}
+    for key, metric in chosen.items():
+        lifted = metric.metric if isinstance(metric, Root) else metric
+        if isinstance(lifted, Classwise) and lifted.cells:
+            values = [lifted.metric(sketch.one_vs_rest(c)) for c in range(sketch.n_classes)]
+            mean = float(np.mean(values))
+            value = float(np.sqrt(max(mean, 0.0))) if isinstance(metric, Root) else mean
+            found[key] = Estimate(name=repr(metric), value=value, about=metric.about())
+        elif key in ("accuracy", "nll", "brier", "squared-error"):
+            found[key] = Estimate(name=repr(metric), value=0.0, about=metric.about())
+    return found
+
+
+def _summaries(sketch: Sketch) -> tuple[ClassSummary, ...]:
+    """Return how often each class is predicted and observed, and its calibration error against the rest."""
+    found = []
+    for c, name in enumerate(sketch.classes):
+        view = sketch.one_vs_rest(c)
+        cells, total = sketch.cells(c), sketch.n_samples
+        found.append(
+            ClassSummary(
+                name=str(name),
+                n_observed=int(cells.events.sum()),
+                predicted=float(cells.means @ cells.counts) / total,
+                observed=int(cells.events.sum()) / total,
+                error=METRICS["ece"](view),
+            )
+        )
+    return tuple(found)
