@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class Together(NamedTuple):
 
     members: tuple["Metric", ...]
     details: Mapping[str, Any]
+
+Measured: TypeAlias = Literal["calibration", "accuracy", "both", "chance", "sharpness"]
+"""What a metric may measure."""
 
 
 class Metric(ABC):
@@ -60,7 +63,7 @@ class Metric(ABC):
     accepts: ClassVar[Literal["any", "binary"]] = "any"
     better: ClassVar[Literal["lower", "higher", "none"]] = "lower"
     weights: ClassVar[Literal["frequency", "pairs"]] = "frequency"
-    measures: ClassVar[Literal["calibration", "accuracy", "both", "chance", "sharpness"]]
+    measures: ClassVar[Measured]
     predictions: ClassVar[bool] = True
     forecasts: ClassVar[bool] = False
     least_rows: ClassVar[int] = 1

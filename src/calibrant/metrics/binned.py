@@ -11,7 +11,7 @@ from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.metrics.base import Metric, check_norm, root
+from calibrant.metrics.base import Measured, Metric, check_norm, root
 from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -25,7 +25,7 @@ class BinnedMetric(Metric):
 
     family = "binned"
     accepts = "binary"
-    measures = "calibration"
+    measures: ClassVar[Measured] = "calibration"
     bins: Binning
 
     @abstractmethod

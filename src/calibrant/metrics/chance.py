@@ -44,7 +44,7 @@ class ChanceECE(Metric):
     family = "binned"
     accepts = "binary"
     better: ClassVar[Literal["lower", "higher", "none"]] = "none"
-    measures: ClassVar[Any] = "chance"
+    measures = "chance"
     weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
     bins: Binning = EqualWidth(15)
 

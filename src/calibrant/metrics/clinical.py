@@ -41,7 +41,7 @@ class ICI(PooledMetric):
     """
 
     family = "smooth"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     curve: Smoother = Loess()
 
     def about(self) -> Description:
@@ -82,7 +82,7 @@ class GapQuantile(PooledMetric):
     """
 
     family = "smooth"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     q: float = 0.9
     curve: Smoother = Loess()
 
@@ -129,7 +129,7 @@ class ObservedExpectedRatio(Metric):
     family = "score"
     accepts = "binary"
     better: ClassVar[Literal["lower", "higher", "none"]] = "none"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     limits: ClassVar[str | None] = "sandwich"
 
     def about(self) -> Description:

@@ -71,7 +71,7 @@ class Refinement(PooledMetric):
     """
 
     family = "binned"
-    measures: ClassVar[Any] = "accuracy"
+    measures = "accuracy"
     score: ScoreName = "squared-error"
 
     def about(self) -> Description:
@@ -110,7 +110,7 @@ class Discrimination(PooledMetric):
 
     family = "binned"
     better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
-    measures: ClassVar[Any] = "accuracy"
+    measures = "accuracy"
     score: ScoreName = "squared-error"
 
     def about(self) -> Description:
@@ -156,7 +156,7 @@ class Miscalibration(PooledMetric):
     """
 
     family = "binned"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     score: ScoreName = "squared-error"
 
     def about(self) -> Description:

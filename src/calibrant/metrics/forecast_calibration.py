@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,9 +60,9 @@ class QuantileCalibration(ForecastMetric):
     0.0
     """
 
-    family: ClassVar[Any] = "binned"  # Levels are its bins: biased upwards near 0, as binned errors are.
-    measures: ClassVar[Any] = "calibration"
-    needs: ClassVar[Any] = "cdf"
+    family = "binned"  # Levels are its bins: biased upwards near 0, as binned errors are.
+    measures = "calibration"
+    needs = "cdf"
     levels: int | tuple[float, ...] = 99
     norm: float = 1
     form: Form = "quantile"
@@ -139,9 +139,9 @@ class ENCE(ForecastMetric):
     0.25
     """
 
-    family: ClassVar[Any] = "binned"
-    measures: ClassVar[Any] = "calibration"
-    needs: ClassVar[Any] = "line"
+    family = "binned"
+    measures = "calibration"
+    needs = "line"
     bins: Binning = EqualMass(10)
 
     def about(self) -> Description:

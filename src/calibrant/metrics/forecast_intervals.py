@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,9 +40,9 @@ class IntervalCoverage(ForecastScore):
     0.5
     """
 
-    better: ClassVar[Any] = "none"
-    measures: ClassVar[Any] = "calibration"
-    needs: ClassVar[Any] = "cdf"
+    better = "none"
+    measures = "calibration"
+    needs = "cdf"
     level: float = 0.9
 
     def about(self) -> Description:
@@ -94,9 +94,9 @@ class IntervalWidth(ForecastScore):
     3.9199
     """
 
-    better: ClassVar[Any] = "none"
-    measures: ClassVar[Any] = "sharpness"
-    needs: ClassVar[Any] = "cdf"
+    better = "none"
+    measures = "sharpness"
+    needs = "cdf"
     level: float = 0.9
 
     def about(self) -> Description:
@@ -134,9 +134,9 @@ class Sharpness(ForecastMetric):
     5.0
     """
 
-    family: ClassVar[Any] = "score"
-    better: ClassVar[Any] = "none"
-    measures: ClassVar[Any] = "sharpness"
+    family = "score"
+    better = "none"
+    measures = "sharpness"
     kind: Literal["rms", "mean", "variance"] = "rms"
 
     def about(self) -> Description:

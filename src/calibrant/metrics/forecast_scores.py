@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class CRPS(ForecastScore):
     0.5
     """
 
-    measures: ClassVar[Any] = "both"
+    measures = "both"
     ensemble: Ensemble = "empirical"
 
     def about(self) -> Description:
@@ -103,8 +103,8 @@ class LogScore(ForecastScore):
     0.9189
     """
 
-    measures: ClassVar[Any] = "both"
-    needs: ClassVar[Any] = "density"
+    measures = "both"
+    needs = "density"
 
     def about(self) -> Description:
         """Return how it is presented."""
@@ -146,8 +146,8 @@ class PinballLoss(ForecastScore):
     1.0
     """
 
-    measures: ClassVar[Any] = "both"
-    needs: ClassVar[Any] = "cdf"
+    measures = "both"
+    needs = "cdf"
     levels: int | tuple[float, ...] = 9
 
     def about(self) -> Description:
@@ -188,8 +188,8 @@ class IntervalScore(ForecastScore):
     13.0
     """
 
-    measures: ClassVar[Any] = "both"
-    needs: ClassVar[Any] = "cdf"
+    measures = "both"
+    needs = "cdf"
     level: float = 0.9
 
     def about(self) -> Description:

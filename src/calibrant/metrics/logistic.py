@@ -33,7 +33,7 @@ class LogisticMetric(Metric):
     family = "score"
     accepts = "binary"
     better: ClassVar[Literal["lower", "higher", "none"]] = "none"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     limits: ClassVar[str | None] = "sandwich"
 
     @abstractmethod

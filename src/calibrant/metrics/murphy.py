@@ -144,7 +144,7 @@ class Resolution(BinnedMetric):
     """
 
     better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
-    measures: ClassVar[Any] = "accuracy"
+    measures = "accuracy"
     bins: Binning = EqualWidth(15)
 
     def about(self) -> Description:

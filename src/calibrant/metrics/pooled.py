@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,7 +220,7 @@ class ECCE(PooledMetric):
     """
 
     family = "smooth"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     statistic: Literal["mad", "range"] = "mad"
 
     def about(self) -> Description:

@@ -57,7 +57,7 @@ class Accuracy(Score):
     """
 
     better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
-    measures: ClassVar[Any] = "accuracy"
+    measures = "accuracy"
     limits: ClassVar[str | None] = "wilson"
 
     def about(self) -> Description:
@@ -83,7 +83,7 @@ class NLL(Score):
     0.6931
     """
 
-    measures: ClassVar[Any] = "both"
+    measures = "both"
 
     def about(self) -> Description:
         """Return how it is presented."""
@@ -114,7 +114,7 @@ class Brier(Score):
     0.4
     """
 
-    measures: ClassVar[Any] = "both"
+    measures = "both"
 
     def about(self) -> Description:
         """Return how it is presented."""
@@ -148,7 +148,7 @@ class SquaredError(Score):
     (0.29, [0.49, 0.09])
     """
 
-    measures: ClassVar[Any] = "both"
+    measures = "both"
 
     def about(self) -> Description:
         """Return how it is presented."""

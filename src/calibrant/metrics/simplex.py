@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class SimplexECE(Metric):
 
     cells: ClassVar[bool] = False
     family = "binned"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     bins: SimplexBinning = EqualWidth(10)
     distance: Distance | Callable[[FloatArray, FloatArray], float] = TotalVariation()
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ class SmoothECE(Metric):
 
     family = "smooth"
     accepts = "binary"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     bandwidth: float | Literal["auto"] = "auto"
 
     def about(self) -> Description:

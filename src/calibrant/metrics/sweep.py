@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class SweepECE(PooledMetric):
     """
 
     family = "binned"
-    measures: ClassVar[Any] = "calibration"
+    measures = "calibration"
     norm: float = 1
 
     def about(self) -> Description:
