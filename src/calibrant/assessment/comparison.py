@@ -229,7 +229,8 @@ class _Plan:
     def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
         if not self.intervals:
             return None
-        return known_interval(p, metric, value, self.level, self.bootstrap, rng, ranges=self.ranges)
+        null: Literal["draw"] | None = "draw" if self.ranges else None
+        return known_interval(p, metric, value, self.level, self.bootstrap, rng, null)
 
     def _differences(
         self,

@@ -1,13 +1,11 @@
 """Confidence limits of one set of predictions and the range of errors by chance, within bounds on their time."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.exceptions import InputError
-from calibrant.intervals import METHODS, MethodOutcome, as_interval, family, has_range, why_not
+from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.lift import Lift
 from calibrant.predictions import Predictions
@@ -77,15 +75,9 @@ def limits_of(
     null = {**null, **_ranges(predictions, wanted, min(affordable, n_resamples), rng)}
     found: dict[str, Interval] = {}
     for key, estimate in estimates.items():
-        metric, draws = metrics[key], null.get(key)
-        reason = why_not(metric, predictions, NOTHING)
-        method = None if reason else family(metric, NOTHING)
-        result = MethodOutcome("none", None, reason)
-        if method is not None:
-            with suppress(InputError):  # Too few rows, or nothing in them that varies.
-                result = MethodOutcome(method, METHODS[method](predictions, metric, LEVEL, NOTHING, rng))
-        if result.limits is not None or result.reason or draws is not None:
-            found[key] = as_interval(metric, estimate.value, LEVEL, result, draws)
+        limits = known_interval(predictions, metrics[key], estimate.value, LEVEL, NOTHING, rng, null.get(key))
+        if limits is not None:
+            found[key] = limits
     return found
 
 

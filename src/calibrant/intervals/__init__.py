@@ -4,9 +4,6 @@ from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.differences import DifferenceLimits, difference_limits, percentiles
 from calibrant.intervals.methods import (
     METHODS,
-    MethodOutcome,
-    as_interval,
-    family,
     has_range,
     interval,
     known_interval,
@@ -19,10 +16,7 @@ __all__ = [
     "DifferenceLimits",
     "Limits",
     "Method",
-    "MethodOutcome",
-    "as_interval",
     "difference_limits",
-    "family",
     "has_range",
     "interval",
     "known_interval",

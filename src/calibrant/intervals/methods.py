@@ -1,7 +1,8 @@
 """Confidence limits of one metric of one model, by a method that is valid for it."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -175,21 +176,23 @@ def known_interval(
     level: float,
     bootstrap: Bootstrap,
     rng: np.random.Generator,
-    *,
-    ranges: bool = True,
+    null: FloatArray | Literal["draw"] | None = "draw",
 ) -> Interval | None:
     """Return what is known about a value: limits that cover or why there are none, and its range under calibration.
 
-    The range, for which labels are redrawn, is left out unless `ranges` is true.
+    The range is that of `null`, values of the metric over labels drawn from the predictions, which are drawn here by
+    default; None leaves it out. The result is None if nothing is known.
     """
-    method, reason = family(metric, bootstrap), why_not(metric, data, bootstrap)
-    if method is None and not reason:
-        return None
+    reason = why_not(metric, data, bootstrap)
+    method = None if reason else family(metric, bootstrap)
     found = MethodOutcome("none", None, reason)
-    if method is not None and not reason:
-        found = MethodOutcome(method, METHODS[method](data, metric, level, bootstrap, rng))
-    wanted = ranges and has_range(metric, data, bootstrap)
-    null = _under_calibration(data, metric, bootstrap, rng) if wanted else None
+    if method is not None:
+        with suppress(InputError):  # Too few rows, or nothing in them that varies.
+            found = MethodOutcome(method, METHODS[method](data, metric, level, bootstrap, rng))
+    if isinstance(null, str):
+        null = _under_calibration(data, metric, bootstrap, rng) if has_range(metric, data, bootstrap) else None
+    if found.limits is None and not found.reason and null is None:
+        return None
     return as_interval(metric, value, level, found, null)
 
 

@@ -23,6 +23,7 @@ class Together(NamedTuple):
     members: tuple["Metric", ...]
     details: Mapping[str, Any]
 
+
 Measured: TypeAlias = Literal["calibration", "accuracy", "both", "chance", "sharpness"]
 """What a metric may measure."""
 
