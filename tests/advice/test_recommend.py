@@ -16,7 +16,7 @@ from calibrant.calibrators import CALIBRATORS, Identity, TemperatureScaling, Vec
 from calibrant.metrics import METRICS, NLL, Brier
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Verdict
-from calibrator_page import CASES, PAGE, with_tables
+from doc_tables import CASES, DOCS
 from simulate import calibrated, draw_labels, sharpened
 
 OVER_CONFIDENT = sharpened(calibrated(n=600, k=3, seed=1), 0.4)
@@ -279,16 +279,14 @@ class TestAdvice:
 
 
 class TestPage:
-    def test_the_tables_are_those_of_the_classes(self):
-        text = PAGE.read_text(encoding="utf-8")
-        assert with_tables(text) == text, "run python tests/calibrator_page.py"
-
     def test_every_calibrator_has_a_formula(self):
-        section = PAGE.read_text(encoding="utf-8").split("## What they compute")[1].split("\n## ")[0]
+        section = (
+            (DOCS / "calibrators.md").read_text(encoding="utf-8").split("## What they compute")[1].split("\n## ")[0]
+        )
         assert re.findall(r"^\| `(.*?)` \|", section, flags=re.MULTILINE) == list(CALIBRATORS)
 
     def test_what_it_says_of_0_and_1_is_so(self):
-        section = PAGE.read_text(encoding="utf-8").split("## Exact 0 and 1")[1].split("\n## ")[0]
+        section = (DOCS / "calibrators.md").read_text(encoding="utf-8").split("## Exact 0 and 1")[1].split("\n## ")[0]
         makes = set(re.findall(r"`([a-z-]+)`", section.split("For two classes, ")[1].split(" give 0 and 1")[0]))
         never = set(re.findall(r"`([a-z-]+)`", section.split("dominates the mean. ")[1].split("never")[0]))
         p = calibrated(n=400, k=2, seed=0)
@@ -300,7 +298,7 @@ class TestPage:
         assert {name for name, value in decided.items() if value.min() > 1e-9} == never
 
     def test_what_it_says_of_impossible_labels_and_of_raw_logits_is_so(self):
-        text = PAGE.read_text(encoding="utf-8")
+        text = (DOCS / "calibrators.md").read_text(encoding="utf-8")
         harmed = text.split("**In fitting**")[1].split("again. ")[1].split(" say so by")[0]
         assert set(re.findall(r"`([a-z-]+)`", harmed)) == {
             n for n in CALIBRATORS if CALIBRATORS[n]().sensitive_to_zeros
@@ -311,7 +309,14 @@ class TestPage:
 
     def test_the_examples_run(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
-        exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)), {})  # noqa: S102 (our own page)
+        exec(
+            "\n".join(
+                re.findall(
+                    r"```python\n(.*?)```", (DOCS / "calibrators.md").read_text(encoding="utf-8"), flags=re.DOTALL
+                )
+            ),
+            {},
+        )  # noqa: S102 (our own page)
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].startswith("Use ts: ")
         assert lines[2:] == ["temperature 3.0", "logits: 0.94", "raw-logits: 0.59", "[False, True]"]

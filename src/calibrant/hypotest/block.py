@@ -11,9 +11,9 @@ from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
+from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, tune
 from calibrant.kernels.general import GeneralKernel
-from calibrant.kernels.joint import JointKernel
 from calibrant.results import Description, TestResult
 
 LEAST_PAIRS = 5.0

@@ -9,10 +9,9 @@ import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
 from calibrant.forecasts import Forecasts, target_kernel
-from calibrant.kernels.base import unscaled
+from calibrant.kernels.base import TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.gram import gram_of
-from calibrant.kernels.joint import TensorProduct
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.predictions import Predictions
 

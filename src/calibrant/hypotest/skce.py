@@ -10,9 +10,9 @@ from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights
+from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, tune
 from calibrant.kernels.general import GeneralKernel
-from calibrant.kernels.joint import JointKernel
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.resampling.redraws import draw_counts
 from calibrant.results import Description, TestResult

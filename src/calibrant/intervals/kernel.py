@@ -7,8 +7,8 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits, PairLaw
+from calibrant.kernels.base import TensorProduct
 from calibrant.kernels.discrepancy import pair_matrix, prediction_pairs, row_sums, tune
-from calibrant.kernels.joint import TensorProduct
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.targets import WhiteKernel

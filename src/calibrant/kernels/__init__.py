@@ -1,6 +1,6 @@
 """Kernels: frozen choices that are combined with ``+``, ``*`` and ``@``."""
 
-from calibrant.kernels.base import Kernel, ProductKernel, ScaledKernel, SumKernel
+from calibrant.kernels.base import JointKernel, JointSum, Kernel, ProductKernel, ScaledKernel, SumKernel, TensorProduct
 from calibrant.kernels.distances import (
     Distance,
     Euclidean,
@@ -10,7 +10,6 @@ from calibrant.kernels.distances import (
     median_distance,
 )
 from calibrant.kernels.general import SampledKernel
-from calibrant.kernels.joint import JointKernel, JointSum, TensorProduct
 from calibrant.kernels.radial import (
     ExponentialKernel,
     GammaExponentialKernel,

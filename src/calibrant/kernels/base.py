@@ -1,19 +1,18 @@
-"""What a kernel is, and the algebra of kernels."""
+"""What a kernel is, on predictions, on targets and on both, and the algebra of kernels."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from calibrant.kernels.distances import Distance
-    from calibrant.kernels.joint import TensorProduct
+from calibrant.forecasts import Forecasts, default_lengthscale
+from calibrant.forecasts.base import Distribution
+from calibrant.kernels.distances import Distance, median_distance
+from calibrant.predictions import Predictions
 
 
 class Kernel(ABC):
@@ -32,7 +31,7 @@ class Kernel(ABC):
     def bound(self) -> float:
         """Largest absolute value of the kernel."""
 
-    def tuned(self, median: "Callable[[Distance], float]") -> "Kernel":  # noqa: ARG002 (most have no lengthscale)
+    def tuned(self, median: Callable[[Distance], float]) -> "Kernel":  # noqa: ARG002 (most have no lengthscale)
         """Return the kernel with every lengthscale "median" replaced by the median of its distance."""
         return self
 
@@ -47,8 +46,6 @@ class Kernel(ABC):
     __rmul__ = __mul__
 
     def __matmul__(self, other: "Kernel") -> "TensorProduct":
-        from calibrant.kernels.joint import TensorProduct
-
         return TensorProduct(self, _checked(other))
 
 
@@ -64,7 +61,7 @@ class SumKernel(Kernel):
         """Largest absolute value of the kernel, or something above it."""
         return self.first.bound + self.second.bound
 
-    def tuned(self, median: "Callable[[Distance], float]") -> Kernel:
+    def tuned(self, median: Callable[[Distance], float]) -> Kernel:
         """Return the kernel with every lengthscale a number."""
         return SumKernel(self.first.tuned(median), self.second.tuned(median))
 
@@ -85,7 +82,7 @@ class ProductKernel(Kernel):
         """Largest absolute value of the kernel, or something above it."""
         return self.first.bound * self.second.bound
 
-    def tuned(self, median: "Callable[[Distance], float]") -> Kernel:
+    def tuned(self, median: Callable[[Distance], float]) -> Kernel:
         """Return the kernel with every lengthscale a number."""
         return ProductKernel(self.first.tuned(median), self.second.tuned(median))
 
@@ -112,7 +109,7 @@ class ScaledKernel(Kernel):
         """Largest absolute value of the kernel."""
         return self.scale * self.kernel.bound
 
-    def tuned(self, median: "Callable[[Distance], float]") -> Kernel:
+    def tuned(self, median: Callable[[Distance], float]) -> Kernel:
         """Return the kernel with every lengthscale a number."""
         return ScaledKernel(self.scale, self.kernel.tuned(median))
 
@@ -134,3 +131,132 @@ def _checked(other: object) -> Kernel:
     if not isinstance(other, Kernel):
         raise TypeError(f"a kernel is combined with a kernel such as WhiteKernel(), but got {other!r}.")
     return other
+
+
+class JointKernel(ABC):
+    """A sum of tensor products; ``+``, ``*`` and scaling stay within this form."""
+
+    @property
+    @abstractmethod
+    def terms(self) -> "tuple[TensorProduct, ...]":
+        """The tensor products whose sum this is."""
+
+    @property
+    def bound(self) -> float:
+        """Largest absolute value of the kernel, or something above it."""
+        return sum(term.predictions.bound * term.targets.bound for term in self.terms)
+
+    def tuned(self, data: Predictions | Forecasts) -> "JointKernel":
+        """Return the kernel with every lengthscale a number, chosen by the predictions alone."""
+        return _joined(tuple(term.tuned_term(data) for term in self.terms))
+
+    def __call__(self, one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
+        """Return the value at two pairs of a prediction and a target.
+
+        Parameters
+        ----------
+        one, other : tuple
+            A vector of probabilities, or the probability of class 1, or a distribution of one row; and a class or a
+            value.
+
+        Examples
+        --------
+        >>> from calibrant.kernels import ExponentialKernel, WhiteKernel
+        >>> kernel = ExponentialKernel() @ WhiteKernel()  # total variation
+        >>> round(kernel(([0.5, 0.5], 1), ([1.0, 0.0], 1)), 4), kernel(([0.5, 0.5], 1), ([0.5, 0.5], 0))
+        (0.6065, 0.0)
+        """
+        (p, y), (q, z) = one, other
+        points, targets = (_as_prediction(p), _as_prediction(q)), (_as_target(y), _as_target(z))
+        values = (t.predictions.matrix(*points)[0, 0] * t.targets.matrix(*targets)[0, 0] for t in self.terms)
+        return float(sum(values))
+
+    def __add__(self, other: "JointKernel") -> "JointKernel":
+        return _joined(self.terms + other.terms)
+
+    def __mul__(self, other: "JointKernel | float") -> "JointKernel":
+        if not isinstance(other, JointKernel):
+            return _joined(tuple(TensorProduct(t.predictions * other, t.targets) for t in self.terms))
+        products = ((a, b) for a in self.terms for b in other.terms)
+        return _joined(tuple(TensorProduct(a.predictions * b.predictions, a.targets * b.targets) for a, b in products))
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class TensorProduct(JointKernel):
+    r"""The product of a kernel on predictions and a kernel on targets, written ``k @ l``.
+
+    Parameters
+    ----------
+    predictions : Kernel
+    targets : Kernel
+        Its lengthscale "median" means the median spread of the predicted distributions: targets never tune it.
+
+    Notes
+    -----
+    .. math:: k\big((p, y), (q, z)\big) = k_P(p, q) \, k_Y(y, z).
+    """
+
+    predictions: Kernel
+    targets: Kernel
+
+    def __post_init__(self) -> None:
+        for name in ("predictions", "targets"):
+            if not isinstance(getattr(self, name), Kernel):
+                raise TypeError(f"{name} must be a kernel such as WhiteKernel(), but is {getattr(self, name)!r}.")
+
+    @property
+    def terms(self) -> "tuple[TensorProduct, ...]":
+        """The product itself."""
+        return (self,)
+
+    def tuned_term(self, data: Predictions | Forecasts) -> "TensorProduct":
+        """Return the product with every lengthscale a number."""
+        # Kept with the data: a median over pairs takes long, and an assessment needs it ten times.
+        medians: dict[Distance, float] = data.__dict__.setdefault("_medians", {})
+        if not data.weights.all():  # Rows of weight 0 count as absent.
+            data = data.take(np.flatnonzero(data.weights))
+        points = data.probs if isinstance(data, Predictions) else data.distribution
+
+        def median(distance: Distance) -> float:
+            if distance not in medians:
+                medians[distance] = median_distance(distance, points)
+            return medians[distance]
+
+        predictions = self.predictions.tuned(median)
+        if isinstance(data, Predictions):
+            return TensorProduct(predictions, self.targets)
+        return TensorProduct(predictions, self.targets.tuned(lambda _: default_lengthscale(data.distribution)))
+
+
+@dataclass(frozen=True)
+class JointSum(JointKernel):
+    """The sum of several tensor products, written ``k @ l + m @ n``."""
+
+    parts: tuple[TensorProduct, ...]
+
+    @property
+    def terms(self) -> tuple[TensorProduct, ...]:
+        """The tensor products whose sum this is."""
+        return self.parts
+
+
+def _joined(terms: tuple[TensorProduct, ...]) -> JointKernel:
+    return terms[0] if len(terms) == 1 else JointSum(terms)
+
+
+def _as_prediction(value: Any) -> Any:
+    """Return one prediction as the kernels on predictions take it."""
+    if isinstance(value, Distribution):
+        if value.n != 1:
+            raise InputError(f"a prediction must be a distribution of one row, but has {value.n}. Pass .take([i]).")
+        return value
+    point = np.asarray(value, dtype=float)
+    return np.array([[1.0 - point, point]]) if point.ndim == 0 else point.reshape(1, -1)
+
+
+def _as_target(value: Any) -> Any:
+    """Return one target as the kernels on targets take it."""
+    point = np.asarray(value).reshape(1, -1)
+    return point.astype(float) if point.dtype.kind in "iufb" else point

@@ -9,11 +9,10 @@ from calibrant._core.kernel import Kernel as CompiledKernel
 from calibrant._typing import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts, Mixture, target_discrepancy
-from calibrant.kernels.base import Kernel, unscaled
+from calibrant.kernels.base import JointKernel, Kernel, TensorProduct, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
 from calibrant.kernels.general import GeneralKernel, general_tile
 from calibrant.kernels.gram import ClassGram, gram_of
-from calibrant.kernels.joint import JointKernel, TensorProduct
 from calibrant.kernels.pairs import PairMatrix, RadialPairs, SummedPairs, TiledPairs, line_pairs
 from calibrant.kernels.radial import ExponentialKernel, GammaExponentialKernel, GaussianKernel, RadialKernel
 from calibrant.kernels.targets import WhiteKernel

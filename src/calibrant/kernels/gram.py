@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
+from calibrant.exceptions import InputError
 from calibrant.kernels.base import Kernel, unscaled
-from calibrant.kernels.joint import class_gram, gram_factor
-from calibrant.kernels.targets import WhiteKernel
+from calibrant.kernels.radial import RadialKernel
+from calibrant.kernels.targets import GramKernel, WhiteKernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,3 +67,21 @@ def gram_of(kernel: Kernel, n_classes: int, scale: float = 1.0) -> ClassGram:
     if isinstance(inner, WhiteKernel):
         return ClassGram(scale * own, None)
     return ClassGram(1.0, scale * class_gram(kernel, n_classes))
+
+
+def class_gram(kernel: Kernel, n_classes: int) -> FloatArray:
+    """Return the values of a target kernel at all pairs of K classes; numbers stand for themselves, 0 to K - 1."""
+    if isinstance(kernel, GramKernel) and len(kernel.gram) != n_classes:
+        raise InputError(f"gram must have one row per class, but is for {len(kernel.gram)} classes, not {n_classes}.")
+    if isinstance(kernel, RadialKernel) and kernel.lengthscale == "median":
+        raise InputError('a kernel on classes needs a number for its lengthscale, but it is "median".')
+    classes = np.arange(n_classes, dtype=float)[:, None]
+    return kernel.matrix(classes, classes)
+
+
+def gram_factor(gram: FloatArray) -> FloatArray:
+    """Return F with G = F F' for a positive semidefinite matrix G."""
+    if np.array_equal(gram, np.eye(len(gram))):
+        return gram
+    values, vectors = np.linalg.eigh(gram)
+    return vectors * np.sqrt(np.maximum(values, 0.0))

@@ -7,11 +7,10 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.kernels.base import unscaled
+from calibrant.kernels.base import JointKernel, unscaled
 from calibrant.kernels.discrepancy import Data
 from calibrant.kernels.distances import Euclidean, TotalVariation
 from calibrant.kernels.gram import gram_of
-from calibrant.kernels.joint import JointKernel
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import ExponentialKernel, GaussianKernel, RadialKernel
 from calibrant.predictions import Predictions

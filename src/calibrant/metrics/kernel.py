@@ -11,10 +11,10 @@ from calibrant._core.library import library
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
+from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.gram import gram_of
-from calibrant.kernels.joint import JointKernel
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs

@@ -9,11 +9,10 @@ import numpy as np
 from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, target_deviation
-from calibrant.kernels.base import unscaled
+from calibrant.kernels.base import JointKernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.gram import gram_of
-from calibrant.kernels.joint import JointKernel, TensorProduct
 from calibrant.metrics.groups import KERNEL
 from calibrant.metrics.kernel import KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions

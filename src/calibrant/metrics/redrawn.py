@@ -9,9 +9,8 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Profile
 from calibrant.forecasts.convolution import kernel_value
-from calibrant.kernels.base import Kernel, unscaled
+from calibrant.kernels.base import Kernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import target_profile
-from calibrant.kernels.joint import TensorProduct
 
 TILE = 128
 """Rows and columns of a tile of pairs."""

@@ -1,0 +1,86 @@
+"""Tables in docs/ that are made from the classes; run this file to write them into the pages."""
+
+import re
+from pathlib import Path
+
+from calibrant.advice import RULE
+from calibrant.calibrators import CALIBRATORS
+from calibrant.hypotest import TESTS
+from calibrant.metrics import METRICS
+
+DOCS = Path(__file__).parents[1] / "docs"
+CASES = {"two": "two classes", "many": "more classes", "keep": "classes that must stay"}
+
+
+def calibrators_table():
+    """One line for every row of CALIBRATORS."""
+    lines = [
+        "| name | class | type | keeps the predicted class | parameters | needs few rows | expressive | use it |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, build in CALIBRATORS.items():
+        c = build()
+        kept = "yes" if c.preserves_argmax else "no"
+        cells = (
+            f"`{name}`",
+            f"`{type(c).__name__}`",
+            c.kind,
+            kept,
+            c.n_parameters,
+            c.data_efficiency,
+            c.expressiveness,
+            c.use_when,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def rule_table():
+    """One line for every row of RULE."""
+    lines = ["| candidate | tried for | when |", "|---|---|---|"]
+    lines += [f"| `{row.name}` | {', '.join(CASES[case] for case in row.cases)} | {row.condition} |" for row in RULE]
+    return "\n".join(lines)
+
+
+def metrics_table():
+    """One line for every row of METRICS."""
+    lines = ["| name | shown as | group | better | meaning | caution |", "|---|---|---|---|---|---|"]
+    for name, metric in METRICS.items():
+        about = metric.about()
+        cells = (f"`{name}`", about.label, about.group, about.better, about.meaning, about.caution)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def tests_table():
+    """One line for every row of TESTS."""
+    lines = ["| name | class | shown as | what it can see | caution |", "|---|---|---|---|---|"]
+    for name, test in TESTS.items():
+        about = test.about()
+        cells = (f"`{name}`", f"`{type(test).__name__}`", about.label, about.meaning, about.caution)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+PAGES = {
+    "calibrators.md": {"calibrators": calibrators_table, "rule": rule_table},
+    "measures.md": {"metrics": metrics_table},
+    "tests.md": {"tests": tests_table},
+}
+
+
+def with_tables(page, text):
+    """The text of a page with its tables as they should be."""
+    for name, table in PAGES[page].items():
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        text, n_found = re.subn(
+            f"{begin}.*?{end}", lambda _, t=table, b=begin, e=end: f"{b}\n{t()}\n{e}", text, flags=re.DOTALL
+        )
+        assert n_found == 1, name
+    return text
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        file = DOCS / page
+        file.write_text(with_tables(page, file.read_text(encoding="utf-8")), encoding="utf-8")
