@@ -309,14 +309,9 @@ class TestPage:
 
     def test_the_examples_run(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
-        exec(
-            "\n".join(
-                re.findall(
-                    r"```python\n(.*?)```", (DOCS / "calibrators.md").read_text(encoding="utf-8"), flags=re.DOTALL
-                )
-            ),
-            {},
-        )  # noqa: S102 (our own page)
+        text = (DOCS / "calibrators.md").read_text(encoding="utf-8")
+        code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
+        exec(code, {})  # noqa: S102 (our own page)
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].startswith("Use ts: ")
         assert lines[2:] == ["temperature 3.0", "logits: 0.94", "raw-logits: 0.59", "[False, True]"]

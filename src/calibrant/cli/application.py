@@ -19,6 +19,7 @@ from calibrant.cli.recommend import recommend_for
 from calibrant.cli.report import report
 from calibrant.cli.selfcheck import run_selfcheck
 from calibrant.cli.testing import run_tests
+from calibrant.cli.watch import watch
 
 
 def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Parameter(group=INPUT)], /) -> None:
@@ -45,6 +46,7 @@ COMMANDS: dict[str, Callable[..., Any] | App] = {
     "fit": fit,
     "apply": apply,
     "report": report,
+    "watch": watch,
     "experiment": experiment,
     "demo": demo,
     "selfcheck": run_selfcheck,

@@ -25,14 +25,16 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
     fail_if_worse_than: Annotated[str | None, Parameter(group=JUDGING)] = None,
 ) -> int:
-    """Compare models that predicted the same rows, each in a FILE of its own.
+    """Compare models that predicted the same rows, each in a FILE of its own; or two periods, each a sketch.
 
-    The differences to the baseline come from bootstrap samples of the rows that all models share.
+    The differences to the baseline come from bootstrap samples of the rows that all models share. Of two sketches, it
+    is tested whether calibration changed; only --resamples, --seed and --json matter then.
 
     For example:
       calibrant compare before.parquet after.parquet
       calibrant compare a.csv b.csv c.csv --id row --metrics nll brier kde-ece
       calibrant compare old.csv new.csv --fail-if-worse-than old --quiet
+      calibrant compare monday.sketch tuesday.sketch
 
     Parameters
     ----------
@@ -57,6 +59,10 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
         Exit with code 1 if any model is significantly, or infinitely, worse than this one, the baseline, in any metric.
         On all rows together, regardless of --by. The code is 2 if no difference has an interval to judge by.
     """
+    from calibrant.cli.changes import are_sketches, compare_sketches
+
+    if are_sketches(files):
+        return compare_sketches(files, n_resamples=options.resamples, seed=options.seed, json=options.json)
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
     from calibrant.cli import gates, show
     from calibrant.cli.comparison_table import print_comparison

@@ -26,6 +26,7 @@ from calibrant.results.experiment import (
 )
 from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.measures import Measures
+from calibrant.results.over_time import Change, ChangeTest, Repair, RepairCandidate, WatchedDay, WatchResult
 from calibrant.results.page import Page
 from calibrant.results.ranking import (
     CalibrationMap,
@@ -42,6 +43,8 @@ __all__ = [
     "Assessment",
     "CalibrationMap",
     "Candidate",
+    "Change",
+    "ChangeTest",
     "CheckedValue",
     "ClassSummary",
     "ClasswiseCurves",
@@ -72,6 +75,8 @@ __all__ = [
     "ROCOutline",
     "Recommendation",
     "ReliabilityCurve",
+    "Repair",
+    "RepairCandidate",
     "ScoreDecomposition",
     "SeedSummary",
     "SegmentDecomposition",
@@ -81,6 +86,8 @@ __all__ = [
     "TestResult",
     "TreeDiagram",
     "Verdict",
+    "WatchResult",
+    "WatchedDay",
     "as_record",
     "favours",
     "known_limits",

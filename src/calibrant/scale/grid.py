@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -96,6 +96,7 @@ class Grid:
         return np.asarray(np.where(own > 0, base + (inside - low) * (after - base), 0.0))
 
 
+@cache
 def _edges() -> FloatArray:
     """Return the smallest number above every cut."""
     found = []

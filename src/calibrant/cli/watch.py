@@ -1,0 +1,166 @@
+"""`calibrant watch`: has calibration changed over days, since when, how, and what repairs it."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Source
+
+if TYPE_CHECKING:
+    from calibrant.predictions import Predictions
+    from calibrant.results import WatchResult
+    from calibrant.scale import Sketch
+
+SKETCH = ".sketch"
+ENDINGS = (SKETCH, ".csv", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz")
+"""Files of a folder that are days; others are left alone."""
+
+
+def watch(
+    *days: Annotated[Path, Parameter(group=INPUT)],
+    source: Source = Source(),
+    reference: Annotated[tuple[Path, ...], Parameter(group=INPUT, consume_multiple=True)] = (),
+    alpha: Annotated[float, Parameter(group=JUDGING)] = 0.05,
+    classwise: Annotated[bool, Parameter(group=JUDGING)] = False,
+    fail_if_drift: Annotated[bool, Parameter(group=JUDGING)] = False,
+    out: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
+) -> int:
+    """Watch calibration over DAYS: files in the order of their names, or a folder of them.
+
+    A day is a sketch, made by `calibrant sketch`, or a file of predictions. The test stays valid however often one
+    looks: run it after every day, over all days so far.
+
+    For example:
+      calibrant watch days/ --fail-if-drift
+      calibrant watch days/ --reference days/2026-01-*.sketch --out drift.html
+      calibrant watch days/2026-03-*.parquet --label y --probs score
+
+    Parameters
+    ----------
+    days
+        Each row in one day, in the order in which labels were complete. Sorted by name, with numbers as numbers.
+    reference
+        Compare with the calibration of this period: sketches, which are added, or one file of predictions. Its files
+        are not watched, even if they lie in the folder. Without it, predictions are taken at their word.
+    alpha
+        Probability of ever raising an alarm, over the whole run, if nothing changes: at most this.
+    classwise
+        Watch each of more than two classes against the rest, rather than the predicted class.
+    fail_if_drift
+        Exit with code 1 if the alarm was raised on any day.
+    out
+        Write a page with the story, the evidence and calibration day by day; it must end in .html or .htm.
+    """
+    from calibrant.cli import outputs, show
+    from calibrant.scale.over_time import Watch
+
+    choice, files = Watch(alpha=alpha, classwise=classwise), day_files(days, reference)
+    if out is not None:
+        outputs.check_out(out, files, outputs.PAGE)
+    with show.progress_bar("watching", quiet=source.silent) as progress:
+        result = choice(_read_all(files, source, progress), _reference(reference, source))
+    _write(result, out, json=source.json)
+    if fail_if_drift and result.change is not None:
+        return show.report_failures([f"the alarm was raised after {result.change.alarm}"])
+    return 0
+
+
+def _write(result: "WatchResult", out: Path | None, *, json: bool) -> None:
+    from calibrant.cli import show
+    from calibrant.io import write_text
+
+    if out is not None:
+        from calibrant.report.over_time import render_watch
+
+        write_text(out, render_watch(result))
+    if json:
+        show.print_json(result)
+        return
+    print_finding(result.headline, "good" if result.change is None else "bad")
+    show.print_lines([*result.story, *(f"Note: {note}" for note in result.notes)])
+    if out is not None:
+        show.print_path("page", out)
+
+
+def print_finding(text: str, kind: str) -> None:
+    """Print a sentence in the style of a verdict that is good, unclear or bad."""
+    from rich.text import Text
+
+    from calibrant.cli.outputs import console
+    from calibrant.cli.show import STYLES
+    from calibrant.io import printable
+
+    console().print(Text(printable(text), style=STYLES[kind]))
+
+
+def day_files(days: tuple[Path, ...], reference: tuple[Path, ...] = ()) -> list[Path]:
+    """Return the files of all days, sorted by name, without the reference."""
+    from calibrant.exceptions import InputError
+    from calibrant.io import printable
+
+    found = [file for path in days for file in (_folder(path) if path.is_dir() else [path])]
+    kept = [file for file in found if not any(_same(file, other) for other in reference)]
+    if not kept:
+        where = ", ".join(printable(path) for path in days) or "the command"
+        raise InputError(f"{where} must name at least one day, but holds none. A day ends in {', '.join(ENDINGS)}.")
+    kept.sort(key=lambda file: _natural(file.stem))
+    stems = [file.stem for file in kept]
+    if len(set(stems)) < len(stems):
+        twice = next(stem for stem in stems if stems.count(stem) > 1)
+        raise InputError(f"each day must have a name of its own, but {printable(twice)} is there twice. Rename one.")
+    return kept
+
+
+def _folder(path: Path) -> list[Path]:
+    """Return the days of a folder: its sketches or, without any, its files of predictions."""
+    files = [file for file in path.iterdir() if file.suffix.lower() in ENDINGS and not file.name.startswith(".")]
+    return [file for file in files if file.suffix.lower() == SKETCH] or files
+
+
+def _same(file: Path, other: Path) -> bool:
+    return file.exists() and other.exists() and file.samefile(other)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a key by which day 9 comes before day 10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _read_all(
+    files: list[Path], source: Source, progress: Callable[[int, int], None]
+) -> "Iterator[tuple[str, Sketch | Predictions]]":
+    for done, file in enumerate(files):
+        progress(done, len(files))
+        yield file.stem, _read(file, source)
+    progress(len(files), len(files))
+
+
+def _reference(files: tuple[Path, ...], source: Source) -> "Sketch | Predictions | None":
+    """Read the reference period, the sum of its sketches."""
+    from calibrant.exceptions import InputError
+
+    if len(files) < 2:
+        return _read(files[0], source) if files else None
+    if any(file.suffix.lower() != SKETCH for file in files):
+        raise InputError("--reference takes one file of predictions, or any number of sketches. Make sketches of them.")
+    first, *others = (read_sketch(file) for file in files)
+    return sum(others, first)
+
+
+def _read(file: Path, source: Source) -> "Sketch | Predictions":
+    return read_sketch(file) if file.suffix.lower() == SKETCH else source.predictions([file])
+
+
+def read_sketch(file: Path) -> "Sketch":
+    """Read a sketch, and name the file if it is none."""
+    from calibrant.exceptions import InputError
+    from calibrant.io import printable
+    from calibrant.scale import Sketch
+
+    try:
+        return Sketch.from_bytes(file.read_bytes())
+    except InputError as error:
+        raise InputError(f"{printable(file)}: {error}") from error

@@ -1,0 +1,98 @@
+"""One day of binary predictions as cells: what everything about time is computed from."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.exceptions import InputError
+from calibrant.predictions import Predictions
+
+CELLS_PER_UNIT = 32
+"""Cells in a unit of log-odds: the growth of evidence lost by them is below one part in thousands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Rows of a period, gathered in cells of nearly equal predictions.
+
+    Attributes
+    ----------
+    log_odds : ndarray of shape (n_cells,)
+        Log-odds of the mean prediction of the cell's own rows: neither the middle of the cell nor the mean of another
+        day.
+    count, events : ndarray of shape (n_cells,)
+        Rows, and those in which the event happened.
+    n_certain, n_refuted : int
+        Rows predicted as exactly 0 or 1, which are in no cell, and those of them that turned out otherwise.
+    """
+
+    log_odds: FloatArray
+    count: FloatArray
+    events: FloatArray
+    n_certain: int = 0
+    n_refuted: int = 0
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Rows in all, certain ones included."""
+        return int(self.count.sum()) + self.n_certain
+
+
+def cells_of_rows(view: Predictions) -> Cells:
+    """Gather the rows of binary predictions, each of which counts once.
+
+    Examples
+    --------
+    >>> cells = cells_of_rows(Predictions([0.5, 0.5, 0.9, 1.0], labels=[1, 0, 1, 0]))
+    >>> cells.count.tolist(), cells.events.tolist(), cells.n_certain, cells.n_refuted
+    ([2.0, 1.0], [1.0, 1.0], 1, 1)
+    """
+    if not np.all(view.weights == 1):
+        raise InputError(
+            "rows must count once each, but some have other weights: evidence that grows with weights is not valid. "
+            "Leave the weights out."
+        )
+    return gather(view.probs, np.ones(len(view)), (view.labels == 1).astype(np.float64))
+
+
+def gather(probs: FloatArray, count: FloatArray, events: FloatArray) -> Cells:
+    """Join groups of rows, each with its mean probabilities (of no event, of the event), to cells by log-odds.
+
+    Which cell a group belongs to depends on predictions only, never on outcomes.
+    """
+    inside = (probs.min(axis=1) > 0) & (count > 0)
+    certain = ~inside
+    refuted = np.where(probs[certain, 1] > 0, count[certain] - events[certain], events[certain])
+    place = _places(probs[inside])
+    total: FloatArray = np.bincount(place, weights=count[inside]).astype(np.float64)
+    full = total > 0
+    means = [np.bincount(place, weights=count[inside] * column)[full] / total[full] for column in probs[inside].T]
+    return Cells(
+        log_odds=np.log(means[1]) - np.log(means[0]),
+        count=total[full],
+        events=np.bincount(place, weights=events[inside])[full].astype(np.float64),
+        n_certain=int(count[certain].sum()),
+        n_refuted=int(refuted.sum()),
+    )
+
+
+def _places(probs: FloatArray) -> IntArray:
+    """Return the number of each group's cell, from 0 on."""
+    place = np.floor((np.log(probs[:, 1]) - np.log(probs[:, 0])) * CELLS_PER_UNIT).astype(np.int64)
+    return place - place.min() if len(place) else place
+
+
+def merged(days: "list[Cells] | tuple[Cells, ...]", where: BoolArray | slice = slice(None)) -> Cells:
+    """Return the cells of several days side by side; none is joined with that of another day."""
+    chosen = [days[i] for i in np.arange(len(days))[where]]
+    if not chosen:
+        return Cells(np.empty(0), np.empty(0), np.empty(0))
+    return Cells(
+        log_odds=np.concatenate([day.log_odds for day in chosen]),
+        count=np.concatenate([day.count for day in chosen]),
+        events=np.concatenate([day.events for day in chosen]),
+        n_certain=sum(day.n_certain for day in chosen),
+        n_refuted=sum(day.n_refuted for day in chosen),
+    )

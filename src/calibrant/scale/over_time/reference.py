@@ -1,0 +1,156 @@
+"""Drift against a reference period, whose line of log-odds is only estimated."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._core.roots import root
+from calibrant._typing import FloatArray
+from calibrant.scale.over_time.cells import Cells
+from calibrant.scale.over_time.evidence import log_sum, posterior
+from calibrant.scale.over_time.lines import Line, log_likelihood
+from calibrant.scale.over_time.surface import NODES, bases, coefficients
+
+MAX_ITERATIONS = 50
+
+CLOSE = 1e-6
+"""Evidence, in nats, that may be missing to the infimum: what is returned is a bound from below."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipse:
+    r"""All lines that the reference period does not contradict at a level.
+
+    Notes
+    -----
+    With the most likely line :math:`\hat\theta` and the inverse information :math:`\Sigma = L L^\top`, it is
+    :math:`\{\hat\theta + r L v : |v| \le 1\}`, where :math:`r^2 = -2 \log(1 - \text{level})` is the quantile of
+    chi-squared with two degrees of freedom.
+    """
+
+    line: Line
+    level: float
+
+    def lines(self, points: FloatArray) -> FloatArray:
+        """Return intercepts and slopes, (n, 2), at points of the unit disc."""
+        axes = np.sqrt(-2 * np.log(1 - self.level)) * np.linalg.cholesky(self.line.covariance)
+        found: FloatArray = np.array([self.line.intercept, self.line.slope]) + points @ axes.T
+        return found
+
+
+class Safe(NamedTuple):
+    """After every day, the logarithm of the least evidence against any line, and the line it is against."""
+
+    log_e: FloatArray
+    lines: FloatArray
+
+
+def safe_evidence(days: list[Cells], log_likelihoods: FloatArray, stakes: FloatArray, ellipse: Ellipse) -> Safe:
+    r"""Return after every day the least evidence against any line of the ellipse.
+
+    Parameters
+    ----------
+    days : list of Cells
+    log_likelihoods : ndarray of shape (n_days, n_alternatives)
+        Log-likelihood of every day under every alternative.
+    stakes : ndarray of shape (n_days,)
+    ellipse : Ellipse
+
+    Notes
+    -----
+    For a line :math:`\theta`, :math:`E_t(\theta) = \sum_{s \le t} g_s \frac1K \sum_k \prod_{u=s}^t q_{ku} / p_{\theta
+    u} + 1 - \sum_{s \le t} g_s`. The log-likelihood of a line is concave in :math:`\theta`, hence :math:`\log E_t` is
+    convex, and its minimum over the ellipse is found by Newton's method on the disc. What is returned is the value
+    found less what convexity says can be missing.
+    """
+    intercepts, slopes = ellipse.lines(NODES).T[:, :, None]
+    surfaces = np.array([log_likelihood(intercepts + slopes * day.log_odds, day) for day in days])
+    under_lines, under_alternatives = _before(coefficients(surfaces)), _before(log_likelihoods)
+    with np.errstate(divide="ignore"):
+        log_stakes, idle = np.log(stakes), np.log(np.maximum(1 - np.cumsum(stakes), 0.0))
+    found, at = np.empty(len(days)), np.zeros((len(days) + 1, 2))
+    for day in range(len(days)):
+        gains = under_alternatives[day + 1] - under_alternatives[: day + 1]
+        starts = log_sum(gains) - np.log(gains.shape[1]) + log_stakes[: day + 1]
+        look = Look(under_lines[day + 1] - under_lines[: day + 1], starts, float(idle[day]))
+        at[day + 1], found[day] = _minimum(look, at[day])
+    return Safe(found, ellipse.lines(at[1:]))
+
+
+def _before(values: FloatArray) -> FloatArray:
+    """Return the sums over the days before each day, and over all."""
+    return np.vstack([np.zeros(values.shape[1:]), np.cumsum(values, axis=0)])
+
+
+class Height(NamedTuple):
+    """A convex function on the disc with its derivatives."""
+
+    value: float
+    gradient: FloatArray
+    curvature: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What has been seen until one day, as a function on the disc.
+
+    Attributes
+    ----------
+    surfaces : ndarray of shape (n_days, n_coefficients)
+        Log-likelihood of the lines, on the rows from each day on.
+    starts : ndarray of shape (n_days,)
+        Log-likelihood of the alternatives on the same rows, with the stake.
+    idle : float
+        Logarithm of what is not staked yet.
+    """
+
+    surfaces: FloatArray
+    starts: FloatArray
+    idle: float
+
+    def __call__(self, v: FloatArray) -> Height:
+        """Return the log-evidence against the line at v, with its derivatives."""
+        value, d1, d2, d11, d12, d22 = (self.surfaces @ bases(v)).T
+        logs = np.append(self.starts - value, self.idle)
+        share = posterior(logs)[:-1]
+        slope, curvature = np.stack([d1, d2], axis=1), np.stack([d11, d12, d12, d22])
+        gradient = -share @ slope
+        total = (slope.T * share) @ slope - np.outer(gradient, gradient) - (curvature @ share).reshape(2, 2)
+        return Height(float(log_sum(logs)), gradient, total)
+
+
+def _minimum(look: Look, v: FloatArray) -> tuple[FloatArray, float]:
+    """Return where the function is least on the disc, and a bound of it from below."""
+    here = look(v)
+    for _ in range(MAX_ITERATIONS):
+        if _missing(v, here) < CLOSE:
+            break
+        step = _towards(v, here) - v
+        promise = float(here.gradient @ step)
+        there = look(v + step)
+        while there.value > here.value + 1e-4 * promise and np.abs(step).max() > 1e-14:
+            step, promise = step / 2, promise / 2
+            there = look(v + step)
+        v, here = v + step, there
+    return v, here.value - _missing(v, here)
+
+
+def _missing(v: FloatArray, here: Height) -> float:
+    """Return how much lower a convex function with these derivatives can be anywhere on the disc."""
+    return max(0.0, float(here.gradient @ v + np.linalg.norm(here.gradient)))
+
+
+def _towards(v: FloatArray, here: Height) -> FloatArray:
+    """Return the minimum on the disc of the quadratic function with these derivatives at v."""
+    scales, axes = np.linalg.eigh(here.curvature)
+    scales = np.maximum(scales, 1e-12)
+    pull = axes.T @ (here.curvature @ v - here.gradient)
+
+    def excess(more: float) -> float:
+        return float(np.linalg.norm(pull / (scales + more))) - 1
+
+    # At its own length, a pull divided by any positive scales is inside.
+    more = 0.0 if excess(0.0) <= 0 else root(excess, 0.0, float(np.linalg.norm(pull)))
+    found = axes @ (pull / (scales + more))
+    return found / max(1.0, float(np.linalg.norm(found)))

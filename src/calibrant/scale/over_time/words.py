@@ -1,0 +1,148 @@
+"""A watch in words: one story, from whether calibration changed to what repairs it."""
+
+import math
+
+from calibrant.results import Change, Repair, WatchResult
+from calibrant.scale.over_time.cells import Cells
+from calibrant.scale.over_time.days import missing_dates
+
+LISTED = 5
+
+
+def headline(result: WatchResult) -> str:
+    """Say in one sentence whether calibration changed."""
+    change, n_days = result.change, len(result.days)
+    compared = " against the reference period" if result.reference else ""
+    if change is None:
+        return f"No sign of a change of calibration{compared} in {counted(n_days, 'day')}."
+    what = f"predictions of class {change.class_name}" if change.class_name else "predictions"
+    found = " and ".join(change.named)
+    if change.since == result.days[0].name and not compared:
+        return f"Not calibrated from the first day on: {what} are {found}."
+    return f"Calibration has changed{compared}: since {change.since}, {what} are {found}."
+
+
+def story(result: WatchResult) -> tuple[str, ...]:
+    """Tell what was found, in sentences."""
+    change = result.change
+    chance = f"{100 * result.alpha:g} %"
+    limit = odds(result.log_limit)
+    if change is None:
+        top = max(result.days, key=lambda day: day.log_e)
+        calm = (
+            f"The evidence was largest after {top.name}, {odds(top.log_e)}; the alarm is at {limit}, which is reached "
+            f"with a probability of at most {chance} if nothing changes, however often one looks."
+        )
+        return (calm,)
+    reached = next(day.log_e for day in result.days if day.name == change.alarm)
+    alarm = (
+        f"The alarm was raised after {change.alarm}, when the evidence was {odds(reached)}, with the limit at {limit}. "
+        f"If nothing changes, it is ever raised with a probability of at most {chance}, however often one looks."
+    )
+    return (
+        alarm,
+        _when(change),
+        _size(change, result),
+        *([] if change.repair is None else _repair(change.repair, result.log_limit)),
+    )
+
+
+def _when(change: Change) -> str:
+    if change.earliest == change.latest:
+        return f"It began with {change.since}, with a probability of 95 % or more."
+    return (
+        f"It most likely began with {change.since}, and with a probability of 95 % from {change.earliest} to "
+        f"{change.latest}."
+    )
+
+
+def _size(change: Change, result: WatchResult) -> str:
+    expected = "expected from the reference" if result.reference else "predicted"
+    return (
+        f"From then on, the event happened in {100 * change.observed:.3g} % of {counted(change.n_samples, 'row')}, "
+        f"where {100 * change.predicted:.3g} % was {expected}: a shift of log-odds by "
+        f"{_with(change.shift, change.shift_error)}; their slope is {_with(change.slope, change.slope_error, '')}."
+    )
+
+
+def _with(value: float, error: float | None, sign: str = "+") -> str:
+    """Write a value with its standard error."""
+    return f"{value:{sign}.3f}" if error is None else f"{value:{sign}.3f} ± {error:.3f}"
+
+
+def _repair(repair: Repair, log_limit: float) -> list[str]:
+    own = next(candidate for candidate in repair.candidates if candidate.name == repair.name)
+    if repair.name == "none":
+        return ["What repairs it: no repair is supported by the outcomes so far."]
+    found = f"What repairs it: {own.label}{_formula(repair)}."
+    best = max(repair.candidates, key=lambda candidate: candidate.score)
+    more = (
+        f", within 2 nats of the best, {best.name}, after a penalty for their parameters"
+        if best.name != repair.name
+        else ""
+    )
+    found += f" It gains {own.gain:.3g} nats on {counted(len(repair.fitted), 'day')}{more}."
+    return [found, _later(repair, own.later_gain, log_limit)]
+
+
+def _formula(repair: Repair) -> str:
+    if repair.intercept is None or repair.slope is None:
+        return ""
+    if repair.name == "intercept" and abs(repair.slope - 1) < 1e-9:
+        return f": add {repair.intercept:+.3f} to the log-odds"
+    if repair.name == "slope" and abs(repair.intercept) < 1e-9:
+        return f": divide the log-odds by {1 / repair.slope:.3f}"
+    return f": new log-odds are {repair.intercept:.3f} + {repair.slope:.3f} times those predicted"
+
+
+def _later(repair: Repair, gain: float | None, log_limit: float) -> str:
+    if gain is None or repair.later_log_e is None:
+        return "It has not been judged on other days, as there are none yet."
+    where = f"On {counted(len(repair.later), 'later day')} it gains {gain:.3g} nats per 1000 rows"
+    if repair.later_log_e >= log_limit:
+        return f"{where}, but they contradict the repaired predictions (evidence {odds(repair.later_log_e)}): refit."
+    return f"{where}, and they do not contradict the repaired predictions (evidence {odds(repair.later_log_e)})."
+
+
+def notes(names: list[str], days: list[Cells]) -> tuple[str, ...]:
+    """Say what is worth knowing about the days."""
+    found = []
+    refuted = [name for name, day in zip(names, days, strict=True) if day.n_refuted]
+    if refuted:
+        wrong, certain = (sum(getattr(day, what) for day in days) for what in ("n_refuted", "n_certain"))
+        found.append(
+            f"{counted(wrong, 'row')} of {certain:,} that were predicted with exactly 0 or 1 turned out otherwise, "
+            f"which refutes these predictions outright: {listed(refuted)}. Such rows are in no evidence."
+        )
+    empty = [name for name, day in zip(names, days, strict=True) if not day.n_rows]
+    if empty:
+        found.append(f"No rows, hence no evidence: {listed(empty)}.")
+    missing = missing_dates(names)
+    if missing:
+        found.append(
+            f"Missing: {listed(missing)}. If they come later, append them as they come; never insert them before days "
+            "that have been looked at."
+        )
+    return tuple(found)
+
+
+def listed(names: list[str]) -> str:
+    """Return names in a row, and how many more there are."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def odds(log_e: float) -> str:
+    """Write evidence: how many times the stake.
+
+    Examples
+    --------
+    >>> odds(math.log(20)), odds(100.0)
+    ('20', '10^43')
+    """
+    return f"{math.exp(log_e):.3g}" if log_e < math.log(1e5) else f"10^{log_e / math.log(10):.0f}"
