@@ -1,13 +1,17 @@
 """The compiled core against the last version that compiled at run time, alternating, one thread.
 
-The other version is a folder with its sources, or none: `python benchmarks/core.py OTHER/src`. It needs numba in this
-environment. Every row is the best of several calls in each of three processes per version.
+The other version is installed in an environment of its own, with numba: `python benchmarks/core.py OTHER/bin/python`;
+without it, only this one is measured. Every row is the best of several calls in each of several processes per
+version. Then whole processes: the first one, with empty caches, and a later one. All times are of the processor: one
+thread, and a machine that others may use too.
 """
 
 import json
 import os
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,28 +19,37 @@ from typing import Any
 
 import numpy as np
 
-ROUNDS = 3
+ROUNDS, CALLS = 4, 9
+
+WHOLE = """
+import numpy as np
+from calibrant import Predictions
+from calibrant.metrics import SKCE, KdeECE
+rng = np.random.default_rng(0)
+p = Predictions(rng.dirichlet(np.ones(5), 5000), rng.integers(0, 5, 5000))
+SKCE()(p), KdeECE()(p)
+"""
 
 
 def best(call: Callable[..., Any], *args: Any, **settings: Any) -> float:
-    """Return the shortest time of five calls, after one that does not count."""
+    """Return the shortest processor time of some calls, after one that does not count."""
     call(*args, **settings)
     times = []
-    for _ in range(5):
-        start = time.perf_counter()
+    for _ in range(CALLS):
+        start = time.process_time()
         call(*args, **settings)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
 def modules() -> Any:
-    """Return what is measured, whichever version is on the path."""
+    """Return what is measured, by the names of this version's modules, whichever version is installed."""
     from importlib import import_module
 
     try:
         import_module("calibrant._core")
     except ImportError:
-        return lambda part: import_module(f"calibrant._native.{part}")
+        return lambda part: import_module(f"calibrant._native.{part.replace('redraws', 'draws')}")
     return lambda part: import_module(f"calibrant._core.{part}")
 
 
@@ -66,6 +79,12 @@ def of_pairs(part: Any, rng: np.random.Generator) -> dict[str, float]:
     settings = {"kernel": exponential, "n_threads": 1}
     found["row sums, 4000 x 10"] = best(pairs.row_sums, P, A, **settings)
     found["200 quadratic forms"] = best(pairs.quadratic_forms, P, A, block, **settings)
+    from calibrant.kernels import TotalVariation
+
+    for n, k in ((2000, 10), (2000, 100)):
+        P, _ = simulate(rng, n, k)
+        found[f"distances, {n} x {k}"] = best(TotalVariation().pairwise, P, P)
+    P, A = simulate(rng, 4000, 10)
     found["blocks of 20"] = best(pairs.block_sums, P, A, blocksize=20, **settings)
     return found
 
@@ -98,7 +117,7 @@ def of_lines(part: Any, rng: np.random.Generator) -> dict[str, float]:
 
 def of_others(part: Any, rng: np.random.Generator) -> dict[str, float]:
     """Time sorted sums and draws."""
-    SortedLine, draws = part("sorted1d").SortedLine, part("draws")
+    SortedLine, draws = part("sorted1d").SortedLine, part("redraws")
     x, r = rng.random(1_000_000), rng.standard_normal(1_000_000)
     line, block = SortedLine.of(x, 0.3), rng.random((50_000, 64))
     short = SortedLine.of(x[:50_000], 0.3)
@@ -111,13 +130,29 @@ def of_others(part: Any, rng: np.random.Generator) -> dict[str, float]:
     }
 
 
-def measure(sources: str) -> dict[str, float]:
-    """Run this file with other sources on the path."""
-    environment = os.environ | {"PYTHONPATH": sources, "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(  # noqa: S603 (this very file)
-        [sys.executable, __file__, "--measure"], env=environment, capture_output=True, text=True, check=True
+def run(command: list[str], python: str, cache: str) -> str:
+    """Run a process of a version, with a folder for what it compiles, and return what it prints."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": cache, "PYTHONPATH": ""}
+    if python == sys.executable:
+        environment["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")
+    done = subprocess.run(  # noqa: S603 (this very file)
+        [python, *command], env=environment, capture_output=True, text=True, check=True
     )
-    return json.loads(run.stdout)
+    return done.stdout
+
+
+def seconds(python: str, cache: str) -> float:
+    """Return the processor time of a process that computes two errors, with all that it imports and compiles."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(["-c", WHOLE], python, cache)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def print_row(name: str, shortest: list[float], decimals: int) -> None:
+    """Print a row: this version, the other one, and their ratio."""
+    numbers = "".join(f"{value:12.{decimals}f}" for value in shortest)
+    print(f"{name:42}{numbers}" + (f"{shortest[0] / shortest[1]:11.2f}" if len(shortest) > 1 else ""))
 
 
 def main() -> None:
@@ -126,21 +161,22 @@ def main() -> None:
         rng = np.random.default_rng(0)
         print(json.dumps({k: v for times in (of_pairs, of_lines, of_others) for k, v in times(modules(), rng).items()}))
         return
-    versions = {"C": str(Path(__file__).parents[1] / "src")}
-    if len(sys.argv) > 1:
-        versions["other"] = sys.argv[1]
-    runs = {name: [] for name in versions}
-    for _ in range(ROUNDS):
-        for name, sources in versions.items():
-            runs[name].append(measure(sources))
-    shortest = {name: {key: min(run[key] for run in found) for key in found[0]} for name, found in runs.items()}
-    print(f"{'':42}{'C, ms':>10}" + (f"{'other, ms':>12}{'C / other':>11}" if "other" in versions else ""))
-    for key, seconds in shortest["C"].items():
-        line = f"{key:42}{1e3 * seconds:10.2f}"
-        if "other" in versions:
-            other = shortest["other"][key]
-            line += f"{1e3 * other:12.2f}{seconds / other:11.2f}"
-        print(line)
+    pythons = [sys.executable, *sys.argv[1:2]]
+    with tempfile.TemporaryDirectory() as cache:
+        first = [seconds(python, cache) for python in pythons]
+        rounds = [
+            [json.loads(run([__file__, "--measure"], python, cache)) for python in pythons] for _ in range(ROUNDS)
+        ]
+        later = [[seconds(python, cache) for python in pythons] for _ in range(ROUNDS)]
+    print(
+        f"{'milliseconds of the processor':42}{'C':>12}"
+        + (f"{'numba':>12}{'C / numba':>11}" if len(pythons) > 1 else "")
+    )
+    for key in rounds[0][0]:
+        print_row(key, [min(times[i][key] for times in rounds) * 1e3 for i in range(len(pythons))], 2)
+    print("\nseconds of the processor for a whole process: SKCE and KDE-ECE of 5000 x 5")
+    print_row("first, with empty caches", first, 2)
+    print_row("later", [min(times[i] for times in later) for i in range(len(pythons))], 2)
 
 
 if __name__ == "__main__":

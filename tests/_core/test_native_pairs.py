@@ -104,6 +104,13 @@ def reductions(module, P, A, B, n_threads):
 
 
 # 4097 rows make many jobs, of which the last is one panel; 700 classes make more than one slice.
+def test_blocks_of_many_classes_are_taken_a_few_at_a_time(monkeypatch):
+    P, A, B = (np.random.default_rng(0).random((61, 5)) for _ in range(3))
+    expected = pairs.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=7)
+    monkeypatch.setattr(pairs, "_CELLS_OF_BLOCKS_PER_JOB", 100)
+    np.testing.assert_array_equal(pairs.block_sums(P, A, B, kernel=EXPONENTIAL, blocksize=7), expected)
+
+
 @pytest.mark.parametrize("n, n_classes", [(4095, 1), (4097, 2), (260, 700), (113, 10)])
 @pytest.mark.parametrize("alike", [True, False])
 def test_many_rows_or_classes_agree_with_the_twin_for_any_number_of_threads(n, n_classes, alike):

@@ -10,6 +10,7 @@ from binary_cases import binary
 from calibrant import DataWarning, InputError, Predictions, reliability_curve, to_frame
 from calibrant.binning import EqualWidth
 from calibrant.curves import classwise_curves, isotonic_curve, kernel_curve
+from calibrant.curves import view as views
 from calibrant.metrics import ECE, KdeECE
 from simulate import calibrated, sharpened
 
@@ -222,3 +223,16 @@ def test_the_histogram_holds_the_weight_of_every_row_by_outcome():
         for found, rows in ((curve.histogram.positives, event), (curve.histogram.negatives, ~event)):
             expected = [p.weights[rows & (p.positive >= lo) & (p.positive < hi)].sum() for lo, hi in pairwise(edges)]
             assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_cells_of_many_positions_are_counted_block_by_block(monkeypatch):
+    rng = np.random.default_rng(0)
+    positions, weights, points = rng.random((50, 3)), rng.integers(0, 3, 50).astype(float), np.array([0.1, 0.3, 0.8])
+    repeated = np.repeat(weights, 3)
+    whole = views.cells_around(points, positions.ravel(), repeated)
+    monkeypatch.setattr(views, "CELLS_AT_ONCE", 7)
+    for found, expected in zip(views.cells_around(points, positions, weights), whole, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    nearest = np.abs(positions[:, :, None] - points).argmin(axis=2).ravel()
+    assert whole[3].tolist() == [repeated[nearest == c].sum() for c in range(3)]
+    assert whole[2].tolist() == [np.sum((nearest == c) & (repeated > 0)) for c in range(3)]

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from calibrant import InputError
-from calibrant.io import column_names, limits, printable, read_column, read_predictions
+from calibrant import InputError, Predictions
+from calibrant.io import column_names, limits, printable, read, read_column, read_predictions
 from io_cases import N_CLASSES, N_ROWS, WRITERS, frame, probabilities
 
 ROWS = "0,.8,.2\n1,.4,.6\n"
@@ -101,6 +101,21 @@ def test_columnar_files_are_converted_batch_by_batch(tmp_path, monkeypatch):
     for name in ("table.parquet", "file.arrow", "lists.arrow"):
         WRITERS[name](tmp_path / name)
         np.testing.assert_allclose(read_predictions(tmp_path / name).probs, probabilities()[0], atol=1e-15)
+
+
+def test_single_precision_is_converted_once_and_batches_of_many_columns_are_short(tmp_path, monkeypatch):
+    probs, labels = probabilities()
+    single = probs.astype(np.float32)
+    frame = pl.DataFrame({f"proba_{j}": column for j, column in enumerate(single.T)} | {"y": labels})
+    frame.write_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr(limits, "BATCH_CELLS", 3 * frame.width)  # Three rows at a time.
+    with read.open_source(tmp_path / "a.parquet") as source:
+        found = source.read({"probs": [f"proba_{j}" for j in range(probs.shape[1])]})["probs"]
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, single)
+    np.testing.assert_array_equal(
+        read_predictions(tmp_path / "a.parquet").probs, Predictions(single, labels).probs, strict=True
+    )
 
 
 MEASURE = """

@@ -25,7 +25,11 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("command", "most"),
-    [(("fit", "--out", "other.json"), 3.0), (("apply", "--calibrator", "ts.json", "--out", "b.npz"), 2.5)],
+    [
+        (("fit", "--out", "other.json"), 3.0),
+        (("apply", "--calibrator", "ts.json", "--out", "b.npz"), 2.5),
+        (("test", "--test", "skce-block"), 3.0),
+    ],
 )
 def test_few_copies_of_the_matrix_are_held_at_a_time(command, most, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)

@@ -106,6 +106,8 @@ _PAIRS_PER_FORM = 2**18
 _COLUMNS_PER_JOB = 4096
 _COLUMNS_PER_FORM = 1024
 _ROWS_OF_BLOCKS_PER_JOB = 4096
+# Numbers of a job of blocks, of which a few padded copies are made.
+_CELLS_OF_BLOCKS_PER_JOB = 2**18
 # Up to this size a tile would be mostly padding, and NumPy across the blocks is faster.
 _SMALL_BLOCK = 5
 
@@ -194,7 +196,7 @@ def block_sums(
     if blocksize >= _ROWS_OF_BLOCKS_PER_JOB:
         blocks = [slice(i * blocksize, (i + 1) * blocksize) for i in range(n_blocks)]
         return np.array([pair_sum(P[b], A[b], right[b], kernel=kernel, n_threads=n_threads) for b in blocks])
-    step = max(_ROWS_OF_BLOCKS_PER_JOB // height, 1)
+    step = max(min(_ROWS_OF_BLOCKS_PER_JOB, _CELLS_OF_BLOCKS_PER_JOB // P.shape[1]) // height, 1)
 
     def task(first: int) -> Floats:
         rows = slice(first * blocksize, min(first + step, n_blocks) * blocksize)

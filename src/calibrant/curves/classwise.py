@@ -66,7 +66,7 @@ def classwise_curves(
     shares: FloatArray
     if rows == "all":
         shares = np.ones(predictions.n_classes)
-        seen = predictions.probs.ravel(), np.repeat(predictions.weights, predictions.n_classes)
+        seen = predictions.probs, predictions.weights
     else:
         top = predictions.top_label()
         relative = top.weights / top.weights.max()

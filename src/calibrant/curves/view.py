@@ -8,6 +8,9 @@ from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import OutcomeHistogram
 
+CELLS_AT_ONCE = 2**20
+"""Positions that are sorted into cells at once, so that nothing as large as all predictions is made."""
+
 
 def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class", "top-label"]]:
     """Return two classes as they are, and more as confidence against correctness; and which of both it is."""
@@ -20,11 +23,19 @@ def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class",
 def cells_around(
     points: FloatArray, positions: FloatArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
-    """Cut [0, 1] halfway between points; return the ends of the cells, and the number and weight of rows in each."""
+    """Cut [0, 1] halfway between points; return the ends of the cells, and the number and weight of positions in each.
+
+    Positions are (n,), or (n, K) with the weight of their row.
+    """
     between = (points[1:] + points[:-1]) / 2
-    cell = np.searchsorted(between, positions)
-    count = np.bincount(cell[weights > 0], minlength=len(points)).astype(np.int64)
-    weight = np.bincount(cell, weights=weights, minlength=len(points)).astype(np.float64)
+    positions = positions.reshape(len(weights), -1)
+    count, weight = np.zeros(len(points), dtype=np.int64), np.zeros(len(points))
+    step = max(1, CELLS_AT_ONCE // positions.shape[1])
+    for first in range(0, len(weights), step):
+        some = weights[first : first + step]
+        cell = np.searchsorted(between, positions[first : first + step])
+        count += np.bincount(cell[some > 0].ravel(), minlength=len(points))
+        weight += np.bincount(cell.ravel(), np.repeat(some, cell.shape[1]), len(points))
     return np.concatenate([[0.0], between]), np.concatenate([between, [1.0]]), count, weight
 
 

@@ -7,6 +7,9 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.discrepancy import Data
 
+CELLS_AT_ONCE = 2**20
+"""Probabilities that are squared at once, so that no copies of all predictions are made."""
+
 CERTAIN = "the predictions are certain, so residuals have no spread, and nothing can be tested."
 
 
@@ -47,11 +50,17 @@ def moments(data: Data, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
     squares = (factors / np.abs(factors).max(initial=np.finfo(float).tiny)) ** 2
     if isinstance(data, Forecasts):
         return squares, squares**2
-    lengths = 1 - 2 * data.probs + (data.probs**2).sum(axis=1, keepdims=True)
-    second = (data.probs * (1 - data.probs)).sum(axis=1)
+    step = max(1, CELLS_AT_ONCE // data.n_classes)
+    parts = [_residual_moments(data.probs[first : first + step]) for first in range(0, data.n_samples, step)]
+    second, fourth = np.concatenate(parts, axis=1)
     copies = 1.0 if data.copies is None else data.copies
-    fourth = (data.probs * lengths**2).sum(axis=1)
     return squares / copies * second, squares**2 / copies**3 * fourth
+
+
+def _residual_moments(probs: FloatArray) -> FloatArray:
+    """Return second and fourth moments of the lengths of residuals, (2, n), for labels that follow the predictions."""
+    lengths = 1 - 2 * probs + (probs**2).sum(axis=1, keepdims=True)
+    return np.stack([(probs * (1 - probs)).sum(axis=1), (probs * lengths**2).sum(axis=1)])
 
 
 def check_events(data: Data, least: float, law: str) -> float:

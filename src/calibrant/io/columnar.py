@@ -68,8 +68,9 @@ class Columnar(Table):
         frame = self._scan(names)
         count = int(frame.select(pl.len()).collect().item())
         check_size(self.file.name, count, sum(getattr(self.schema[name], "size", 1) or 1 for name in names))
-        for batch in frame.collect_batches(chunk_size=limits.BATCH_ROWS):
-            yield from batch.iter_slices(limits.BATCH_ROWS)
+        rows = max(1, min(limits.BATCH_ROWS, limits.BATCH_CELLS // len(names)))
+        for batch in frame.collect_batches(chunk_size=rows):
+            yield from batch.iter_slices(rows)
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":
         """Return some columns, or a frame with the names and types of all of them, not yet read."""

@@ -18,5 +18,5 @@ MAX_TEXT_BYTES = 2**16
 BLOCK_BYTES = 8 * 2**20
 """Text is parsed in blocks of about this size, so that memory does not depend on the size of the file."""
 
-BATCH_ROWS = 100_000
-"""Rows converted at a time from columnar files."""
+BATCH_ROWS, BATCH_CELLS = 100_000, 4_000_000
+"""Rows, and numbers in them, converted at a time from columnar files."""

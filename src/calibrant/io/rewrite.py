@@ -31,10 +31,21 @@ from calibrant.io.textual import TextTable
 if TYPE_CHECKING:
     import polars as pl
 
+
+# Rows in a group of a Parquet file: what polars takes by itself, or fewer if there are many columns.
+_MOST_ROWS, _CELLS_PER_GROUP = 512**2, 2**23
+
+
+def _write_parquet(frame: "pl.DataFrame", handle: BinaryIO) -> None:
+    """Write rows in groups, each of which is encoded in memory, so that wide tables take no further copy of all."""
+    rows = max(1, min(_MOST_ROWS, _CELLS_PER_GROUP // max(frame.width, 1)))
+    frame.write_parquet(handle, row_group_size=rows)
+
+
 _TEXT = (".csv", ".tsv", ".gz")
 _FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], Any]] = {
-    ".parquet": lambda frame, handle: frame.write_parquet(handle),
-    ".pq": lambda frame, handle: frame.write_parquet(handle),
+    ".parquet": _write_parquet,
+    ".pq": _write_parquet,
     ".arrow": lambda frame, handle: frame.write_ipc(handle),
     ".feather": lambda frame, handle: frame.write_ipc(handle),
     ".ipc": lambda frame, handle: frame.write_ipc(handle),
@@ -91,12 +102,17 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
         _check_formats(source, out)
         columns = source.choose(request).probs
         added = columns if replace else _new_names(source, columns)
-        new = _transformed(source, columns, transform, percent=percent, drop_missing=drop_missing)
+        new: Any = _transformed(source, columns, transform, percent=percent, drop_missing=drop_missing)
+        suffix = PurePath(out).suffix.lower()
+        if suffix in _FRAMES:  # A table has its own copy of the matrix, which is not needed while it is written.
+            new = _with_columns(cast("Table", source), (columns, added), new)
         with write_atomically(out) as handle:
-            if isinstance(source, Archive):
+            if suffix in _FRAMES:
+                _FRAMES[suffix](new, handle)
+            elif isinstance(source, Archive):
                 _write_archive(source, added[0], new, handle)
             else:
-                _write_table(cast("Table", source), (columns, added), new, handle, PurePath(out).suffix.lower())
+                _write_text(cast("Table", source), (columns, added), new, handle, suffix)
             source.file.check_unchanged()
     return added
 
@@ -171,13 +187,10 @@ def _write_archive(source: Archive, name: str, new: FloatArray, handle: BinaryIO
                         shutil.copyfileobj(content, target)
 
 
-def _write_table(
+def _write_text(
     source: Table, columns: tuple[Sequence[str], Sequence[str]], new: FloatArray, handle: BinaryIO, suffix: str
 ) -> None:
-    """Write a table with new numbers, for the first columns, in the second."""
-    if suffix in _FRAMES:
-        _FRAMES[suffix](_with_columns(source, columns, new), handle)
-        return
+    """Write a table as text with new numbers, for the first columns, in the second."""
     separator = "\t" if suffix == ".tsv" else getattr(source, "separator", ",")
     with _compressed(handle) if suffix == ".gz" else nullcontext(handle) as content:
         if isinstance(source, Delimited):

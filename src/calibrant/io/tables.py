@@ -66,7 +66,9 @@ class Table(Source):
 
         if names and names[0] in self.nested:
             return self._whole_rows(frame[names[0]].cast(pl.List(pl.Float64)), start)
-        return np.column_stack([frame[name].cast(pl.Float64).to_numpy() for name in names])
+        # Numbers in single precision stay in it: `Predictions` converts them once.
+        dtype = pl.Float32 if all(frame[name].dtype == pl.Float32 for name in names) else pl.Float64
+        return np.column_stack([frame[name].cast(dtype).to_numpy() for name in names])
 
     def _whole_rows(self, every: "pl.Series", start: int) -> FloatArray:
         """Return a column that holds a whole row of numbers in each cell."""

@@ -15,7 +15,6 @@ from calibrant.io.columns import Columns, by_value, check_positional
 if TYPE_CHECKING:
     import polars as pl
 
-    from calibrant._typing import FloatArray
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -26,14 +25,14 @@ class Stack:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.values: FloatArray = np.empty((0, 0))
+        self.values: NDArray[Any] = np.empty((0, 0))
 
     def append(self, block: NDArray[Any]) -> None:
         """Add rows below."""
         rows, width = len(self.values), block.shape[1]
         check_size(self.file, rows + len(block), width)
         if not rows:
-            self.values = np.empty((0, width))
+            self.values = np.empty((0, width), dtype=block.dtype)
         self.values.resize((rows + len(block), width), refcheck=False)
         self.values[rows:] = block
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
+from calibrant._core.threads import in_order
 from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
@@ -181,7 +182,10 @@ class Classwise(_ByClass):
 
     @staticmethod
     def _mean(parts: list[Evaluator]) -> Evaluator:
-        return lambda columns: sum((part(columns) for part in parts), start=np.zeros(1)) / len(parts)
+        def mean(columns: Any) -> FloatArray:
+            return sum(in_order(lambda part: part(columns), parts), start=np.zeros(1)) / len(parts)
+
+        return mean
 
 
 @dataclass(frozen=True)
