@@ -1,23 +1,21 @@
-"""The omnibus test by its definition: every statistic and the rule of the smallest p-value, by loops."""
+"""The omnibus test by its definition: every statistic and the rule that combines them, by loops."""
 
 import numpy as np
 
 
-def smallest(statistics):
-    """Rank p-values, their minimum, the furthest of those that tie, and its place in the pool."""
+def combined(statistics):
+    """Rank p-values, with the lead of whoever leads, and the place of their harmonic mean in the pool."""
     m, n = statistics.shape
-    counts = np.array([[sum(row[k] >= row[j] for k in range(n)) for j in range(n)] for row in statistics])
-    spread = [np.std(row) for row in statistics]
 
-    def key(j):
-        tied = [s for s in range(m) if counts[s, j] == counts[:, j].min()]
-        depths = [(statistics[s, j] - statistics[s].mean()) / spread[s] if spread[s] > 0 else 0.0 for s in tied]
-        return counts[:, j].min(), max(depths)
+    def pvalue(s, j):
+        count = sum(statistics[s, k] >= statistics[s, j] for k in range(n))
+        if count > 1:
+            return count / n
+        ahead = statistics[s, j] - max(statistics[s, k] for k in range(n) if k != j)
+        return 1 / n / (1 + ahead / np.std(statistics[s])) ** 2
 
-    keys = [key(j) for j in range(n)]
-    first, depth = keys[0]
-    extreme = sum(count < first or (count == first and deep >= depth - 1e-9) for count, deep in keys)
-    return extreme / n, counts / n
+    means = [m / sum(1 / pvalue(s, j) for s in range(m)) for j in range(n)]
+    return sum(mean <= means[0] * (1 + 1e-9) for mean in means) / n, means
 
 
 def score(coefficients, outcomes, probs, weights):

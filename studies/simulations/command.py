@@ -56,7 +56,7 @@ def run(study: Study, arguments: Sequence[str]) -> int:
 
 def _parser(study: Study) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=f"python -m calibrant.{study.name}",
+        prog=f"python -m studies.{study.name}",
         description=f"{study.description} The next run continues one that stopped.",
     )
     tables, units = Path("docs") / study.name, Path("build") / study.name

@@ -38,6 +38,8 @@ class Entry:
         Whether it tests predictive distributions too.
     special : bool
         Whether it is run outside the full grid too; costly variants of another test are not.
+    large : bool
+        Whether it is run on many rows too; what takes pairs of rows is not.
     """
 
     test: CalibrationTest
@@ -45,17 +47,20 @@ class Entry:
     cost: float
     forecasts: bool = True
     special: bool = True
+    large: bool = False
 
     def takes(self, cell: Cell) -> bool:
         """Whether the test is for data of this kind."""
+        if cell.is_large:
+            return self.large
         return (self.forecasts or cell.n_classes > 0) and (self.special or not cell.is_special)
 
 
 BATTERY: dict[str, Entry] = {
-    "omnibus": Entry(OmnibusTest(N_RESAMPLES), "exact", 12, forecasts=False),
-    "consistency-ece": Entry(ConsistencyTest(n_resamples=N_RESAMPLES), "exact", 3, forecasts=False),
+    "omnibus": Entry(OmnibusTest(N_RESAMPLES), "exact", 12, forecasts=False, large=True),
+    "consistency-ece": Entry(ConsistencyTest(n_resamples=N_RESAMPLES), "exact", 3, forecasts=False, large=True),
     "consistency-top-label": Entry(
-        ConsistencyTest(n_resamples=N_RESAMPLES, null="top-label"), "exact", 3, forecasts=False
+        ConsistencyTest(n_resamples=N_RESAMPLES, null="top-label"), "exact", 3, forecasts=False, large=True
     ),
     "consistency-skce": Entry(ConsistencyTest(SKCE(), N_RESAMPLES), "exact", 60),
     "consistency-skce-biased": Entry(ConsistencyTest(SKCE(unbiased=False), N_RESAMPLES), "exact", 60),
@@ -68,11 +73,11 @@ BATTERY: dict[str, Entry] = {
     "skce-block-2": Entry(BlockSKCETest(blocksize=2), "asymptotic", 5),
     "skce-block-20": Entry(BlockSKCETest(blocksize=20), "asymptotic", 9),
     "cme": Entry(CMETest(), "asymptotic", 30),
-    "spiegelhalter": Entry(SpiegelhalterTest(), "asymptotic", 0.1, forecasts=False),
-    "hosmer-lemeshow": Entry(HosmerLemeshowTest(), "asymptotic", 0.5, forecasts=False),
-    "cox": Entry(CoxTest(), "asymptotic", 1, forecasts=False),
-    "ecce": Entry(ECCETest(), "asymptotic", 0.2, forecasts=False),
-    "ecce-range": Entry(ECCETest("range"), "asymptotic", 0.3, forecasts=False),
+    "spiegelhalter": Entry(SpiegelhalterTest(), "asymptotic", 0.1, forecasts=False, large=True),
+    "hosmer-lemeshow": Entry(HosmerLemeshowTest(), "asymptotic", 0.5, forecasts=False, large=True),
+    "cox": Entry(CoxTest(), "asymptotic", 1, forecasts=False, large=True),
+    "ecce": Entry(ECCETest(), "asymptotic", 0.2, forecasts=False, large=True),
+    "ecce-range": Entry(ECCETest("range"), "asymptotic", 0.3, forecasts=False, large=True),
 }
 """Every test by its name in the tables. The last five reduce more than two classes to confidence and correctness."""
 

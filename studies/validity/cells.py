@@ -23,6 +23,9 @@ MANY_SETS, FEW_SETS, POWER_SETS = 2000, 300, 200
 SPECIAL_SETS, LARGE_SETS = 500, 100
 """The same for rare events, weights and ties, and for what takes longest."""
 
+MANY_ROWS = 5000
+"""Rows of cells for tests whose redraws are another computation where there are many rows."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -60,6 +63,11 @@ class Cell:
     def is_special(self) -> bool:
         """Whether it is outside the full grid: rare events, ties, many classes, weights."""
         return self.weights != "none" or self.shape not in (*GRID_SHAPES, "normal")
+
+    @property
+    def is_large(self) -> bool:
+        """Whether events of two classes are counted in cells of similar rows instead of drawn row by row."""
+        return self.n >= MANY_ROWS
 
     @property
     def name(self) -> str:
@@ -197,6 +205,9 @@ DEFECTS: dict[str, Callable[[FloatArray], FloatArray]] = {
 DEFECT_CLASSES = {"bad-class": 10, "rotation": 4}
 """Number of classes where power is measured; 3 for the temperatures."""
 
+CLOSE = {("bad-class", 100): 1000}
+"""Data sets of defects and numbers of rows where the best tests are so close that 200 do not tell them apart."""
+
 
 def null_cells() -> list[Cell]:
     """Return the cells in which the predictions are calibrated."""
@@ -221,14 +232,24 @@ def _special_null_cells() -> list[Cell]:
         for shape, k, weights in (("flat", 3, "exponential"), ("flat", 2, "lognormal"), ("rare", 2, "exponential"))
         for n in (20, 100, 300)
     ]
-    return rare + weighted + [Cell("many", n, 100, LARGE_SETS) for n in (20, 100)]
+    return rare + weighted + [Cell("many", n, 100, LARGE_SETS) for n in (20, 100)] + _large_null_cells()
+
+
+def _large_null_cells() -> list[Cell]:
+    """Return those of many rows."""
+    plain = [
+        Cell(shape, MANY_ROWS, k, SPECIAL_SETS)
+        for shape, k in (("flat", 2), ("peaked", 2), ("zero-one", 2), ("rare", 2), ("forest", 2), ("flat", 10))
+    ]
+    weighted = (("flat", "lognormal"), ("rare", "exponential"))
+    return plain + [Cell(shape, MANY_ROWS, 2, SPECIAL_SETS, weights=weights) for shape, weights in weighted]
 
 
 def power_cells() -> list[Cell]:
     """Return the cells in which they are not."""
     defects = ("temperature-0.5", "temperature-0.7", "temperature-0.85", "temperature-1.2", "temperature-1.5")
     flat = [
-        Cell("flat", n, DEFECT_CLASSES.get(defect, 3), POWER_SETS, defect)
+        Cell("flat", n, DEFECT_CLASSES.get(defect, 3), CLOSE.get((defect, n), POWER_SETS), defect)
         for defect in (*defects, "bad-class", "rotation")
         for n in (100, 300, 1000)
     ]
@@ -238,8 +259,8 @@ def power_cells() -> list[Cell]:
 SPECIAL_DEFECTS = (
     ("rare-2%", "slope-0.6", 2, ((300, POWER_SETS), (1000, POWER_SETS))),
     ("rare-2%", "intercept-0.5", 2, ((300, POWER_SETS), (1000, POWER_SETS))),
-    ("rare-0.5%", "slope-0.6", 2, ((1000, POWER_SETS), (3000, LARGE_SETS))),
-    ("rare-0.5%", "intercept-0.5", 2, ((1000, POWER_SETS), (3000, LARGE_SETS))),
+    ("rare-0.5%", "slope-0.6", 2, ((1000, POWER_SETS), (3000, LARGE_SETS), (MANY_ROWS, POWER_SETS))),
+    ("rare-0.5%", "intercept-0.5", 2, ((1000, POWER_SETS), (3000, LARGE_SETS), (MANY_ROWS, POWER_SETS))),
     ("sure", "temperature-0.7", 10, ((100, POWER_SETS), (300, POWER_SETS))),
     ("many", "shifted-class", 100, ((100, LARGE_SETS), (300, LARGE_SETS))),
     ("forest", "timid", 2, ((100, POWER_SETS), (300, POWER_SETS))),

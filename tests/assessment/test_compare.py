@@ -13,7 +13,7 @@ from calibrant.hypotest import holm
 from calibrant.intervals import percentiles
 from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.differences import around
-from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge
+from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge, KdeECE
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import as_record, rule_in_words
 from calibrant.results.comparison import PERCENTILES
@@ -99,6 +99,14 @@ def test_limits_of_root_mean_square_differences_are_those_of_their_law():
         assert (found.low, found.high, found.pvalue) == (*expected.limits, expected.pvalue)
         assert (found.method, found.reason) == ("debiased", "")
         assert found.is_significant
+
+
+def test_all_models_have_the_bandwidth_of_the_baseline_unless_each_asks_for_its_own():
+    chosen = KdeECE().details(GOOD)["bandwidth"]
+    assert chosen != KdeECE().details(BAD)["bandwidth"]
+    for choice, metric in (("baseline", KdeECE(bandwidth=chosen)), ("own", KdeECE())):
+        result = compare({"good": GOOD, "bad": BAD}, ["kde-ece"], bandwidth=choice, n_resamples=9, rng=0)
+        assert result.entry("bad", "kde-ece").value == pytest.approx(metric(BAD), rel=1e-9)
 
 
 def test_differences_of_errors_that_chance_makes_positive_have_no_limits():

@@ -98,6 +98,16 @@ def test_there_is_no_slope_without_a_finite_fit(probs, labels):
     assert slope_of(Predictions(probs, labels)) is None
 
 
+def test_an_error_above_its_range_by_chance_and_a_large_pvalue_are_reconciled():
+    p = calibrated(n=200, k=2)
+    both = [
+        judge(p, omnibus(pvalue), size(error, 0.0, 0.05)).explanation
+        for error in (0.012, 0.008)
+        for pvalue in (0.3, 0.01)
+    ]
+    assert ["above its usual range is not enough" in words for words in both] == [True, False, False, False]
+
+
 class TestWhatGaveItAway:
     @pytest.mark.parametrize(
         "parts, words",

@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from calibrant.lab.experiment import export_logits, load_result, read_config, ru
 from calibrant.lab.experiment.plan import make_plan
 from calibrant.lab.experiment.store import Store
 from calibrant.metrics import METRICS
-from experiment_cases import SHORT, write_config, write_logits
+from experiment_cases import CONFIG, SHORT, SPLITS, outputs, write_config, write_logits
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,27 @@ def test_values_are_those_of_fitting_on_one_split_and_measuring_on_the_other(fin
     point = result.learning[0].of("ts", "nll")[-1]
     assert point.size == 240
     assert point.value == pytest.approx(METRICS["nll"](scaled), rel=1e-7, abs=0)
+
+
+def test_the_number_of_threads_changes_no_byte(tmp_path, monkeypatch):
+    monkeypatch.setitem(SPLITS, "calibration", 1000)
+    write_logits(tmp_path / "logits")
+    config, files = write_config(tmp_path, CONFIG.split("[learning]", maxsplit=1)[0]), []
+    for n_threads in ("1", "3"):
+        variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), n_threads)
+        command = [
+            sys.executable,
+            "-m",
+            "calibrant",
+            "experiment",
+            "run",
+            str(config),
+            "--out",
+            str(tmp_path / n_threads),
+        ]
+        subprocess.run(command, env=os.environ | variables, check=True, capture_output=True)
+        files.append(outputs(tmp_path / n_threads))
+    assert files[0] == files[1]
 
 
 def test_over_confident_logits_are_significantly_worse_than_scaled_ones(finished):

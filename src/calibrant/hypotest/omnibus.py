@@ -1,4 +1,4 @@
-"""One exact test that sees many kinds of errors: several statistics of the same redraws, the smallest p-value."""
+"""One exact test that sees many kinds of errors: several statistics of the same redraws, one p-value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,26 +26,26 @@ TIE = 1e-10
 """Statistics that differ by less than this share of the largest are equal: sums of the same terms round differently."""
 
 
-class Smallest(NamedTuple):
-    """What the smallest p-values of a pool say about its first member.
+class Combined(NamedTuple):
+    """What several statistics of a pool together say about its first member.
 
     Attributes
     ----------
     pvalue : float
-        Share of the pool whose smallest p-value is as extreme as that of the first.
-    pvalues : ndarray of shape (m, N)
-        Rank p-value of every member, by every statistic.
+        Share of the pool whose mean is as small as that of the first.
+    means : ndarray of shape (N,)
+        Harmonic mean of the p-values of every member.
     part : int
         The statistic by which the first member is most extreme.
     """
 
     pvalue: float
-    pvalues: FloatArray
+    means: FloatArray
     part: int
 
 
-def smallest_pvalue(statistics: FloatArray) -> Smallest:
-    r"""Compare the smallest rank p-value of the first column with that of every column.
+def combined_pvalue(statistics: FloatArray) -> Combined:
+    r"""Compare the harmonic mean of the first column's rank p-values with that of every column.
 
     Parameters
     ----------
@@ -54,28 +54,32 @@ def smallest_pvalue(statistics: FloatArray) -> Smallest:
 
     Notes
     -----
-    The rank p-value of member j by statistic s is :math:`p_{sj} = \#\{k : s_k \ge s_j\} / N`, itself included, and
-    :math:`q_j = \min_s p_{sj}`. The p-value is :math:`\#\{k : q_k \le q_0\} / N`. Of members with the same q the one
-    whose statistic stands out furthest, in standard deviations of the pool, is the more extreme: otherwise the
-    smallest reachable p-value would be m / N instead of 1 / N. All of this treats the members alike, so that the
-    p-value is valid if they are exchangeable; ties that are left count against rejection.
+    The rank p-value of member j by statistic s is :math:`p_{sj} = \#\{k : s_k \ge s_j\} / N`, itself included. That of
+    the member that leads by a statistic, 1 / N, is divided by :math:`(1 + g)^2`, where g is how far it is ahead of the
+    next, in standard deviations of the pool: otherwise members that lead by one statistic each could not be told apart,
+    and 1 / N would hardly ever be reached. With :math:`q_j = m / \sum_s 1 / p_{sj}` the p-value is
+    :math:`\#\{k : q_k \le q_0\} / N`. All of this treats the members alike, so that the p-value is valid if they are
+    exchangeable; ties count against rejection.
+
+    The harmonic mean is close to the smallest p-value, over m, where one statistic stands out, and smaller where
+    several do. So it finds an error that several see about as well as each by itself.
 
     References
     ----------
-    P. H. Westfall, S. S. Young, "Resampling-based multiple testing", Wiley 1993.
+    P. H. Westfall, S. S. Young, "Resampling-based multiple testing", Wiley 1993; D. J. Wilson, "The harmonic mean
+    p-value for combining dependent tests", PNAS 116 (2019).
 
     Examples
     --------
-    >>> smallest_pvalue(np.array([[3.0, 1.0, 2.0, 0.0], [0.0, 1.0, 2.0, 9.0]])).pvalue  # 3 and 9 lead; 9 stands out
+    >>> combined_pvalue(np.array([[3.0, 1.0, 2.0, 0.0], [0.0, 1.0, 2.0, 9.0]])).pvalue  # 3 and 9 lead, 9 by far
     0.5
     """
-    counts, depths = at_or_above(statistics), depth(statistics)
-    fewest = counts.min(axis=0)
-    depths = np.where(counts == fewest, depths, -np.inf)
-    deepest = depths.max(axis=0)
-    as_extreme = (fewest < fewest[0]) | ((fewest == fewest[0]) & (deepest >= deepest[0] - TIE * abs(deepest[0])))
-    n = statistics.shape[1]
-    return Smallest(float(as_extreme.sum() / n), counts / n, int(depths[:, 0].argmax()))
+    counts, n = at_or_above(statistics), statistics.shape[1]
+    inverse = n / counts * np.where(counts == 1, (1 + _leads(statistics)[:, None]) ** 2, 1.0)
+    totals = inverse.sum(axis=0)
+    deepest = np.lexsort([depth(statistics)[:, 0], inverse[:, 0]])[-1]
+    as_extreme = totals >= (1 - TIE) * totals[0]
+    return Combined(float(as_extreme.mean()), len(statistics) / totals, int(deepest))
 
 
 def at_or_above(statistics: FloatArray) -> IntArray:
@@ -101,6 +105,12 @@ def depth(statistics: FloatArray) -> FloatArray:
     return np.where(deviation > least, centred / np.where(deviation > 0, deviation, 1.0), 0.0)
 
 
+def _leads(statistics: FloatArray) -> FloatArray:
+    """Return how far the largest of every row is ahead of the next, in standard deviations of the row."""
+    largest = np.partition(depth(statistics), -2, axis=1)[:, -2:]
+    return np.asarray(largest[:, 1] - largest[:, 0])
+
+
 @dataclass(frozen=True)
 class OmnibusTest(CalibrationTest):
     r"""Is anything wrong with the predictions, of many things that may be? One p-value, exact at every sample size.
@@ -114,21 +124,21 @@ class OmnibusTest(CalibrationTest):
     -----
     The predictions are kept and the labels redrawn from them B times. Several statistics that need no fit to the labels
     are computed of the observed labels and of every redraw. Each gives every member of this pool of B + 1 its rank
-    p-value; the test's statistic is the smallest of a member's, and its p-value the share of the pool whose smallest is
-    as small (`smallest_pvalue`). If the rows are independent and every label really is drawn from its row of
-    probabilities, the pool is exchangeable and the p-value exact, whatever the weights, which are kept fixed. Each row
-    is one independent draw, regardless of its weight; a row of weight 0 is absent.
+    p-value; the test's statistic is the harmonic mean of a member's, which is ruled by the smallest, and its p-value
+    the share of the pool whose mean is as small (`combined_pvalue`). If the rows are independent and every label really
+    is drawn from its row of probabilities, the pool is exchangeable and the p-value exact, whatever the weights, which
+    are kept fixed. Each row is one independent draw, regardless of its weight; a row of weight 0 is absent.
 
     Two classes: "bias", "slope", "spiegelhalter" and "ecce" of the probability of class 1 (`LineEvidence`). More
     classes: the "slope" of all, the largest "class bias" and "class slope" (`ClassEvidence`), "skce" (`KernelEvidence`)
     and "top-label ece" (`RankedEvidence`). In any case "impossible labels", of a predicted probability of 0. The set
     was chosen by simulation: more statistics see more kinds of errors, and each of them less sharply.
 
-    The ``statistic`` is the smallest rank p-value of the observed labels, ``null`` those of the redraws: **small**
-    values are extreme. The details hold ``parts``, a mapping from the name of each part to its ``statistic``, rank
-    ``pvalue`` (not adjusted for the number of parts), ``direction`` and ``class``, where there are such; ``found_by``,
-    the part with the smallest p-value, of several the one that stands out most; ``also``, the same of statistics that
-    do not decide but help to say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
+    The ``statistic`` is the harmonic mean of the observed labels' rank p-values, ``null`` those of the redraws:
+    **small** values are extreme. The details hold ``parts``, a mapping from the name of each part to its
+    ``statistic``, rank ``pvalue`` (not adjusted for the number of parts), ``direction`` and ``class``, where there are
+    such; ``found_by``, the part with the smallest p-value, of several the one that stands out most; ``also``, the same
+    of statistics that do not decide but help to say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
 
     References
     ----------
@@ -174,17 +184,16 @@ class OmnibusTest(CalibrationTest):
         pvalues = at_or_above(pool)[:, 0] / pool.shape[1]
         described = [_described(*each, classes) for each in zip(parts, observed, pvalues, strict=True)]
         decides = np.array([part.decides for part in parts])
-        found = smallest_pvalue(pool[decides])
-        smallest = found.pvalues.min(axis=0)
+        found = combined_pvalue(pool[decides])
         deciding, others = (
             {part.name: each for part, each in zip(parts, described, strict=True) if part.decides == wanted}
             for wanted in (True, False)
         )
         return TestResult(
             name=repr(self),
-            statistic=float(smallest[0]),
+            statistic=float(found.means[0]),
             pvalue=found.pvalue,
-            null=smallest[1:],
+            null=found.means[1:],
             details={
                 "smallest_pvalue": 1 / (1 + self.n_resamples),
                 "found_by": list(deciding)[found.part],

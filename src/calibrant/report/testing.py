@@ -65,7 +65,7 @@ def _part(one: AnySeries, key: str) -> tuple[str, str, bool] | None:
 
 
 def strength(test: TestResult) -> TestResult:
-    """Return the test as it is drawn: of an omnibus test, minus the logarithm of the smallest p-values."""
+    """Return the test as it is drawn: of an omnibus test, minus the logarithm of the mean p-values."""
     if "parts" not in test.details or test.null is None:
         return test
     null = -np.log10(np.asarray(test.null, dtype=float))

@@ -124,6 +124,8 @@ def _about_the_error(case: Case) -> str:
 def _about_the_test(case: Case) -> str:
     sign = "≤" if case.test.pvalue <= case.test.details.get("smallest_pvalue", 0.0) else "="
     found = f"The exact test gives p {sign} {case.test.pvalue:.2g}"
+    if not case.is_found and case.size.error > case.size.detectable:
+        return f"{found}, over several kinds of errors together: a single one above its usual range is not enough."
     if not case.is_found or not case.evidence.part:
         return f"{found}."
     alone = ""
