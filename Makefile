@@ -6,13 +6,14 @@
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
 # make coverage     how often confidence limits cover, by simulation, resumable; results in docs/coverage (hours)
 # make benchmarks   speed and memory against named peers, in one run each; results in docs/benchmarks
+# make engines      Dask and Spark for real: the same bytes, killed workers, failing tasks; results in docs/benchmarks
 # make clean  remove what the above made
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test quick dist sanitize validity coverage benchmarks clean
+.PHONY: demo test quick dist sanitize validity coverage benchmarks engines clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo
@@ -67,6 +68,11 @@ benchmarks: .venv/test-installed
 	for name in commands pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics; do \
 		{ echo "$$ python benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; } | tee docs/benchmarks/$$name.txt; \
 	done
+
+# Spark needs Java 17 or newer.
+engines: .venv/test-installed
+	$(PIP) --editable ".[cli,dask,spark]"
+	{ echo "$$ python -m pytest tests/scale/engines.py"; $(BIN)/python -m pytest -n 0 -v --durations=0 tests/scale/engines.py; } | tee docs/benchmarks/engines.txt
 
 clean:
 	rm -rf .venv demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

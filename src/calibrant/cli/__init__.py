@@ -19,10 +19,13 @@ OBJECTS_BEFORE_COLLECTION = 100_000
 
 EXTRAS = {
     "cyclopts": "cli",
+    "distributed": "dask",
     "jinja2": "cli",
     "matplotlib": "plot",
     "onnx": "onnx",
     "polars": "cli",
+    "pyarrow": "spark",
+    "pyspark": "spark",
     "rich": "cli",
     "torch": "torch",
 }
@@ -63,6 +66,11 @@ def _run_with_notes(argv: Sequence[str] | None) -> int:
         return code
 
 
+def _arguments(argv: Sequence[str] | None) -> list[str]:
+    """Return the arguments, in which - is a file: that of standard input."""
+    return ["/dev/stdin" if word == "-" else word for word in (sys.argv[1:] if argv is None else argv)]
+
+
 def _run(argv: Sequence[str] | None) -> int:
     try:
         from cyclopts import CycloptsError
@@ -71,7 +79,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except ImportError as error:
         raise InputError(f'the command line needs {error.name}: pip install "calibrant[cli]".') from error
     try:
-        result = application()(argv, exit_on_error=False, print_error=False, result_action="return_value")
+        result = application()(_arguments(argv), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         where = " ".join(("calibrant", *(error.command_chain or ())))
         return _complain(f"{_one_line(error)} See {where} --help.", BAD_INPUT)

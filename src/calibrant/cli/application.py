@@ -18,6 +18,7 @@ from calibrant.cli.outputs import console
 from calibrant.cli.recommend import recommend_for
 from calibrant.cli.report import report
 from calibrant.cli.selfcheck import run_selfcheck
+from calibrant.cli.sketching import sketch
 from calibrant.cli.testing import run_tests
 from calibrant.cli.watch import watch
 
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., Any] | App] = {
     "fit": fit,
     "apply": apply,
     "report": report,
+    "sketch": sketch,
     "watch": watch,
     "experiment": experiment,
     "demo": demo,

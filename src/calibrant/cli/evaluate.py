@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from calibrant.cli.engines import Engine
 from calibrant.cli.options import JUDGING, OUTPUT, File, Judging, expanded, title
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 def evaluate(
     *files: File,
     options: Judging = Judging(),
+    engine: Engine = Engine(),
     metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
     fail_unless_within: Annotated[bool, Parameter(group=JUDGING, negative="")] = False,
@@ -32,13 +34,15 @@ def evaluate(
       calibrant evaluate predictions.csv --tolerance 0.03 --fail-unless-within
       calibrant evaluate answers.jsonl --percent --drop-missing
       calibrant evaluate 'part-*.parquet' --probs score --positive yes
+      calibrant evaluate 'logs/*.parquet' --engine local
+      calibrant evaluate monday.sketch tuesday.sketch
       calibrant evaluate forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
     ----------
     files
         CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels. The rows of several
-        files, or of all that match a pattern, are taken together.
+        files, or of all that match a pattern, are taken together. Sketches are added; a folder, or --engine, makes one.
     metrics
         What to compute and show: "all", or names such as ece nll; by default a selection.
     fail_if
@@ -57,7 +61,7 @@ def evaluate(
     if options.are_forecasts:
         assessment: Assessment | ForecastAssessment = _print_forecasts(paths, options, names)
     else:
-        assessment = _print(paths, options, names, gates.metrics_of(fail_if))
+        assessment = _print(paths, options, engine, (names, gates.metrics_of(fail_if)))
     values = {name: estimate.value for name, estimate in assessment.metrics.items()}
     failures = gates.failed(fail_if, values, title(paths))
     if fail_unless_within:
@@ -65,13 +69,17 @@ def evaluate(
     return show.report_failures(failures)
 
 
-def _print(files: "Sequence[Path]", options: Judging, names: "Sequence[str]", more: "Sequence[str]") -> "Assessment":
-    """Print the verdict as soon as it is known, then what was requested; `more` metrics are only computed."""
+def _print(
+    files: "Sequence[Path]", options: Judging, engine: Engine, metrics: "tuple[Sequence[str], Sequence[str]]"
+) -> "Assessment":
+    """Print the verdict as soon as it is known, then the first metrics; the others are only computed."""
     from calibrant.cli import metrics_table, show
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
 
-    (predictions, groups), name = options.grouped(files), title(files)
+    names, more = metrics
+    sketch, name = engine.sketch(files, options), title(files)
+    predictions, groups = options.grouped(files) if sketch is None else (sketch, None)
     if not options.json:
         show.print_verdict(options.assess(predictions, name, "testing", sections=()))
     names = names or principal_metrics(predictions.n_classes)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from calibrant.cli.engines import Engine
 from calibrant.cli.options import FIXING, File, Out, Source, expanded
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def fit(
     method: Annotated[str, Parameter(group=FIXING)] = "ts",
     raw_logits: Annotated[bool, Parameter(group=FIXING)] = False,
     source: Source = Source(),
+    engine: Engine = Engine(),
     out: Out = Path("calibrator.json"),
 ) -> None:
     """Learn a calibrator from the predictions and labels in FILES, and save it.
@@ -50,7 +52,7 @@ def fit(
     ----------
     files
         CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class and a column of labels. The rows of several
-        files are taken together.
+        files are taken together. A sketch of two classes serves as well.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
         quotation marks.
@@ -70,10 +72,10 @@ def fit(
     _refuse_redirection(method)
     paths = expanded(files)
     outputs.check_out(out, paths, outputs.CALIBRATOR)
-    predictions, logits = _read_raw(paths, source) if raw_logits else (source.predictions(paths), None)
+    predictions, logits = _read_raw(paths, source) if raw_logits else (_read(paths, source, engine), None)
     with show.progress_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions, logits)
-    details = {"method": method, "n_samples": predictions.n_samples, "fingerprint": fingerprint(predictions.probs)}
+    details = {"method": method, "n_samples": predictions.n_rows, "fingerprint": fingerprint(predictions.probs)}
     if raw_logits:
         details["scores"] = calibrator.scores
     checksum = save(calibrator, out, details=details)
@@ -83,12 +85,27 @@ def fit(
         show.print_json({**details, "learnt": learnt(calibrator), "in_sample": measured, "sha256": checksum})
         return
     what = f"{method} of raw logits" if raw_logits else method
-    show.print_heading(f"{what}, fitted to {show.rows(predictions.n_samples)} of {predictions.n_classes} classes")
+    show.print_heading(f"{what}, fitted to {show.rows(predictions.n_rows)} of {predictions.n_classes} classes")
     show.print_lines(describe(learnt(calibrator)))
     show.print_heading("On the same rows")
     show.print_estimates({"before": before, "after": after})
     show.print_lines([f"{changed:.2%} of the predicted classes have changed.", OPTIMISTIC])
     show.print_path("calibrator", out)
+
+
+def _read(files: list[Path], source: Source, engine: Engine) -> "Predictions":
+    """Read rows, or the cells of a sketch of two classes."""
+    from calibrant.exceptions import InputError
+
+    sketch = engine.sketch(files, source)
+    if sketch is None:
+        return source.predictions(files)
+    if sketch.n_classes > 2:
+        raise InputError(
+            f"a sketch of {sketch.n_classes} classes holds no whole rows of probabilities, which calibrators of "
+            "several classes need. Fit to the rows, or to a part of them."
+        )
+    return sketch.one_vs_rest(1)
 
 
 def _refuse_redirection(method: str) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, ForecastAssessment
+    from calibrant.scale import Sketch
 
 
 INPUT = Group("Input", sort_key=1)
@@ -187,12 +188,12 @@ class Judging(Options):
         predictions, others = self.rows(files, self.by)
         return predictions, others.get(self.by or "")
 
-    def assess(self, predictions: "Predictions", name: str, what: str, **asked: Any) -> "Assessment":
+    def assess(self, predictions: "Predictions | Sketch", name: str, what: str, **asked: Any) -> "Assessment":
         """Assess predictions as the options say, with a bar that says `what` is done.
 
         Parameters
         ----------
-        predictions : Predictions
+        predictions : Predictions or Sketch
         name : str
         what : str
         **asked
@@ -200,9 +201,13 @@ class Judging(Options):
         """
         from calibrant.assessment.core import assess
         from calibrant.cli.show import progress_bar
+        from calibrant.predictions import Predictions
 
+        judge: Any = assess
+        if not isinstance(predictions, Predictions):
+            from calibrant.scale import assess_sketch as judge
         with progress_bar(what, quiet=self.silent) as progress:
-            return assess(
+            return judge(
                 predictions,
                 name=name,
                 n_resamples=self.resamples,

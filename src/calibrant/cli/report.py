@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from calibrant.cli.engines import Engine
 from calibrant.cli.options import FIXING, File, Judging, Out, expanded, title
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
 def report(
     *files: File,
     options: Judging = Judging(),
+    engine: Engine = Engine(),
     calibrate: Annotated[str | None, Parameter(group=FIXING)] = None,
     folds: Annotated[int, Parameter(group=FIXING)] = 5,
     out: Out = Path("report.html"),
@@ -28,13 +30,14 @@ def report(
       calibrant report predictions.parquet
       calibrant report predictions.csv --calibrate auto --by region --out page.html
       calibrant report before.csv after.csv
+      calibrant report 'logs/*.parquet' --engine local
       calibrant report forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
     ----------
     files
         CSV, JSON Lines, Parquet, Arrow IPC or NPZ with one column per class and a column of labels, or with forecasts.
-        Several files, one per model, are shown side by side.
+        Several files, one per model, are shown side by side. Sketches are added; a folder, or --engine, makes one.
     calibrate
         Compare before and after calibration: "auto" uses the recommended calibrator; or name one, such as ts or
         'ts>irm'. Each row is calibrated by a fit to other rows.
@@ -53,6 +56,8 @@ def report(
     extras: dict[str, Any] = {}
     if options.are_forecasts:
         shown = _forecasts(paths, options, calibrate)
+    elif (sketch := engine.sketch(paths, options)) is not None:
+        shown = {title(paths): options.assess(sketch, title(paths), "assessing")}
     elif len(paths) > 1:
         shown = {name: _assessed(path, name, options) for name, path in _named(paths).items()}
     else:

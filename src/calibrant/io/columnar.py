@@ -51,6 +51,12 @@ class Columnar(Table):
         with self._undamaged():
             return super().column(name)
 
+    def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
+        """Yield the rows of some columns, of which values may be missing."""
+        self._check_numbers("probs", numbers)
+        with self._undamaged():
+            yield from super().rows(texts, numbers)
+
     def frame(self) -> "pl.DataFrame":
         """Read all columns."""
         import polars as pl

@@ -65,12 +65,12 @@ class Source(ABC):
 
 
 @contextmanager
-def located(source: Source, columns: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> Iterator[None]:
+def located(source: Any, columns: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> Iterator[None]:
     """Say in terms of the file what a container says in terms of arrays.
 
     Parameters
     ----------
-    source : Source
+    source : Source, or what has its `file` and `place`
     columns : mapping
         Arguments of the container, with which its messages begin, to the columns that they were read from.
     words : mapping

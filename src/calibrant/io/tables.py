@@ -91,6 +91,10 @@ class Table(Source):
         matrix[is_there] = present
         return matrix
 
+    def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
+        """Yield the rows of some columns, of which values may be missing."""
+        yield from self._checked(texts, numbers)
+
     def _checked(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         start = 0
         for frame in self.batches(texts, numbers):

@@ -50,8 +50,9 @@ def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: b
             raw, observed = (Raw(one.name, _rows(one.values, kept), one.columns) for one in (raw, observed))
     if len(raw.values) == 0:
         return Batch(np.empty(0 if len(classes) == 2 else (0, len(classes))), np.empty(0, np.int64), missing, outside)
+    clean_probs = _probabilities(raw)
     indices, _ = as_labels(observed, raw, (len(raw.values), len(classes)), classes)
-    return Batch(_probabilities(raw), indices, missing, outside)
+    return Batch(clean_probs, indices, missing, outside)
 
 
 def _rows(values: NDArray[Any], kept: BoolArray) -> NDArray[Any]:

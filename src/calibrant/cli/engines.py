@@ -1,0 +1,117 @@
+"""Many files, or more rows than memory holds, by a sketch: on this machine, on Dask or on Spark."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+if TYPE_CHECKING:
+    from calibrant.cli.options import Source
+    from calibrant.scale import Sketch
+    from calibrant.scale.local import Sketched
+    from calibrant.scale.reading import Reading
+
+ENGINES = Group("Many files", sort_key=5)
+
+INPUT = Path("/dev/stdin")
+"""What stands for standard input: the command puts it in the place of -."""
+
+SKETCH = ".sketch"
+"""How the names of saved sketches end."""
+
+
+@Parameter(name="*", group=ENGINES)
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """How to go through files in bounded memory."""
+
+    engine: Annotated[
+        Literal["local", "dask", "spark"] | None,
+        Parameter(help="Go through the files by a sketch, in bounded memory: on this machine, or on a cluster."),
+    ] = None
+    scheduler: Annotated[str | None, Parameter(help="Address of a Dask scheduler; by default on this machine.")] = None
+    master: Annotated[str | None, Parameter(help="Spark master, as spark://host:7077; by default this machine.")] = None
+    skip_bad: Annotated[
+        bool, Parameter(help="Leave out files that cannot be read and rows that are no predictions, and count them.")
+    ] = False
+
+    def sketch(self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None) -> "Sketch | None":
+        """Return the sketch of the files, if they are to be sketched or are sketches; otherwise None."""
+        saved = [file.name.endswith(SKETCH) for file in files]
+        if all(saved):
+            return _loaded(files)
+        if self.engine is None and not any(file.is_dir() for file in files):
+            return None
+        return self.run(files, source, checkpoint).sketch
+
+    def run(self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None) -> "Sketched":
+        """Go through the files."""
+        from calibrant.cli import outputs, show
+        from calibrant.scale.reading import files_of
+
+        with _from_input(files) as given:
+            names = files_of(given)
+            reading = _first(names, source, skip_bad=self.skip_bad)
+            found = self._run(names, reading, source, checkpoint)
+        counters = found.sketch.counters
+        left_out = {"with missing values": counters.missing, "that are no probabilities": counters.outside}
+        lines = [f"left out: {show.rows(count)} {why}" for why, count in left_out.items() if count]
+        for line in (*lines, *(f"left out: {text}" for text in found.bad.values())):
+            outputs.console(stderr=True).print(line, style="yellow", markup=False, highlight=False)
+        return found
+
+    def _run(self, names: list[str], reading: "Reading", source: "Source", checkpoint: Path | None) -> "Sketched":
+        from calibrant.cli.show import progress_bar
+        from calibrant.scale.dask_engine import sketch_dask
+        from calibrant.scale.local import sketch_files
+        from calibrant.scale.spark_engine import sketch_spark
+
+        with progress_bar("sketching", quiet=source.silent) as progress:
+            if self.engine == "spark":
+                return sketch_spark(names, reading, master=self.master, skip_bad=self.skip_bad)
+            if self.engine == "dask":
+                return sketch_dask(names, reading, scheduler=self.scheduler, skip_bad=self.skip_bad, progress=progress)
+            return sketch_files(names, reading, skip_bad=self.skip_bad, checkpoint=checkpoint, progress=progress)
+
+
+def _first(names: Sequence[str], source: "Source", *, skip_bad: bool) -> "Reading":
+    """Choose the columns at the first file that can be read."""
+    from calibrant.exceptions import InputError
+    from calibrant.scale.reading import Reading
+
+    for name in names[:-1] if skip_bad else ():
+        try:
+            return Reading.of(name, skip_bad=True, **source.as_options())
+        except (InputError, OSError):
+            continue
+    return Reading.of(names[-1] if skip_bad else names[0], skip_bad=skip_bad, **source.as_options())
+
+
+def _loaded(files: Sequence[Path]) -> "Sketch":
+    """Return the sum of saved sketches."""
+    from functools import reduce
+    from operator import add
+
+    from calibrant.scale import read_sketch
+
+    return reduce(add, map(read_sketch, files))
+
+
+@contextmanager
+def _from_input(files: Sequence[Path]) -> Iterator[list[Path]]:
+    """Replace standard input by a file with what it holds, which need not fit into memory."""
+    if INPUT not in files:
+        yield list(files)
+        return
+    import shutil
+    import sys
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "standard input"
+        with copy.open("wb") as handle:
+            shutil.copyfileobj(sys.stdin.buffer, handle)
+        yield [copy if file == INPUT else file for file in files]

@@ -1,0 +1,113 @@
+"""Sketches of many files on a Dask cluster: a task per file, merged as a tree."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from calibrant._typing import Progress
+from calibrant.exceptions import InputError
+from calibrant.scale.local import Sketched, part_of
+from calibrant.scale.reading import Reading
+from calibrant.scale.sketch import Sketch
+
+MERGED = 4
+"""Sketches that a task adds up."""
+
+RETRIES = 1
+"""How often a task that raised is run again; one whose worker died is run again anyway."""
+
+Part = tuple[bytes, dict[str, str]]
+
+
+def sketch_dask(
+    files: Sequence[str],
+    reading: Reading,
+    *,
+    scheduler: str | None = None,
+    client: Any = None,
+    skip_bad: bool = False,
+    progress: Progress | None = None,
+) -> Sketched:
+    """Return the sketch of many files, which every worker must be able to read under their names.
+
+    Parameters
+    ----------
+    files : sequence of str
+    reading : Reading
+    scheduler : str, optional
+        Address of a scheduler, as tcp://host:8786; by default workers are started on this machine.
+    client : distributed.Client, optional
+        A client to use in place of these.
+    skip_bad : bool, default=False
+        Leave out files that cannot be read, and name them, rather than stop.
+    progress : callable, optional
+        Called with (files done, files in all).
+    """
+    with _connected(scheduler, client) as connected:
+        # Without pure=False a file that was written anew would give what was computed of the old one.
+        parts = connected.map(_part, files, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
+        names = {future.key: file for future, file in zip(parts, files, strict=True)}
+        _wait(parts, names, connected.loop, progress)
+        while len(parts) > 1:
+            groups = [parts[start : start + MERGED] for start in range(0, len(parts), MERGED)]
+            parts = [connected.submit(_merged, *group, pure=False, retries=RETRIES) for group in groups]
+        data, bad = parts[0].result()
+    return Sketched(Sketch.from_bytes(data), bad)
+
+
+def _connected(scheduler: str | None, client: Any) -> Any:
+    if client is not None:
+        return nullcontext(client)
+    distributed = _distributed()
+    if scheduler is not None:
+        return distributed.Client(scheduler, set_as_default=False)
+    return _local(distributed)
+
+
+@contextmanager
+def _local(distributed: Any) -> Iterator[Any]:
+    """Start workers on this machine, and stop them in the end."""
+    with (
+        distributed.LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError('Dask is not installed: pip install "calibrant[dask]".') from error
+    return distributed
+
+
+def _wait(parts: Sequence[Any], names: dict[str, str], loop: Any, progress: Progress | None) -> None:
+    """Wait for all files, and say which one it was if one fails, or kills its workers."""
+    distributed = _distributed()
+    for count, future in enumerate(distributed.as_completed(parts, loop=loop), 1):
+        if future.status == "error":
+            error = future.exception()
+            file = names[future.key]
+            for other in parts:
+                other.cancel()
+            if isinstance(error, distributed.KilledWorker):
+                raise InputError(
+                    f"{file}: the workers that read it died, every time. It may need more memory than they have, or "
+                    "be damaged: write it in smaller files, or leave it out."
+                ) from error
+            raise error
+        if progress is not None:
+            progress(count, len(parts))
+
+
+def _part(file: str, reading: Reading, skip_bad: bool) -> Part:
+    found = part_of(file, reading, skip_bad=skip_bad)
+    return found.sketch.to_bytes(), dict(found.bad)
+
+
+def _merged(first: Part, *others: Part) -> Part:
+    total, bad = Sketch.from_bytes(first[0]), dict(first[1])
+    for data, more in others:
+        total, bad = total + Sketch.from_bytes(data), bad | more
+    return total.to_bytes(), bad

@@ -1,0 +1,113 @@
+"""Sketches of many files on this machine, in bounded memory; an interrupted run goes on where it was saved."""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from calibrant._border.files import write_atomically
+from calibrant._typing import Progress
+from calibrant.exceptions import InputError
+from calibrant.scale.reading import Reading
+from calibrant.scale.sketch import Sketch
+
+SAVED_EVERY = 10.0
+"""Seconds after which a run with a checkpoint saves what it has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sketched:
+    """The sketch of many files.
+
+    Attributes
+    ----------
+    sketch : Sketch
+    bad : mapping of str to str
+        Files that could not be read and were left out, with what is wrong with them.
+    """
+
+    sketch: Sketch
+    bad: Mapping[str, str] = field(default_factory=dict)
+
+
+def sketch_files(
+    files: Sequence[str],
+    reading: Reading,
+    *,
+    skip_bad: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Sketched:
+    """Return the sketch of many files, one after the other.
+
+    Parameters
+    ----------
+    files : sequence of str
+    reading : Reading
+    skip_bad : bool, default=False
+        Leave out files that cannot be read, and name them, rather than stop.
+    checkpoint : path, optional
+        Where the sketch of the files so far is saved every ten seconds. A run that finds it goes on behind them, and
+        removes it in the end. The result is the same to the last byte: sums do not depend on their order.
+    progress : callable, optional
+        Called with (files done, files in all).
+    """
+    total, bad, done = reading.empty(), dict[str, str](), set[str]()
+    if checkpoint is not None and Path(checkpoint).exists():
+        total, bad, done = _load(checkpoint, reading)
+    saved = time.monotonic()
+    for count, file in enumerate(files, 1):
+        if _stamp(file) not in done:
+            found = part_of(file, reading, skip_bad=skip_bad)
+            total, bad = total + found.sketch, {**bad, **found.bad}
+            done.add(_stamp(file))
+        if checkpoint is not None and time.monotonic() > saved + SAVED_EVERY:
+            _save(checkpoint, reading, total, bad, done)
+            saved = time.monotonic()
+        if progress is not None:
+            progress(count, len(files))
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)
+    return Sketched(total, bad)
+
+
+def part_of(file: str, reading: Reading, *, skip_bad: bool) -> Sketched:
+    """Return the sketch of one file: all of it or, if it cannot be read and may be left out, nothing."""
+    try:
+        return Sketched(reading.sketch(file))
+    except (InputError, OSError) as error:
+        if not skip_bad:
+            raise
+        return Sketched(reading.empty(), {file: str(error)})
+
+
+def _stamp(file: str) -> str:
+    """Return what tells a file from another, and from itself after a change."""
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return file
+    return f"{Path(file).resolve()}|{found.st_size}|{found.st_mtime_ns}"
+
+
+def _save(
+    path: str | os.PathLike[str], reading: Reading, total: Sketch, bad: Mapping[str, str], done: set[str]
+) -> None:
+    head: dict[str, Any] = {"reading": repr(reading), "bad": bad, "done": sorted(done)}
+    with write_atomically(path) as handle:
+        handle.write(json.dumps(head).encode() + b"\n" + total.to_bytes())
+
+
+def _load(path: str | os.PathLike[str], reading: Reading) -> tuple[Sketch, dict[str, str], set[str]]:
+    text, _, data = Path(path).read_bytes().partition(b"\n")
+    try:
+        head = json.loads(text)
+        sketch = Sketch.from_bytes(data)
+    except ValueError as error:
+        raise InputError(f"{path} is no checkpoint of a sketch, or is damaged. Remove it to begin anew.") from error
+    if head["reading"] != repr(reading):
+        raise InputError(f"{path} was made with other columns or options. Remove it to begin anew.")
+    return sketch, head["bad"], set(head["done"])

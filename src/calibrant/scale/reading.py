@@ -1,0 +1,156 @@
+"""What to read from every one of many files, and how: decided once, at the first of them."""
+
+import os
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._border.checks import as_log_probabilities
+from calibrant.exceptions import InputError
+from calibrant.io.columns import Columns, as_request
+from calibrant.io.paths import as_paths
+from calibrant.io.read import ADVICE, open_source
+from calibrant.io.sources import Source, located
+from calibrant.io.tables import Table
+from calibrant.io.values import Collector, as_labels
+from calibrant.scale.sketch import Sketch
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDINGS = (".parquet", ".pq", ".csv", ".csv.gz", ".jsonl", ".arrow", ".feather", ".ipc", ".npz")
+"""How the names of files end that are read of a folder."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What every file holds: the same columns, of the same classes.
+
+    Parameters
+    ----------
+    columns : Columns
+    n_classes : int
+    logits : bool, default=False
+        Whether the columns hold logits. Their probabilities are computed by the exponential function of this machine:
+        other kinds of processors may round the last digit differently.
+    percent : bool, default=False
+        Whether they hold percentages.
+    positive : hashable, optional
+        The label of which one column holds the probability; all others are the other class.
+    skip_bad : bool, default=False
+        Whether rows that are not probabilities, or miss a number, are counted and left out rather than refused.
+    """
+
+    columns: Columns
+    n_classes: int
+    logits: bool = False
+    percent: bool = False
+    positive: Hashable | None = None
+    skip_bad: bool = False
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], *, skip_bad: bool = False, **options: Any) -> "Reading":
+        """Choose the columns of a file.
+
+        Parameters
+        ----------
+        path : str or path
+        skip_bad : bool, default=False
+        **options
+            As for `read_predictions`, without weights and renormalisation, which a sketch does not know.
+        """
+        request = as_request(**options)
+        for name in ("weight", "renormalise"):
+            if getattr(request, name):
+                raise InputError(f"{name} is not for sketches, which count rows. Leave it out, or read the rows.")
+        with open_source(path) as source:
+            columns = source.choose(request)
+            n_classes = max(2, len(columns.probs), len(columns.classes or ()))
+            if n_classes == 2 and columns.probs[0] in source.nested:
+                rows = source.read({"probs": columns.probs})["probs"]
+                n_classes = max(2, rows.shape[1])
+        skipped = skip_bad or request.drop_missing
+        return cls(columns, n_classes, request.logits, request.percent, request.positive, skipped)
+
+    def empty(self) -> Sketch:
+        """Return a sketch without rows."""
+        named = self.columns.classes if self.positive is None else ("rest", str(self.positive))
+        return Sketch(self.n_classes, named)
+
+    def sketch(self, path: str | os.PathLike[str]) -> Sketch:
+        """Return the sketch of one file, of which a few rows at a time are in memory."""
+        found, columns = self.empty(), self.columns
+        with open_source(path) as source:
+            missing = [name for name in (columns.label, *columns.probs) if name not in source.names]
+            if missing and isinstance(source, Table):
+                raise InputError(f"{source.file.name}: column {missing[0]!r} is missing, which the first file has.")
+            start = 0
+            for scores, labels in self._rows(source) if isinstance(source, Table) else self._arrays(source):
+                with located(_From(source, start), {"probs": columns.probs, "logits": columns.probs}, ADVICE):
+                    self.add(found, scores, labels)
+                start += len(labels)
+        return found
+
+    def add(self, sketch: Sketch, scores: Any, labels: Any) -> None:
+        """Add rows."""
+        if self.logits:
+            scores = as_log_probabilities(scores)[0]
+        elif self.percent:
+            scores = scores / 100
+        if self.positive is not None:
+            labels = (labels.astype(str) == str(self.positive)).astype(np.int64)
+            sketch.update(scores, np.array(sketch.classes, dtype=object)[labels], skip_bad=self.skip_bad)
+            return
+        sketch.update(scores, labels, skip_bad=self.skip_bad)
+
+    def _rows(self, source: Table) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        for frame in source.rows([self.columns.label], self.columns.probs):
+            yield self.arrays(frame, source)
+
+    def arrays(self, frame: "pl.DataFrame", source: Table) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the scores and labels of some rows of a table."""
+        names = self.columns.probs
+        single = len(names) == 1 and names[0] not in source.nested and frame[names[0]].dtype.is_float()
+        scores = frame[names[0]].to_numpy() if single else source.matrix(frame, names, 0)
+        labels = Collector()
+        labels.append(frame[self.columns.label])
+        return scores, as_labels(source.file.name, labels.result(), self.columns)
+
+    def _arrays(self, source: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        arrays = source.read({"probs": self.columns.probs}, self.columns.label)
+        yield arrays["probs"], as_labels(source.file.name, arrays["label"], self.columns)
+
+
+class _From:
+    """A file whose rows are numbered from one of them on."""
+
+    def __init__(self, source: Source, start: int) -> None:
+        self.file, self._source, self._start = source.file, source, start
+
+    def place(self, row: int) -> str:
+        """Say where in the file a row is."""
+        return self._source.place(self._start + row)
+
+
+def files_of(given: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the files that are named, that match a pattern, or that are in a folder, sorted by name.
+
+    Examples
+    --------
+    >>> files_of(["a.parquet"])
+    ['a.parquet']
+    """
+    found: list[str] = []
+    for name in as_paths(given):
+        if not Path(name).is_dir():
+            found.append(name)
+            continue
+        inside = sorted(str(path) for path in Path(name).rglob("*") if path.name.endswith(ENDINGS))
+        if not inside:
+            raise InputError(f"{name} holds no file whose name ends in {', '.join(ENDINGS)}.")
+        found += inside
+    return found

@@ -1,0 +1,139 @@
+"""Sketches of many files, or of a data frame, on a Spark cluster: a sketch per partition, merged at the driver."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+
+from calibrant.exceptions import InputError
+from calibrant.scale.local import Sketched
+from calibrant.scale.reading import Reading
+from calibrant.scale.sketch import Sketch
+
+BATCH_ROWS = 2**18
+"""Rows that Spark hands to Python at a time: with its own 10 000 it takes half as long again."""
+
+MASTER = "local[*,4]"
+"""On this machine, with all cores; a task is tried four times. Without the second number Spark never tries again."""
+
+_FILE = re.compile(r"(?:file|hdfs|s3a?|abfss?|gs|dbfs):/[^\s,;'\"]+")
+
+
+def sketch_spark(
+    files: Sequence[str], reading: Reading, *, master: str | None = None, skip_bad: bool = False, session: Any = None
+) -> Sketched:
+    """Return the sketch of Parquet files, which Spark reads by itself.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Names that the workers know, such as those of a shared folder, HDFS or an object store.
+    reading : Reading
+    master : str, optional
+        As spark://host:7077; by default this machine.
+    skip_bad : bool, default=False
+        Leave out files that Spark calls damaged, and name them, rather than stop.
+    session : SparkSession, optional
+        A session to use in place of a new one.
+    """
+    own = session is None
+    spark = session_of(master) if own else session
+    try:
+        left, bad = list(files), dict[str, str]()
+        while True:
+            try:
+                return Sketched(_of_files(spark, left, reading), bad)
+            except InputError as error:
+                damaged = [file for file in left if str(error).startswith(f"{file}: ")]
+                if not skip_bad or not damaged or len(left) == 1:
+                    raise
+                bad[damaged[0]] = str(error)
+                left.remove(damaged[0])
+    finally:
+        if own:
+            spark.stop()
+
+
+def session_of(master: str | None = None) -> Any:
+    """Return a session whose workers run this Python."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise ImportError('Spark is not installed: pip install "calibrant[spark]"; it needs Java 17.') from error
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("calibrant").config("spark.ui.enabled", "false")
+    if master is not None or "MASTER" not in os.environ:
+        builder = builder.master(master or MASTER)
+    return builder.getOrCreate()
+
+
+def sketch_frame(frame: Any, reading: Reading) -> Sketch:
+    """Return the sketch of a Spark data frame, a few rows of each partition at a time in memory.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+    reading : Reading
+        Its columns are those of the data frame.
+    """
+    chosen = frame.select(reading.columns.label, *reading.columns.probs)
+    return merge_rows(chosen.mapInArrow(partition_sketch(reading), "sketch binary"), reading)
+
+
+def merge_rows(frame: Any, reading: Reading) -> Sketch:
+    """Return the sum of the sketches in the rows of a Spark data frame."""
+    total = reading.empty()
+    for row in frame.toLocalIterator():  # Not all at once: of many classes each takes megabytes.
+        total = total + Sketch.from_bytes(bytes(row[0]))
+    return total
+
+
+def partition_sketch(reading: Reading) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return the function from the batches of a partition to one row that holds its sketch."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        total = reading.empty()
+        for batch in batches:
+            names = reading.columns.probs
+            scores = [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
+            labels = batch.column(reading.columns.label).to_numpy(zero_copy_only=False)
+            reading.add(total, scores[0] if len(names) == 1 else np.column_stack(scores), labels)
+        yield pa.RecordBatch.from_pydict({"sketch": pa.array([total.to_bytes()], pa.binary())})
+
+    return run
+
+
+def _of_files(spark: Any, files: Sequence[str], reading: Reading) -> Sketch:
+    other = [file for file in files if not file.endswith((".parquet", ".pq"))]
+    if other:
+        raise InputError(f"Spark reads Parquet files here, but {other[0]} is none. Use --engine local or dask.")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(BATCH_ROWS))
+    # What a pattern would mean is known already, and brackets in names of files are no patterns.
+    try:
+        return sketch_frame(spark.read.parquet(*(_literal(file) for file in files)), reading)
+    except Exception as error:
+        file = _named(str(error), files)
+        if file is None:
+            raise
+        raise InputError(f"{file}: Spark cannot read it. Write the file again, or leave it out.") from error
+
+
+def _literal(file: str) -> str:
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", file if "://" in file else str(Path(file).absolute()))
+
+
+def _named(message: str, files: Sequence[str]) -> str | None:
+    """Return the file that an error of Spark names."""
+    places = {str(Path(file).absolute()) if "://" not in file else file: file for file in files}
+    for found in _FILE.findall(message):
+        path = unquote(urlparse(found).path if found.startswith("file:") else found).rstrip(".)")
+        if path in places:
+            return places[path]
+    return next((file for place, file in places.items() if place in message), None)

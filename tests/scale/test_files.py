@@ -1,0 +1,180 @@
+"""Sketches of many files: the same as of their rows, whatever goes wrong on the way."""
+
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant import InputError
+from calibrant.cli import main
+from calibrant.scale import Reading, Sketch, files_of, local, read_sketch, sketch_dask, sketch_files, write_sketch
+from scale_cases import classes, smooth
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Five Parquet files of 400 rows, and their rows together."""
+    p, y = smooth(2000, np.random.default_rng(0))
+    p = p.astype(np.float32)
+    for i, rows in enumerate(np.split(np.arange(2000), 5)):
+        pl.DataFrame({"p": p[rows], "y": y[rows].astype(np.int8)}).write_parquet(tmp_path / f"part-{i}.parquet")
+    return tmp_path, Sketch().update(p, y)
+
+
+def names(folder):
+    return files_of([folder / "*.parquet"])
+
+
+def damage(path):
+    data = bytearray(path.read_bytes())
+    data[20:60] = b"\xff" * 40
+    path.write_bytes(bytes(data))
+
+
+def test_files_are_their_rows(folder):
+    folder, expected = folder
+    seen = []
+    files = names(folder)
+    found = sketch_files(files, Reading.of(files[0]), progress=lambda *step: seen.append(step))
+    assert found.sketch == expected
+    assert seen[-1] == (5, 5)
+    assert sketch_files(files[::-1], Reading.of(files[0])).sketch == expected
+    assert files_of([folder]) == files
+
+
+def test_dask_gives_the_same_bytes(folder):
+    import distributed
+
+    folder, expected = folder
+    files = names(folder)
+    settings = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        found = sketch_dask(files, Reading.of(files[0]), client=client)
+        assert found.sketch.to_bytes() == expected.to_bytes()
+        damage(Path(files[2]))
+        with pytest.raises(InputError, match=r"part-2\.parquet"):
+            sketch_dask(files, Reading.of(files[0]), client=client)
+        found = sketch_dask(files, Reading.of(files[0]), client=client, skip_bad=True)
+        assert (found.sketch.n_samples, [*found.bad]) == (1600, [files[2]])
+
+
+def test_other_formats_and_several_classes(tmp_path):
+    p, y = classes(300, 3, np.random.default_rng(1))
+    frame = pl.DataFrame({f"p_{name}": p[:, c] for c, name in enumerate("abc")} | {"label": [*np.array([*"abc"])[y]]})
+    frame[:100].write_csv(tmp_path / "1.csv")
+    frame[100:200].write_parquet(tmp_path / "2.parquet")
+    frame[200:].write_ndjson(tmp_path / "3.jsonl")
+    files = files_of([tmp_path])
+    found = sketch_files(files, Reading.of(files[0])).sketch
+    assert found == Sketch(classes=["a", "b", "c"]).update(p, np.array([*"abc"])[y])
+
+
+def test_logits_percentages_and_the_positive_class(tmp_path):
+    pl.DataFrame({"p": [0.0, 2.0], "y": [0, 1]}).write_csv(tmp_path / "logits.csv")
+    found = sketch_files([str(tmp_path / "logits.csv")], Reading.of(tmp_path / "logits.csv", logits=True)).sketch
+    assert found.cells().means.tolist() == pytest.approx([0.5, 1 / (1 + np.exp(-2))], rel=1e-12)
+    pl.DataFrame({"p": [50.0, 25.0], "y": ["cat", "dog"]}).write_csv(tmp_path / "percent.csv")
+    reading = Reading.of(tmp_path / "percent.csv", percent=True, positive="dog")
+    found = sketch_files([str(tmp_path / "percent.csv")], reading).sketch
+    assert (found.cells().means.tolist(), found.cells().events.tolist()) == ([0.25, 0.5], [1, 0])
+    with pytest.raises(InputError, match="weight is not for sketches"):
+        Reading.of(tmp_path / "percent.csv", weight="p")
+
+
+def test_a_damaged_file_is_named_or_counted(folder):
+    folder, _ = folder
+    files = names(folder)
+    damage(folder / "part-3.parquet")
+    with pytest.raises(InputError, match=r"part-3\.parquet"):
+        sketch_files(files, Reading.of(files[0]))
+    found = sketch_files(files, Reading.of(files[0]), skip_bad=True)
+    assert (found.sketch.n_samples, [*found.bad]) == (1600, [files[3]])
+
+
+def test_a_file_with_other_columns_is_named(folder):
+    folder, _ = folder
+    pl.DataFrame({"q": [0.5], "y": [1]}).write_parquet(folder / "part-9.parquet")
+    files = names(folder)
+    with pytest.raises(InputError, match=r"part-9\.parquet: column 'p' is missing"):
+        sketch_files(files, Reading.of(files[0]))
+
+
+def test_bad_rows_are_named_or_counted(tmp_path):
+    file = str(tmp_path / "bad.parquet")
+    pl.DataFrame({"p": [0.5, None, 1.5, float("nan"), 0.25], "y": [1, 0, 1, 1, None]}).write_parquet(file)
+    with pytest.raises(InputError, match=r"bad\.parquet.*row 1"):
+        sketch_files([file], Reading.of(file))
+    counters = sketch_files([file], Reading.of(file, skip_bad=True)).sketch.counters
+    assert (counters.rows, counters.missing, counters.outside) == (1, 3, 1)
+
+
+def test_an_interrupted_run_goes_on_with_the_same_bytes(folder, monkeypatch):
+    folder, expected = folder
+    files, checkpoint = names(folder), folder / "all.sketch.part"
+    monkeypatch.setattr(local, "SAVED_EVERY", -1.0)
+
+    def stop(done, _):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sketch_files(files, Reading.of(files[0]), checkpoint=checkpoint, progress=stop)
+    read = []
+    monkeypatch.setattr(
+        Reading, "sketch", lambda self, path, own=Reading.sketch: (read.append(path), own(self, path))[1]
+    )
+    assert sketch_files(files, Reading.of(files[0]), checkpoint=checkpoint).sketch.to_bytes() == expected.to_bytes()
+    assert read == files[3:]
+    assert not checkpoint.exists()
+
+
+def test_a_checkpoint_of_something_else_is_refused(folder, monkeypatch):
+    folder, _ = folder
+    files, checkpoint = names(folder), folder / "all.sketch.part"
+    checkpoint.write_bytes(b"something")
+    with pytest.raises(InputError, match="no checkpoint"):
+        sketch_files(files, Reading.of(files[0]), checkpoint=checkpoint)
+    monkeypatch.setattr(local, "SAVED_EVERY", -1.0)
+    checkpoint.unlink()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sketch_files(files, Reading.of(files[0]), checkpoint=checkpoint, progress=stop)
+    with pytest.raises(InputError, match="other columns or options"):
+        sketch_files(files, Reading.of(files[0], skip_bad=True), checkpoint=checkpoint)
+
+
+def test_saved_sketches(tmp_path):
+    sketch = Sketch().update([0.2, 0.7], [0, 1])
+    size = write_sketch(sketch, tmp_path / "a.sketch")
+    assert (tmp_path / "a.sketch").stat().st_size == size
+    assert read_sketch(tmp_path / "a.sketch") == sketch
+    (tmp_path / "b.sketch").write_bytes(b"no")
+    with pytest.raises(InputError, match=r"b\.sketch: this is no sketch"):
+        read_sketch(tmp_path / "b.sketch")
+
+
+def test_the_commands(folder, capsys, monkeypatch):
+    folder, expected = folder
+    monkeypatch.chdir(folder)
+    assert main(["sketch", "part-*.parquet", "--out", "all.sketch", "--quiet"]) == 0
+    assert read_sketch("all.sketch") == expected
+    assert "2,000 rows, 2 classes" in capsys.readouterr().out
+    for given in (["all.sketch"], ["part-*.parquet", "--engine", "local"], [str(folder)]):
+        assert main(["evaluate", *given, "--resamples", "99", "--json", "--quiet", "--metrics", "ece"]) == 0
+        assert '"n_samples": 2000' in capsys.readouterr().out
+    assert main(["fit", "all.sketch", "--method", "platt", "--out", "c.json", "--quiet"]) == 0
+    assert "fitted to 2,000 rows" in capsys.readouterr().out
+    assert main(["report", "all.sketch", "--resamples", "99", "--out", "page.html", "--quiet"]) == 0
+    assert (folder / "page.html").stat().st_size > 10_000
+
+
+def test_standard_input(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"p,y\n0.2,0\n0.7,1\n0.9,1\n")))
+    assert main(["evaluate", "-", "--engine", "local", "--json", "--resamples", "99", "--metrics", "ece"]) == 0
+    assert '"n_samples": 3' in capsys.readouterr().out
