@@ -8,8 +8,8 @@ import pytest
 from calibrant._core.library import Matrix, required
 from calibrant._core.line import sums as sums_module
 from calibrant._core.line.boxes import Line
+from calibrant._core.line.gaps import Replicates, is_worth_grouping
 from calibrant._core.line.held_out import HeldOut
-from calibrant._core.line.replicates import Replicates, is_worth_grouping
 from calibrant._core.line.sums import KernelSums, Way
 from calibrant._core.line.twin import PlainSums
 from calibrant.metrics.gaps import row_gaps

@@ -19,6 +19,7 @@ from calibrant.results import Verdict
 from doc_tables import CASES, DOCS
 from simulate import calibrated, draw_labels, sharpened
 
+PAGE = DOCS / "calibrators.md"
 OVER_CONFIDENT = sharpened(calibrated(n=600, k=3, seed=1), 0.4)
 
 
@@ -280,13 +281,11 @@ class TestAdvice:
 
 class TestPage:
     def test_every_calibrator_has_a_formula(self):
-        section = (
-            (DOCS / "calibrators.md").read_text(encoding="utf-8").split("## What they compute")[1].split("\n## ")[0]
-        )
+        section = PAGE.read_text(encoding="utf-8").split("## What they compute")[1].split("\n## ")[0]
         assert re.findall(r"^\| `(.*?)` \|", section, flags=re.MULTILINE) == list(CALIBRATORS)
 
     def test_what_it_says_of_0_and_1_is_so(self):
-        section = (DOCS / "calibrators.md").read_text(encoding="utf-8").split("## Exact 0 and 1")[1].split("\n## ")[0]
+        section = PAGE.read_text(encoding="utf-8").split("## Exact 0 and 1")[1].split("\n## ")[0]
         makes = set(re.findall(r"`([a-z-]+)`", section.split("For two classes, ")[1].split(" give 0 and 1")[0]))
         never = set(re.findall(r"`([a-z-]+)`", section.split("dominates the mean. ")[1].split("never")[0]))
         p = calibrated(n=400, k=2, seed=0)
@@ -298,7 +297,7 @@ class TestPage:
         assert {name for name, value in decided.items() if value.min() > 1e-9} == never
 
     def test_what_it_says_of_impossible_labels_and_of_raw_logits_is_so(self):
-        text = (DOCS / "calibrators.md").read_text(encoding="utf-8")
+        text = PAGE.read_text(encoding="utf-8")
         harmed = text.split("**In fitting**")[1].split("again. ")[1].split(" say so by")[0]
         assert set(re.findall(r"`([a-z-]+)`", harmed)) == {
             n for n in CALIBRATORS if CALIBRATORS[n]().sensitive_to_zeros
@@ -309,9 +308,8 @@ class TestPage:
 
     def test_the_examples_run(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
-        text = (DOCS / "calibrators.md").read_text(encoding="utf-8")
-        code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
-        exec(code, {})  # noqa: S102 (our own page)
+        blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+        exec("\n".join(blocks), {})  # noqa: S102 (our own page)
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].startswith("Use ts: ")
         assert lines[2:] == ["temperature 3.0", "logits: 0.94", "raw-logits: 0.59", "[False, True]"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
-from calibrant.binning.equal_mass_classes import class_sums
+from calibrant.binning.sums import class_sums
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import as_binning, relative

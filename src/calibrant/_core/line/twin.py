@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.line.beta_grid import TINY
+from calibrant._core.line.beta import TINY
 from calibrant._core.line.boxes import Boxes, Line, count_boxes, fill_boxes, rows_in_same
 from calibrant._core.line.kernels import KERNELS
 from calibrant._core.line.tables import translations
