@@ -143,7 +143,7 @@ def laplace(counts: Any) -> FloatArray:
     return LaplaceCorrection()(counts)
 
 
-def m_estimate(counts: Any, m: float, prior: Any = "uniform") -> FloatArray:
+def m_estimate(counts: Any, m: float, prior: object = "uniform") -> FloatArray:
     """Return the m-estimate of the share of every class, (n_i + m prior_i) / (n + m).
 
     Parameters
@@ -161,7 +161,7 @@ def m_estimate(counts: Any, m: float, prior: Any = "uniform") -> FloatArray:
     return MEstimate(m, prior)(counts)
 
 
-def class_counts(labels: Any, classes: int | Sequence[Any], weights: Any = None) -> FloatArray:
+def class_counts(labels: object, classes: int | Sequence[Any], weights: object = None) -> FloatArray:
     """Count the rows of every class.
 
     Parameters
@@ -200,7 +200,7 @@ def as_smoothing(smoothing: Smoothing | None) -> Smoothing:
     return smoothing
 
 
-def _as_classes(classes: Any) -> tuple[int, tuple[Hashable, ...] | None]:
+def _as_classes(classes: object) -> tuple[int, tuple[Hashable, ...] | None]:
     """Return the number of classes, and their names if they were given."""
     if isinstance(classes, (int, np.integer)):
         check_count(classes, "classes")
@@ -211,7 +211,7 @@ def _as_classes(classes: Any) -> tuple[int, tuple[Hashable, ...] | None]:
     return n_classes, as_classes(classes, n_classes)
 
 
-def _as_counts(data: Any) -> FloatArray:
+def _as_counts(data: object) -> FloatArray:
     values = convert(data, "counts").values
     if values.dtype.kind not in "fiub":
         raise TypeError(f"counts must be numbers, but have dtype {values.dtype}. Count labels with class_counts.")
@@ -225,7 +225,7 @@ def _as_counts(data: Any) -> FloatArray:
     return counts
 
 
-def _as_prior(prior: Any) -> tuple[float, ...]:
+def _as_prior(prior: object) -> tuple[float, ...]:
     if isinstance(prior, (str, int, float)):
         raise TypeError(f'prior must be K probabilities, "uniform" or "observed", but is {prior!r}.')
     values = convert(prior, "prior").values

@@ -26,7 +26,7 @@ FAR = 1e100
 
 # Whatever the caller has set with numpy.seterr, underflow is fine here and everything else is checked by value.
 @np.errstate(all="ignore")
-def as_probabilities(data: Any, *, renormalise: bool = False) -> tuple[FloatArray, Raw]:
+def as_probabilities(data: object, *, renormalise: bool = False) -> tuple[FloatArray, Raw]:
     """Return an (n, K) matrix of probabilities whose rows sum to 1, and the raw argument it came from."""
     raw = convert(data, "probs")
     values = as_floats(raw)
@@ -45,7 +45,7 @@ def as_probabilities(data: Any, *, renormalise: bool = False) -> tuple[FloatArra
 
 
 @np.errstate(all="ignore")
-def as_log_probabilities(data: Any) -> tuple[FloatArray, FloatArray, Raw]:
+def as_log_probabilities(data: object) -> tuple[FloatArray, FloatArray, Raw]:
     """Return the (n, K) softmax and log-softmax of logits; one column means the log-odds of class 1."""
     raw = convert(data, "logits")
     values = as_floats(raw)
@@ -97,7 +97,7 @@ def _in_range(weights: FloatArray, raw: Raw) -> FloatArray:
     return weights if 1 / FAR <= largest <= FAR else relative
 
 
-def check_copies(sample_weight: Any) -> None:
+def check_copies(sample_weight: object) -> None:
     """Refuse weights that no number of copies of a row can mean; what is no number is left for others to refuse."""
     if sample_weight is None:
         return

@@ -41,7 +41,7 @@ class Raw:
         return self.bfloat or self.values.dtype == np.float16
 
 
-def convert(data: Any, name: str) -> Raw:
+def convert(data: object, name: str) -> Raw:
     """Convert any supported container; `name` is the argument's name in messages."""
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ma.MaskedArray):
         data = np.ma.array(data)
@@ -58,7 +58,7 @@ def convert(data: Any, name: str) -> Raw:
     return Raw(name, _native(_as_array(data, name), name))
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether an object stands for a missing value: None, NaN, or the NA and NaT of pandas."""
     if isinstance(value, float):
         return value != value  # noqa: PLR0124 (only NaN differs from itself)

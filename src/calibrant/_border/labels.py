@@ -37,7 +37,7 @@ def as_classes(classes: Any, n_classes: int) -> Names | None:
     return names
 
 
-def with_positive(classes: Any, positive: Hashable | None, labels: Any, probs: Raw) -> Any:
+def with_positive(classes: Any, positive: Hashable | None, labels: object, probs: Raw) -> Any:
     """Return the caller's classes, or the two of which `positive` is the one whose probability the column holds."""
     if positive is None:
         return classes
@@ -77,7 +77,7 @@ def _other_and(positive: Hashable, found: list[Any]) -> Names:
     return (*others, *(same or [positive]))
 
 
-def _plain(label: Any) -> str | None:
+def _plain(label: object) -> str | None:
     """Return a label as text, 1 and 1.0 alike."""
     return str(int(label)) if _is_whole(label) and not isinstance(label, bool) else _as_text(label)
 
@@ -146,7 +146,7 @@ def _from_one_hot(values: NDArray[Any], order: list[int] | None) -> IntArray:
     return (hot if order is None else hot[:, order]).argmax(axis=1)
 
 
-def _is_whole(name: Any) -> TypeGuard[int | float]:
+def _is_whole(name: object) -> TypeGuard[int | float]:
     return isinstance(name, int) or (isinstance(name, float) and name.is_integer())
 
 
@@ -214,7 +214,7 @@ def _need_names(labels: NDArray[Any], names: Names | None) -> Names:
     return names
 
 
-def _as_text(label: Any) -> str | None:
+def _as_text(label: object) -> str | None:
     if is_missing(label):
         return None
     return label.decode(errors="replace") if isinstance(label, bytes) else str(label)

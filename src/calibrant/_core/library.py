@@ -22,7 +22,7 @@ class Record(ctypes.Structure):
     _fields_: ClassVar[list[tuple[str, Any]]] = []
 
     @classmethod
-    def of(cls, **values: Any) -> Self:
+    def of(cls, **values: object) -> Self:
         """Return the structure with these numbers, arrays and structures."""
         record = cls()
         record.kept = values
@@ -43,7 +43,7 @@ def _as_field(value: Any, name: str, kind: Any) -> Any:
     return value.__array_interface__["data"][0]  # Three times as quick as `ctypes.data`.
 
 
-def _fields(pointers: str = "", wholes: str = "", reals: str = "", **records: Any) -> list[tuple[str, Any]]:
+def _fields(pointers: str = "", wholes: str = "", reals: str = "", **records: object) -> list[tuple[str, Any]]:
     """Return whole numbers, real numbers, pointers and structures in this order, as the C code declares them."""
     kinds = ((wholes, WHOLE), (reals, REAL), (pointers, ctypes.c_void_p))
     return [(name, kind) for names, kind in kinds for name in names.split()] + [*records.items()]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -44,9 +44,9 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     baseline: str | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
-    clusters: Any = None,
-    strata: Any = None,
-    by: Any = None,
+    clusters: object = None,
+    strata: object = None,
+    by: object = None,
     tuning: Mapping[str, Predictions] | None = None,
     intervals: bool = True,
     ranges: bool = True,
@@ -173,7 +173,7 @@ class _Plan:
         check_count(self.bootstrap.n_resamples, "n_resamples")
         check_level(self.level)
 
-    def take(self, rows: Any) -> "_Plan":
+    def take(self, rows: object) -> "_Plan":
         """Return the plan for these rows only."""
         return replace(self, bootstrap=self.bootstrap.take(rows))
 

@@ -15,13 +15,13 @@ from calibrant.results import Page
 
 
 def show(
-    data: Any,
-    y_prob: Any = None,
-    sample_weight: Any = None,
+    data: object,
+    y_prob: object = None,
+    sample_weight: object = None,
     *,
     out: str | os.PathLike[str] | None = None,
     title: str = "Calibration report",
-    positive: Any = None,
+    positive: object = None,
     rng: Rng = 0,
 ) -> Page:
     """Show predictions on one page: the verdict, reliability diagrams, metrics, tests, classes.

@@ -108,5 +108,5 @@ def _log_probs(scores: Any, n_classes: int, response: Response) -> FloatArray:
         return np.log(as_probabilities(scores)[0])
 
 
-def _length(value: Any) -> int | None:
+def _length(value: object) -> int | None:
     return len(value) if hasattr(value, "__len__") and not isinstance(value, str) else None

@@ -1,7 +1,7 @@
 """Raw logits: as a network computes them, with the number common to a row that the softmax takes away."""
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -22,7 +22,7 @@ LARGEST_LOGIT = 1e6
 
 
 @np.errstate(all="ignore")
-def as_raw_logits(data: Any, classes: tuple[Hashable, ...] | None = None) -> FloatArray:
+def as_raw_logits(data: object, classes: tuple[Hashable, ...] | None = None) -> FloatArray:
     """Return finite logits, (n, K), as they are; columns of a data frame in the order of the classes, if given."""
     raw = convert(data, "logits")
     values = as_floats(raw)

@@ -93,7 +93,7 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _configured(name: str, options: Options, kernel: str | None, data: Any) -> "CalibrationTest":
+def _configured(name: str, options: Options, kernel: str | None, data: object) -> "CalibrationTest":
     """Return a row of TESTS with the requested number of resamples and kernel."""
     from calibrant.forecasts import Forecasts
     from calibrant.hypotest import TESTS, ConsistencyTest

@@ -71,7 +71,7 @@ def pit_histogram(
 
 def quantile_curve(
     forecasts: Forecasts,
-    levels: Any = None,
+    levels: object = None,
     *,
     form: Form = "quantile",
     level: float = 0.95,

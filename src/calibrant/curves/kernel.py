@@ -25,7 +25,7 @@ LEAST_SUPPORT = 0.5
 @takes_two_arrays
 def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
     predictions: Predictions,
-    grid: Any = 101,
+    grid: object = 101,
     *,
     kernel: KernelName = "gaussian",
     bandwidth: float | Rule = "cv",
@@ -124,7 +124,7 @@ def _check_resamples(n_resamples: int, level: float) -> None:
         raise InputError(f"n_resamples must be 0, or at least {least} for level={level:g}, but is {n_resamples}.")
 
 
-def _as_grid(grid: Any) -> FloatArray:
+def _as_grid(grid: object) -> FloatArray:
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         if grid < 2:
             raise InputError(f"grid must have at least 2 steps from 0 to 1, but is {grid}.")

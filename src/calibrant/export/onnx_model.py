@@ -42,7 +42,7 @@ class _Graph:
         return name
 
 
-def _simple(operator: str, **attributes: Any) -> Callable[..., str]:
+def _simple(operator: str, **attributes: object) -> Callable[..., str]:
     return lambda graph, *inputs: graph.add(operator, *inputs, **attributes)
 
 

@@ -1,7 +1,7 @@
 """Raw parameters of predictive distributions to clean arrays."""
 
 from itertools import combinations
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def as_numbers(raw: Raw, ndims: tuple[int, ...], shape: str) -> FloatArray:
     return numbers
 
 
-def as_columns(**data: Any) -> tuple[list[FloatArray], Raw | None]:
+def as_columns(**data: object) -> tuple[list[FloatArray], Raw | None]:
     """Return parameters as arrays of one length n, scalars repeated, and the one whose pandas index to compare."""
     raws = [convert(values, name) for name, values in data.items()]
     for one, other in combinations(raws, 2):
@@ -74,7 +74,7 @@ def _as_column(raw: Raw) -> FloatArray:
     return numbers[:, 0]
 
 
-def as_levels(level: Any) -> FloatArray:
+def as_levels(level: object) -> FloatArray:
     """Return levels strictly between 0 and 1 as an array of shape () or (q,)."""
     levels = np.asarray(level, dtype=np.float64)
     if levels.ndim > 1 or levels.size == 0 or not np.all((levels > 0) & (levels < 1)):
@@ -116,7 +116,7 @@ def cholesky(cov: FloatArray) -> FloatArray:
         ) from None
 
 
-def as_mixture_weights(data: Any, n: int, n_components: int) -> tuple[FloatArray, Raw]:
+def as_mixture_weights(data: object, n: int, n_components: int) -> tuple[FloatArray, Raw]:
     """Return an (n, M) matrix of mixture weights whose rows sum to 1."""
     raw = convert(data, "weights")
     weights = as_numbers(raw, (1, 2), "(M,) or (n, M)")

@@ -102,7 +102,7 @@ class Forecasts:
         return [self._trusted(law, self.targets, self.weights) for law in self.distribution.batches(n_batches)]
 
 
-def _as_distribution(distribution: Any, n: int) -> Distribution:
+def _as_distribution(distribution: object, n: int) -> Distribution:
     if isinstance(distribution, Distribution):
         return distribution
     if callable(getattr(distribution, "rvs", None)) and not isinstance(distribution, type):

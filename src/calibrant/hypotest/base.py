@@ -57,7 +57,7 @@ class CalibrationTest(ABC):
         return replace(self.run(present, rng, progress), about=self.about())
 
 
-def _present(data: Any) -> Any:
+def _present(data: object) -> Any:
     """Return the data without rows of no weight; what is no data is left for the test to refuse."""
     if not isinstance(data, (Predictions, Forecasts)):
         return data

@@ -92,7 +92,7 @@ class ConsistencyTest(CalibrationTest):
             },
         )
 
-    def _view(self, data: Any) -> Any:
+    def _view(self, data: object) -> Any:
         if self.null == "full":
             return data
         if not isinstance(data, Predictions):

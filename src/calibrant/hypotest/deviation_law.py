@@ -171,7 +171,7 @@ class DrawnDeviations(DeviationLaw):
         self,
         data: Forecasts,
         terms: tuple[TensorProduct, ...],
-        places: Any,
+        places: object,
         targets: FloatArray,
         weights: FloatArray | float = 1.0,
     ) -> None:

@@ -51,7 +51,7 @@ def holm(pvalues: Any) -> Any:
     return _adjust(_checked(pvalues))
 
 
-def _checked(pvalues: Any) -> FloatArray:
+def _checked(pvalues: object) -> FloatArray:
     values = as_floats(convert(pvalues, "pvalues"))
     if values.shape[1] != 1:
         raise InputError(

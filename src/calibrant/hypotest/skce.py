@@ -153,7 +153,7 @@ def _bootstrap(
     return null
 
 
-def _spectral(data: Data, kernel: Any, n_draws: int, rng: np.random.Generator) -> FloatArray:
+def _spectral(data: Data, kernel: object, n_draws: int, rng: np.random.Generator) -> FloatArray:
     n = data.n_samples
     rows = np.arange(n) if n <= N_SPECTRAL_ROWS else np.sort(rng.choice(n, N_SPECTRAL_ROWS, replace=False))
     pairs = weighted_pairs(data.take(rows), kernel, relative_weights(data)[rows])

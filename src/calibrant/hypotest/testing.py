@@ -1,7 +1,5 @@
 """Whether miscalibration could be chance, in one call."""
 
-from typing import Any
-
 from calibrant._border.names import meant
 from calibrant._typing import Rng
 from calibrant.exceptions import InputError
@@ -15,12 +13,12 @@ from calibrant.results import TestResult
 
 
 def test(
-    data: Any,
-    y_prob: Any = None,
-    sample_weight: Any = None,
+    data: object,
+    y_prob: object = None,
+    sample_weight: object = None,
     *,
     test: str | CalibrationTest | None = None,
-    positive: Any = None,
+    positive: object = None,
     rng: Rng = None,
 ) -> TestResult:
     """Test whether predictions are calibrated, up to chance.

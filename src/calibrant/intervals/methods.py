@@ -46,7 +46,7 @@ MOST_REDRAWS = 399
 
 @takes_two_arrays
 def interval(
-    predictions: Any,
+    predictions: object,
     metric: Metric,
     method: str = "auto",
     *,
@@ -123,7 +123,7 @@ def interval(
     return as_interval(metric, metric(predictions), level, found, null)
 
 
-def _automatic(metric: Metric, data: Any, bootstrap: Bootstrap) -> str | None:
+def _automatic(metric: Metric, data: object, bootstrap: Bootstrap) -> str | None:
     """Return the name of the method, None if there is none and the range by chance takes its place."""
     name, missing = family(metric, bootstrap), why_not(metric, data, bootstrap)
     if name is None and has_range(metric, data, bootstrap):
@@ -170,7 +170,7 @@ class MethodOutcome(NamedTuple):
 
 
 def known_interval(
-    data: Any,
+    data: object,
     metric: Metric,
     value: float,
     level: float,
@@ -222,13 +222,13 @@ def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome
     )
 
 
-def method_for(metric: Metric, data: Any, bootstrap: Bootstrap | None = None) -> str | None:
+def method_for(metric: Metric, data: object, bootstrap: Bootstrap | None = None) -> str | None:
     """Return the name of the method that covers for this metric on these data, or None if none is known."""
     bootstrap = bootstrap or Bootstrap(999)
     return None if why_not(metric, data, bootstrap) else family(metric, bootstrap)
 
 
-def why_not(metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
+def why_not(metric: Metric, data: object, bootstrap: Bootstrap) -> str:
     """Say what the method for the metric needs and the data lack, or that chance makes it positive; else nothing."""
     name = family(metric, bootstrap)
     if name is None:
@@ -247,7 +247,7 @@ def is_unbiased(metric: Metric) -> bool:
     return isinstance(metric, (SKCE, KCE)) and metric.unbiased
 
 
-def has_range(metric: Metric, data: Any, bootstrap: Bootstrap) -> bool:
+def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
     """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
     quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
     is_error = metric.measures == "calibration" and metric.better == "lower"

@@ -1,7 +1,7 @@
 """What limits require of the data for known coverage."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -65,7 +65,7 @@ DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
 UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows determine the variance"
 
 
-def what_is_missing(method: str, metric: Metric, data: Any, bootstrap: Bootstrap) -> str:
+def what_is_missing(method: str, metric: Metric, data: object, bootstrap: Bootstrap) -> str:
     """Say what limits by the method need for known coverage, if these data lack it; otherwise nothing."""
     if not isinstance(data, Predictions):
         return "they were simulated for predictions of classes only"
@@ -168,7 +168,7 @@ class _Rows(NamedTuple):
     observed: float
 
     @classmethod
-    def of(cls, data: Predictions, expected: FloatArray, observed: Any) -> Self:
+    def of(cls, data: Predictions, expected: FloatArray, observed: object) -> Self:
         shares = data.weights / data.weights.sum()
         rows = 1 / float(data.squares(shares).sum())
         return cls(round(rows * float(shares @ expected), 6), round(rows * float(shares @ observed), 6))

@@ -17,7 +17,7 @@ N_GROUPS = 200
 """With more rows than this, the jackknife leaves out this many groups of rows, one at a time."""
 
 
-def percentile(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+def percentile(data: object, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
     """Return quantiles over bootstrap samples, for numbers that can be too large as well as too small."""
     draws = _replicates(metric.prepare(data), data, metric, bootstrap, rng)
     low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
@@ -72,7 +72,7 @@ def _without_groups(data: Any, clusters: Any) -> Iterator[FloatArray]:
         yield weights[:, weights.any(axis=0)]
 
 
-def _clusters(n: int, clusters: Any) -> IntArray:
+def _clusters(n: int, clusters: object) -> IntArray:
     """Return the number of each row's cluster, or of the row itself."""
     numbers = np.arange(n)
     if clusters is not None:

@@ -140,7 +140,7 @@ def read_rows(path: Paths, request: Request, others: Sequence[str] = ()) -> Part
     return part
 
 
-def read_raw_logits(path: Paths, **options: Any) -> tuple[Predictions, FloatArray]:
+def read_raw_logits(path: Paths, **options: object) -> tuple[Predictions, FloatArray]:
     """Read logits and labels from a file, and return the logits as they are beside the predictions.
 
     Parameters

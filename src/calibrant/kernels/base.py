@@ -246,7 +246,7 @@ def _joined(terms: tuple[TensorProduct, ...]) -> JointKernel:
     return terms[0] if len(terms) == 1 else JointSum(terms)
 
 
-def _as_prediction(value: Any) -> Any:
+def _as_prediction(value: object) -> Any:
     """Return one prediction as the kernels on predictions take it."""
     if isinstance(value, Distribution):
         if value.n != 1:
@@ -256,7 +256,7 @@ def _as_prediction(value: Any) -> Any:
     return np.array([[1.0 - point, point]]) if point.ndim == 0 else point.reshape(1, -1)
 
 
-def _as_target(value: Any) -> Any:
+def _as_target(value: object) -> Any:
     """Return one target as the kernels on targets take it."""
     point = np.asarray(value).reshape(1, -1)
     return point.astype(float) if point.dtype.kind in "iufb" else point

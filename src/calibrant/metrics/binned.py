@@ -53,7 +53,7 @@ class BinnedMetric(Metric):
         sums = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive, view.labels]))
         complete = bool((cut.index >= 0).all())
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             mass, predicted, hits = sums(weights)
             total = mass.sum(axis=0) if complete else weights.sum(axis=0)
             return self.combine(total, mass, predicted, hits)
@@ -90,7 +90,7 @@ class BinnedMetric(Metric):
             values.append(self.combine(mass.sum(axis=0) if self.bins.leaves_none_out else total, mass, predicted, hits))
         return np.concatenate(values)
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Say how many bins hold weight."""
         return {"bins_used": int((bin_sums_of(self.view(predictions), self.bins)[0] > 0).sum())}
 
@@ -235,7 +235,7 @@ class DebiasedECE(BinnedMetric):
         """Return the value of every class against the rest, (K,): bins need sums of squared weights too."""
         return Metric.class_values(self, predictions)
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give D with its sign."""
         return {**super().details(predictions), "squared": float(self._squared(predictions))}
 
@@ -254,7 +254,7 @@ class DebiasedECE(BinnedMetric):
         sums = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive, view.labels]))
         count = bin_totals(cut, np.ones(view.n_samples))
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             weights = relative(weights)
             mass, predicted, hits = sums(weights)
             return _squared(weights.sum(axis=0), mass, count(view.squares(weights)), predicted, hits)
@@ -282,7 +282,7 @@ def relative(weights: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.max(axis=0))
 
 
-def as_binning(bins: Any, kind: type[EqualWidth] | type[EqualMass]) -> Binning:
+def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binning:
     """Return a rule that cuts [0, 1] into bins, of this kind if it is given by a number; refuse anything else."""
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         return kind(int(bins))

@@ -1,7 +1,7 @@
 """The binned calibration error by chance alone."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class ChanceECE(Metric):
         cut = self.bins.cut_view(view)
         spread = bin_totals(cut, view.positive * (1 - view.positive))
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             weights = relative(weights)
             expected = np.minimum(np.sqrt(2 * spread(view.squares(weights)) / np.pi), 2 * spread(weights))
             return expected.sum(axis=0) / weights.sum(axis=0)

@@ -13,7 +13,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import SegmentDecomposition, SquaredErrorParts
 
 
-def segment_decomposition(predictions: Predictions, segments: Any) -> SegmentDecomposition:
+def segment_decomposition(predictions: Predictions, segments: object) -> SegmentDecomposition:
     r"""Split the squared error of every segment into what calibration and what refinement cost.
 
     Parameters

@@ -115,7 +115,7 @@ class DirichletECE(Metric):
         rows = _rows(predictions, self.most_rows)
         near = self._neighbours(predictions, rows)
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             own = weights[rows]
             return self._mean(near.of_weights(own), own)
 
@@ -128,7 +128,7 @@ class DirichletECE(Metric):
         own = predictions.weights[rows, None]
         return in_blocks(lambda labels: self._mean(near.of_labels(labels[rows]), own), near.block)
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the bandwidth, the rows used, and how many of them have no neighbours."""
         fitted = self.fit_bandwidth(predictions)
         rows = _rows(predictions, self.most_rows)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -91,7 +90,7 @@ class QuantileCalibration(ForecastMetric):
         shares = coverage_shares(forecasts, levels, self.form, self.ensemble)
         return lambda weights: self._norm(np.abs(shares(weights) - levels[:, None]))
 
-    def details(self, forecasts: Forecasts) -> Mapping[str, Any]:
+    def details(self, forecasts: Forecasts) -> Mapping[str, object]:
         """Give the value that calibrated forecasts would show by chance, where it has a simple form."""
         levels = level_array(self.levels)
         variance = levels * (1 - levels) / effective_rows(forecasts.weights)
@@ -164,14 +163,14 @@ class ENCE(ForecastMetric):
         variances = bin_totals(cut, np.square(forecasts.distribution.sd()))
         squares = bin_totals(cut, squared_errors(forecasts))
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             gaps = _relative_gaps(variances(weights), squares(weights))
             used = mass(weights) > 0
             return np.where(used, gaps, 0.0).sum(axis=0) / used.sum(axis=0)
 
         return evaluate
 
-    def details(self, forecasts: Forecasts) -> Mapping[str, Any]:
+    def details(self, forecasts: Forecasts) -> Mapping[str, object]:
         """Say how many bins hold weight."""
         cut, _, _ = spread_bins(forecasts, self.bins)
         mass = bin_totals(cut, np.ones(forecasts.n_samples))(forecasts.weights[:, None])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class IntervalCoverage(ForecastScore):
         below, above = self._outside(forecasts)
         return 1.0 - below - above
 
-    def details(self, forecasts: Forecasts) -> Mapping[str, Any]:
+    def details(self, forecasts: Forecasts) -> Mapping[str, object]:
         """Give the nominal level, the gap, and the shares on either side."""
         below, above = (float(np.average(side, weights=forecasts.weights)) for side in self._outside(forecasts))
         return {"nominal": self.level, "gap": 1 - below - above - self.level, "below": below, "above": above}
@@ -158,7 +158,7 @@ class Sharpness(ForecastMetric):
         variances = np.square(law.sd()).reshape(law.n, -1).sum(axis=1)
         rows = np.sqrt(variances) if self.kind == "mean" else variances
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             means = rows @ weights / weights.sum(axis=0)
             return np.sqrt(means) if self.kind == "rms" else means
 

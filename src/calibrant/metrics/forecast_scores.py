@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -78,7 +77,7 @@ class CRPS(ForecastScore):
         law = forecasts.distribution
         return law.mean_distance(forecasts.targets) - 0.5 * law.mean_spread(fair=self.ensemble == "fair")
 
-    def details(self, forecasts: Forecasts) -> Mapping[str, Any]:
+    def details(self, forecasts: Forecasts) -> Mapping[str, object]:
         """Give the Monte Carlo error, if there is one."""
         halves = [part.n_draws // 2 for part in forecasts.distribution.components if isinstance(part, MonteCarlo)]
         n_batches = math.gcd(N_BATCHES, *halves)
@@ -119,7 +118,7 @@ class LogScore(ForecastScore):
         """Return minus the log density at the target."""
         return -forecasts.distribution.log_density(forecasts.targets)
 
-    def details(self, forecasts: Forecasts) -> Mapping[str, Any]:
+    def details(self, forecasts: Forecasts) -> Mapping[str, object]:
         """Count the rows whose target was called impossible."""
         infinite = int((np.isinf(self.per_row(forecasts)) & (forecasts.weights > 0)).sum())
         return {"infinite_rows": infinite} if infinite else {}

@@ -182,7 +182,7 @@ class KdeECE(Metric):
         gaps = self._gaps(predictions)
         return lambda labels: root(gaps.of_labels(labels == target, view.weights), self.norm)
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the bandwidth, and the number of rows without neighbours."""
         view = self.view(predictions)
         details: dict[str, Any] = {"bandwidth": self._bandwidth(view)}

@@ -212,7 +212,7 @@ class SKCE(KernelMetric):
         kernel = tune(self.kernel, data)
         return pair_matrix(data, kernel) if self.features is None else feature_pairs(data, kernel, self.features)
 
-    def _estimates(self, data: Data, kernel: Any) -> FloatArray | None:
+    def _estimates(self, data: Data, kernel: object) -> FloatArray | None:
         """Return independent estimates whose mean is the value, where it is a Monte Carlo mean."""
         if self.features is not None and self.features > 1:
             pairs = feature_pairs(data, kernel, self.features).weighted(data.weights)
@@ -265,7 +265,7 @@ class SKCE(KernelMetric):
     def _evaluator(self, pairs: PairMatrix) -> Evaluator:
         diagonal = None if self.unbiased else pairs.diagonal()
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             weights = relative(weights)
             return self._mean(pairs.quadratic_forms(weights), weights, diagonal)
 

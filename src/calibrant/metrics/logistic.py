@@ -70,7 +70,7 @@ class LogisticMetric(Metric):
         target = 1 if view is predictions else predictions.predicted[:, None]
         return lambda labels: self._values(log_odds, labels == target, view.weights[:, None])
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Count the predictions whose log-odds had to be limited."""
         view = self.view(predictions)
         clipped = int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())

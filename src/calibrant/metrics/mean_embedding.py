@@ -111,7 +111,7 @@ class UCME(KernelMetric):
         """Return the map from weights, (n, B), to B values."""
         deviations = self.deviations(data)
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             means = deviations.T @ weights / weights.sum(axis=0)
             return (means**2).mean(axis=0)
 
@@ -152,7 +152,7 @@ class UCME(KernelMetric):
 
         return evaluate
 
-    def details(self, data: Data) -> Mapping[str, Any]:
+    def details(self, data: Data) -> Mapping[str, object]:
         """Say how many test locations there are, and the Monte Carlo error if there is one."""
         where = self.class_locations(data) if isinstance(data, Predictions) else self.locations(data)
         return {"locations": len(where[-1])} | monte_carlo_error(self.batch_values(data))
@@ -187,7 +187,7 @@ def _forecast_locations(data: Forecasts) -> tuple[Distribution, FloatArray]:
     return data.distribution.take(rows), means[rows]
 
 
-def _checked_class_locations(data: Predictions, predictions: Any, targets: Any) -> tuple[FloatArray, IntArray]:
+def _checked_class_locations(data: Predictions, predictions: object, targets: object) -> tuple[FloatArray, IntArray]:
     checked = Predictions(predictions, targets, classes=data.classes)
     if checked.n_classes != data.n_classes:
         raise InputError(
@@ -196,7 +196,9 @@ def _checked_class_locations(data: Predictions, predictions: Any, targets: Any) 
     return checked.probs, checked.labels
 
 
-def _checked_forecast_locations(data: Forecasts, predictions: Any, targets: Any) -> tuple[Distribution, FloatArray]:
+def _checked_forecast_locations(
+    data: Forecasts, predictions: object, targets: object
+) -> tuple[Distribution, FloatArray]:
     if not isinstance(predictions, Distribution):
         raise TypeError(f"test_predictions must be a Distribution such as Normal(loc, scale), but is {predictions!r}.")
     checked = Forecasts(predictions, targets)

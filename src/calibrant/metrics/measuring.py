@@ -22,12 +22,12 @@ def principal_metrics(n_classes: int) -> list[str]:
 
 
 def measure(
-    data: Any,
-    y_prob: Any = None,
-    sample_weight: Any = None,
+    data: object,
+    y_prob: object = None,
+    sample_weight: object = None,
     *,
     metrics: str | Sequence[str] | Mapping[str, Metric] | None = None,
-    positive: Any = None,
+    positive: object = None,
 ) -> Measures:
     """Measure predictions with any metrics.
 

@@ -1,7 +1,6 @@
 """Kernel calibration error of the confidence alone."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ class MMCE(Metric):
         pairs = line_pairs(view.positive, view.labels - view.positive, self.lengthscale, 1.0)
         diagonal = pairs.diagonal()
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             weights = relative(weights)
             squared = (pairs.quadratic_forms(weights) + diagonal @ weights**2) / weights.sum(axis=0) ** 2
             return np.sqrt(np.maximum(squared, 0.0))  # Not negative up to rounding.

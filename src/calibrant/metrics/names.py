@@ -19,7 +19,7 @@ SPELLINGS = Spellings(
 """What is accepted besides the names in METRICS and FORECAST_METRICS."""
 
 
-def metric_name(given: Any, known: Collection[str] | None = None) -> Any:
+def metric_name(given: object, known: Collection[str] | None = None) -> Any:
     """Return the name of a metric in its table, by default METRICS and FORECAST_METRICS.
 
     What is not known comes back as it is, for the caller to refuse.

@@ -155,7 +155,7 @@ class PooledMetric(Metric):
         ties = Ties.of_view(view)
         p, y = view.positive[:, None], view.labels[:, None]
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             return self._each(ties.sums(weights), ties.sums(weights * p), ties.sums(weights * y), dict)
 
         return evaluate

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def weighted_means(rows: FloatArray) -> Evaluator:
     infinite = np.isinf(rows)
     finite = np.where(infinite, 0.0, rows)
 
-    def evaluate(weights: Any) -> FloatArray:
+    def evaluate(weights: FloatArray) -> FloatArray:
         means = finite @ weights / weights.sum(axis=0)
         # An infinite row counts only where it has weight: 0 times infinity would be NaN.
         return np.where(infinite @ weights > 0, np.inf, means) if infinite.any() else means
@@ -98,7 +98,7 @@ class NLL(Score):
         """Return minus the log-probability of the label."""
         return -predictions.observed_log_probs
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Count the rows whose label was called impossible."""
         infinite = int((np.isinf(self.per_row(predictions)) & (predictions.weights > 0)).sum())
         return {"infinite_rows": infinite} if infinite else {}

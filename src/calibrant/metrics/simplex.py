@@ -121,7 +121,7 @@ class SimplexECE(Metric):
 
         return predictions.once(("cells", self.bins), cut, of_labels=False)
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Say how many cells hold weight."""
         cells = self._cells(predictions)
         return {"bins_used": len(np.unique(cells.index[predictions.weights > 0]))}

@@ -105,7 +105,7 @@ class SmoothECE(Metric):
         gaps = np.abs(residuals)
         residuals = residuals[:, None]
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             total = weights.sum(axis=0)
             return self._each(spread(weights * residuals) / total[:, None], gaps @ weights / total)
 

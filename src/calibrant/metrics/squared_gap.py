@@ -83,7 +83,7 @@ class DebiasedSquaredGap(Metric):
         sums = joint_bin_totals(cut, np.column_stack([ones, residuals]))
         squares = joint_bin_totals(cut, np.column_stack([ones, residuals**2]))
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             weights = weights / weights.max(axis=0)  # So that squares of huge weights do not overflow.
             mass, gaps = sums(weights)
             own, own_gaps = squares(view.squares(weights))
@@ -160,7 +160,7 @@ class DebiasedSquaredGap(Metric):
             values.append(_mean_square(np.array(predictions.n_samples), mass, mass**2 - mass, products))
         return np.concatenate(values)
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Say how many bins hold weight."""
         return {"bins_used": int((self._sums(self.view(predictions))[0] > 0).sum())}
 
@@ -220,7 +220,7 @@ class Root(Lift):
         squared = self.metric.prepare_counts(predictions)
         return None if squared is None else Counted(squared.cells, lambda counts: _root(squared.evaluate(counts)))
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the square with its sign, and the root of what the metric says of each class."""
         found = self.metric.estimate(predictions)
         classes = found.details.get("classes", {})

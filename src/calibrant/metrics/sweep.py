@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ class SweepECE(PooledMetric):
         columns = (sums[:, None] for sums in (bins.mass, bins.predicted, bins.hits))
         return float(ECE(norm=self.norm).combine(pools.mass.sum(keepdims=True), *columns)[0])
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the number of bins."""
         pools = pool(self.view(predictions))
         return {"bins_used": len(_bin_starts(pools, _sweep(pools)))}

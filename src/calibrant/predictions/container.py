@@ -177,7 +177,7 @@ class Predictions:
         return self
 
     def _validate(
-        self, raw: Raw, probs: FloatArray, log_probs: FloatArray | None, labels: Any, weights: Any, classes: Any
+        self, raw: Raw, probs: FloatArray, log_probs: FloatArray | None, labels: object, weights: object, classes: Any
     ) -> None:
         raw_labels = convert(labels, "labels")
         raw_weights = None if weights is None else convert(weights, "weights")
@@ -201,7 +201,7 @@ class Predictions:
         labels: IntArray,
         weights: FloatArray,
         classes: tuple[Hashable, ...],
-        **cached: Any,
+        **cached: object,
     ) -> None:
         arrays = {"probs": probs, "labels": labels, "weights": weights, **cached}
         for name, array in arrays.items():

@@ -14,7 +14,7 @@ from calibrant.predictions import Predictions
 Result = TypeVar("Result")
 
 
-def as_data(data: Any, y_prob: Any = None, sample_weight: Any = None, positive: Any = None) -> Any:
+def as_data(data: object, y_prob: object = None, sample_weight: object = None, positive: object = None) -> Any:
     """Return predictions or forecasts as they are, or predictions that are made of two arrays.
 
     Parameters
@@ -55,7 +55,7 @@ def takes_two_arrays(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let a function of predictions also be called with (y_true, y_prob, ..., sample_weight=None)."""
 
     @wraps(function)
-    def called(data: Any, *others: Any, sample_weight: Any = None, **settings: Any) -> Result:
+    def called(data: object, *others: object, sample_weight: object = None, **settings: object) -> Result:
         if "y_prob" in settings:
             return function(as_data(data, settings.pop("y_prob"), sample_weight), *others, **settings)
         if others and _is_array(data) and _is_array(others[0]):
@@ -65,7 +65,7 @@ def takes_two_arrays(function: Callable[..., Result]) -> Callable[..., Result]:
     return called
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     """Whether it may be labels or probabilities, and not settings or predictions."""
     is_container = hasattr(value, "__len__") or hasattr(value, "__array__")
     return is_container and not isinstance(value, (str, Predictions, Forecasts, Mapping))

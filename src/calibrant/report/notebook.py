@@ -30,7 +30,7 @@ MOST_ROWS = 60
 """A table with more rows is cut, and says so."""
 
 
-def notebook_html(result: Any) -> str:
+def notebook_html(result: object) -> str:
     """Return a result as HTML that holds only escaped text and inline figures.
 
     Parameters
@@ -53,7 +53,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Element:
     return element("table", element("thead", titles), element("tbody", *lines or [element("tr")]))
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     """Write any field in a few words."""
     if value is None:
         return "none"
@@ -68,7 +68,7 @@ def _value(value: Any) -> str:
     return _described(value)
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}"
     if is_dataclass(value):
@@ -89,7 +89,7 @@ def _fields(result: Any) -> list[Element]:
     return [_table((type(result).__name__, ""), rows)]
 
 
-def _is_long(value: Any) -> bool:
+def _is_long(value: object) -> bool:
     """Return whether a value can only be described."""
     return isinstance(value, np.ndarray) or (is_dataclass(value) and not hasattr(value, "value"))
 

@@ -60,7 +60,7 @@ def _without_words(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def rounded(value: Any) -> Any:
+def rounded(value: object) -> Any:
     """Return a record with its numbers rounded to seven significant digits.
 
     Examples
@@ -210,7 +210,7 @@ def environment() -> "Environment":
     return engine
 
 
-def _finalize(value: Any) -> Any:
+def _finalize(value: object) -> Any:
     """Make control characters visible in whatever a template prints, unless it is markup."""
     return value if hasattr(value, "__html__") or not isinstance(value, str) else text.printable(value)
 

@@ -48,7 +48,7 @@ def _line(xs: Any, ys: Any, x: Scale, y: Scale) -> Element:
     return element("polyline", points=_points(xs, ys, x, y), fill="none", stroke=BLUE, stroke_width="1.8")
 
 
-def _band(xs: Any, low: Any, high: Any, x: Scale, y: Scale) -> Element:
+def _band(xs: object, low: object, high: object, x: Scale, y: Scale) -> Element:
     ends = f"{_points(xs, low, x, y)} {_points(np.asarray(xs)[::-1], np.asarray(high)[::-1], x, y)}"
     return element("polygon", points=ends, fill="currentColor", fill_opacity="0.15")
 

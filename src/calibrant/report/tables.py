@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from calibrant.report.series import AnySeries
 from calibrant.report.text import aligned, count, machine, name, number, pvalue
@@ -152,7 +151,7 @@ def setting_rows(series: Sequence[AnySeries]) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def _setting(value: Any) -> str:
+def _setting(value: object) -> str:
     if value is None:
         return "not given"
     if isinstance(value, bool):

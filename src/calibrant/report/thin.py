@@ -114,7 +114,7 @@ def lighten(assessment: Assessment) -> Assessment:
     return replace(assessment, **changes)
 
 
-def _lightened(value: Any) -> Any:
+def _lightened(value: object) -> Any:
     if isinstance(value, ReliabilityCurve):
         return thin_curve(value)
     if isinstance(value, ClasswiseCurves):

@@ -38,7 +38,7 @@ class Bootstrap:
     clusters: Any = None
     strata: Any = None
 
-    def take(self, rows: Any) -> "Bootstrap":
+    def take(self, rows: object) -> "Bootstrap":
         """Return the plan for these rows only."""
         clusters, strata = (None if x is None else _keys(x)[rows] for x in (self.clusters, self.strata))
         return Bootstrap(self.n_resamples, clusters, strata)
@@ -109,7 +109,7 @@ def _codes(values: Any, name: str, n: int) -> IntArray:
     return codes
 
 
-def _keys(values: Any) -> Any:
+def _keys(values: object) -> Any:
     keys = convert(values, "groups").values.ravel()
     if keys.dtype.kind != "O":
         return keys.astype(str)

@@ -132,7 +132,7 @@ class Assessment(Readable):
     tests: Mapping[str, TestResult] = field(default_factory=dict)
 
 
-def as_record(result: Any) -> Any:
+def as_record(result: object) -> Any:
     """Turn a result into dictionaries, lists, numbers and strings that JSON can hold.
 
     Numbers that JSON lacks become the strings "inf", "-inf" and "nan".
@@ -157,7 +157,7 @@ def as_record(result: Any) -> Any:
     return result if isinstance(result, (str, int, bool, type(None))) else str(result)
 
 
-def to_frame(result: Any, *, backend: str | None = None) -> Any:
+def to_frame(result: object, *, backend: str | None = None) -> Any:
     """Turn a result into a data frame.
 
     Parameters
@@ -180,7 +180,7 @@ def to_frame(result: Any, *, backend: str | None = None) -> Any:
     return nw.from_dict(_columns(result), backend=backend).to_native()  # type: ignore[arg-type]
 
 
-def _columns(result: Any) -> dict[str, list[Any]]:
+def _columns(result: object) -> dict[str, list[Any]]:
     if isinstance(result, ReliabilityCurve):
         return _points(result)
     if isinstance(result, ClasswiseCurves):

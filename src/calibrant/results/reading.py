@@ -80,7 +80,7 @@ HEADS = (("headline", "{}"), ("pvalue", "p = {:.3g}"), ("value", "{:.4g}"), ("la
 """Attributes that represent a result, and their format: the first that it has."""
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """Return a result by its headline, p-value or value, and anything else as it is written."""
     if is_dataclass(value) and not isinstance(value, type):
         return _headline(value)
@@ -121,5 +121,5 @@ def _cut(line: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, (str, Mapping, Sequence)) and len(value) == 0)

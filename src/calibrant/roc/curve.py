@@ -12,7 +12,7 @@ from calibrant.roc.merging import merge_violators, pool, split_equal
 from calibrant.roc.ranking import as_ranking, as_scores
 
 
-def roc_curve(scores: Any, labels: Any, weights: Any = None) -> ROCCurve:
+def roc_curve(scores: object, labels: object, weights: object = None) -> ROCCurve:
     """Return the ROC curve of scores on any scale, of which only the order counts.
 
     Parameters
@@ -53,7 +53,7 @@ def roc_curve(scores: Any, labels: Any, weights: Any = None) -> ROCCurve:
     )
 
 
-def auc(scores: Any, labels: Any, weights: Any = None) -> float:
+def auc(scores: object, labels: object, weights: object = None) -> float:
     """Return the area under the ROC curve.
 
     It is the probability that a positive scores higher than a negative, each drawn by its weight; ties count half.

@@ -10,7 +10,7 @@ from calibrant._typing import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 
 
-def as_ranking(scores: Any, labels: Any, weights: Any) -> tuple[FloatArray, BoolArray, FloatArray]:
+def as_ranking(scores: object, labels: object, weights: object) -> tuple[FloatArray, BoolArray, FloatArray]:
     """Return scores, whether each row is positive, and weights, of the rows that have weight."""
     raw_scores, raw_labels = convert(scores, "scores"), convert(labels, "labels")
     raw_weights = None if weights is None else convert(weights, "weights")

@@ -67,7 +67,7 @@ def check_bandwidth(bandwidth: object) -> float:
     return float(bandwidth)
 
 
-def check_choice(value: Any, name: str, choices: Any) -> Any:
+def check_choice(value: object, name: str, choices: object) -> Any:
     """Return a setting as the names of a `Literal` have it, given in any case; refuse one that is not among them.
 
     Examples

@@ -121,12 +121,12 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite="allow-nan", reset=False)
         return self._leaf_of_node[self.tree_.apply(X)]
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: object) -> FloatArray:
         """Return the probabilities of the classes, (n, K)."""
         leaves = self.apply(X)
         return self.leaf_probs_[leaves]
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> Any:
         """Return the class that `decide` chooses: of two, the second if its probability is at least 0.5."""
         leaves = self.apply(X)
         return self.classes_[self.leaf_decisions_[leaves]]

@@ -141,7 +141,7 @@ def _as_csv(rows: Iterator[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _harmless(value: Any) -> Any:
+def _harmless(value: object) -> Any:
     """Mark a text that a spreadsheet would run as a formula; numbers are left as they are."""
     return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
 

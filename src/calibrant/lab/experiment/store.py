@@ -94,7 +94,7 @@ def unpack(content: bytes) -> dict[str, NDArray[Any]]:
         return dict(archive)
 
 
-def pack_json(record: Any) -> bytes:
+def pack_json(record: object) -> bytes:
     """Return a record as JSON; numbers come back to the last bit."""
     return json.dumps(record, indent=1).encode()
 

@@ -32,7 +32,7 @@ class Table:
         """Raise the complaint about a value."""
         raise InputError(f"{self.where}: {key} must be {required}, but is {found!r:.80}.")
 
-    def get(self, key: str, default: Any = REQUIRED) -> Any:
+    def get(self, key: str, default: object = REQUIRED) -> Any:
         """Return a value as it is."""
         self.read.add(key)
         if key not in self.content and default is REQUIRED:
@@ -44,7 +44,7 @@ class Table:
         """Return whether a key is present."""
         return key in self.content
 
-    def text(self, key: str, choices: Collection[str] | None = None, default: Any = REQUIRED) -> Any:
+    def text(self, key: str, choices: Collection[str] | None = None, default: object = REQUIRED) -> Any:
         """Return a text, one of the choices if there are any."""
         value = self.get(key, default)
         if value is default and default is not REQUIRED:
@@ -55,7 +55,7 @@ class Table:
             self.refuse(key, "a text that is not empty", value)
         return value
 
-    def whole(self, key: str, default: Any = REQUIRED, *, least: int = 0) -> Any:
+    def whole(self, key: str, default: object = REQUIRED, *, least: int = 0) -> Any:
         """Return a whole number."""
         value = self.get(key, default)
         if value is default and default is not REQUIRED:
@@ -78,14 +78,14 @@ class Table:
             self.refuse(key, "a number from 0", value)
         return float(value)
 
-    def wholes(self, key: str, default: Any = REQUIRED, *, least: int = 0) -> tuple[int, ...]:
+    def wholes(self, key: str, default: object = REQUIRED, *, least: int = 0) -> tuple[int, ...]:
         """Return a list of different whole numbers, not empty."""
         value = self.get(key, default)
         if not _is_list(value) or not all(_is_whole(entry, least) for entry in value):
             self.refuse(key, f"a list of different whole numbers from {least}, not empty", value)
         return tuple(value)
 
-    def texts(self, key: str, choices: Collection[str] | None, default: Any = REQUIRED) -> tuple[str, ...]:
+    def texts(self, key: str, choices: Collection[str] | None, default: object = REQUIRED) -> tuple[str, ...]:
         """Return a list of different texts, not empty."""
         value = self.get(key, default)
         if not _is_list(list(value) if isinstance(value, tuple) else value):
@@ -96,7 +96,7 @@ class Table:
                 self.refuse(f"each of {key}", f"one {allowed}" if choices is not None else "a text", entry)
         return tuple(value)
 
-    def table(self, key: str, default: Any = REQUIRED) -> "Table":
+    def table(self, key: str, default: object = REQUIRED) -> "Table":
         """Return a table in this one."""
         value = self.get(key, default)
         if not isinstance(value, Mapping):

@@ -172,7 +172,7 @@ def _curves(tuning: Step, p: Predictions, bench: Bench) -> dict[str, Any]:
     }
 
 
-def _line(curve: Any) -> dict[str, list[float]]:
+def _line(curve: object) -> dict[str, list[float]]:
     return {key: getattr(curve, key).tolist() for key in ("predicted", "observed", "count")}
 
 

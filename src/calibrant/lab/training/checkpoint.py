@@ -125,7 +125,7 @@ def load_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:
     model.load_state_dict(state)
 
 
-def check_fits(model: nn.Module, state: Any, name: str) -> None:
+def check_fits(model: nn.Module, state: object, name: str) -> None:
     """Refuse weights of another architecture; PyTorch would have put some of them in place before it notices."""
     expected = {key: tuple(tensor.shape) for key, tensor in model.state_dict().items()}
     found = (
@@ -139,7 +139,7 @@ def check_fits(model: nn.Module, state: Any, name: str) -> None:
         )
 
 
-def as_bytes(document: Any) -> bytes:
+def as_bytes(document: object) -> bytes:
     """Return what `torch.save` writes."""
     buffer = io.BytesIO()
     torch.save(document, buffer)
