@@ -40,11 +40,25 @@ def test_the_table_has_values_intervals_and_differences(files, capsys):
     assert code == 0
     assert not err
     lines = out.splitlines()
-    assert lines[0].split()[:3] == ["metric", "model", "value"]
-    assert "minus good" in lines[0]
+    assert lines[0].split() == ["value", "95%", "interval", "difference", "95%", "interval", "p"]
+    assert "difference: minus good" in out
     bad = next(line for line in lines if line.split()[:1] == ["bad"])
     assert "*" in bad
     assert "bootstrap samples" in out
+
+
+@pytest.mark.parametrize("width", [30, 80, 120])
+def test_the_table_fits_the_terminal(files, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    long = files[0].with_name("a model with a name that is far too long for a column.csv")
+    frame(GOOD).write_csv(long)
+    code, out, _ = run(capsys, "compare", *files, long, "--metrics", "nll", "ece-one-vs-rest", "--resamples", "99")
+    assert code == 0
+    assert out.count(long.stem) >= 2
+    if width >= 80:
+        assert max(map(len, out.splitlines())) <= width
+        ends = {len(line) for line in out.splitlines() if line.endswith((" p", ".001"))}
+        assert len(ends) == 1  # Numbers stand below their headings.
 
 
 def test_json_is_the_result_of_the_function(files, capsys):

@@ -1,14 +1,17 @@
 """A comparison on a terminal: every metric and model, with its interval and its difference to the baseline."""
 
-from rich.table import Table
+from collections.abc import Iterable, Sequence
+from itertools import product
+
 from rich.text import Text
 
 from calibrant.cli.outputs import console
-from calibrant.cli.show import folded, number
+from calibrant.cli.show import number
 from calibrant.io import printable
 from calibrant.results import (
     Compared,
     Comparison,
+    Difference,
     Interval,
     known_limits,
     missing_differences,
@@ -18,21 +21,20 @@ from calibrant.results import (
 
 def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
     """Print every metric and model with its interval and its difference to the baseline, by samples of `drawn`."""
-    out, table = console(), Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("metric", no_wrap=True)
-    table.add_column("model", overflow="fold")
-    share = f"{comparison.level:.0%}"
-    for heading in ("value", f"{share} interval", f"minus {printable(comparison.baseline)}", f"{share} interval", "p"):
-        table.add_column(heading, justify="right", no_wrap=heading in ("value", "p"), overflow="fold")
+    out, share = console(), f"{comparison.level:.0%}"
+    head = ("", "value", f"{share} interval", "difference", f"{share} interval", "p")
+    cells = {(metric, model): _cells(comparison.entry(model, metric)) for metric, model in _places(comparison)}
+    widths = [max(map(len, column)) for column in zip(head[1:], *cells.values(), strict=True)]
+    names = [f"  {printable(model)}" for model in comparison.models]
+    room = max(0, min(max(map(len, names)), out.width - sum(widths) - 2 * len(widths)))
+    out.print(Text(_line("", head[1:], widths, room), style="bold"), soft_wrap=True)
     for metric in comparison.metrics:
-        for model in comparison.models:
-            entry = comparison.entry(model, metric)
-            name = folded(metric, out.width, 100) if model == comparison.models[0] else ""
-            table.add_row(name, Text(printable(model)), number(entry.value), _limits(entry.interval), *_change(entry))
-    out.print(table)
+        out.print(Text(metric, style="bold"))
+        for model, name in zip(comparison.models, names, strict=True):
+            out.print(Text(_line(name, cells[metric, model], widths, room)), soft_wrap=True)
     note = (
-        f"* the interval of the difference excludes 0; {comparison.n_resamples:,} bootstrap samples of {drawn}; p is "
-        "adjusted for the number of differences (Holm)"
+        f"difference: minus {printable(comparison.baseline)}; * its interval excludes 0; {comparison.n_resamples:,} "
+        f"bootstrap samples of {drawn}; p is adjusted for the number of differences (Holm)"
     )
     rule = rule_in_words(comparison)
     note += f"\n{rule}" if rule else ""
@@ -41,18 +43,29 @@ def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
     out.print(Text(note, style="dim"))
 
 
-def _limits(interval: Interval | None) -> str:
-    """Format limits, if any."""
-    own = known_limits(interval)
-    return "" if own is None else f"{number(own[0])} to {number(own[1])}"
+def _places(comparison: Comparison) -> Iterable[tuple[str, str]]:
+    return product(comparison.metrics, comparison.models)
 
 
-def _change(entry: Compared) -> tuple[str, str, str]:
+def _line(name: str, cells: Sequence[str], widths: Sequence[int], room: int) -> str:
+    """Return a name and numbers below their headings; a name for which there is no room has a line of its own."""
+    numbers = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+    return f"{name:<{room}}{numbers}" if len(name) <= room else f"{name}\n{'':<{room}}{numbers}"
+
+
+def _cells(entry: Compared) -> tuple[str, ...]:
+    """Return a value with its limits, and the difference with its limits and p-value."""
     difference = entry.difference
+    own = (number(entry.value, 3), _limits(entry.interval, ".3g"))
     if difference is None:
-        return "", "", ""
+        return (*own, "", "", "")
     mark = "*" if difference.is_significant else " "
-    limits = known_limits(difference)
-    if limits is None:
-        return f"{difference.value:+.4g} ", "", ""
-    return f"{difference.value:+.4g}{mark}", f"{limits[0]:+.4g} to {limits[1]:+.4g}", f"{difference.adjusted:.2g}"
+    p = "" if known_limits(difference) is None else f"{difference.adjusted:.2g}"
+    pvalue = "<.001" if p and difference.adjusted < 0.001 else p
+    return (*own, f"{difference.value:+.3g}{mark}", _limits(difference, "+.2g"), pvalue)
+
+
+def _limits(interval: Interval | Difference | None, form: str) -> str:
+    """Format limits, if any."""
+    limits = known_limits(interval)
+    return "" if limits is None else f"{limits[0]:{form}} to {limits[1]:{form}}"

@@ -238,9 +238,9 @@ def folded(name: str, width: int, room: int = 80) -> str:
     return name if width >= room else fill(name, len(margin) + NAME_ROOM, subsequent_indent=margin)
 
 
-def number(value: float) -> str:
-    """Write a number with four significant digits."""
-    return f"{value:.4g}"
+def number(value: float, digits: int = 4) -> str:
+    """Write a number with so many significant digits."""
+    return f"{value:.{digits}g}"
 
 
 def _symbol(out: Console, code: str) -> str:
