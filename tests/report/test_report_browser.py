@@ -265,6 +265,16 @@ def test_the_page_never_scrolls_sideways(chromium, folder, source, width):
         assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
+@pytest.mark.parametrize("width", [375, 768])
+def test_every_value_of_both_models_is_seen_on_a_narrow_screen(chromium, folder, source, width):
+    cut = """() => Array.from(document.querySelectorAll(".stacked :is(td, th)"))
+        .filter((cell) => cell.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length"""
+    with opened(chromium, folder, source, viewport={"width": width, "height": 700}) as page:
+        page.evaluate(UNFOLD)
+        assert page.locator(".metrics.stacked thead th").count() >= 3
+        assert page.evaluate(cut) == 0
+
+
 LOOKS = {
     "light": {"viewport": {"width": 1100, "height": 800}},
     "dark": {"viewport": {"width": 1100, "height": 800}, "color_scheme": "dark"},
