@@ -38,6 +38,18 @@ def test_an_assessment_begins_with_its_verdict():
     assert f"  metrics    nll {calibrant.metrics.NLL()(DATA):.4g}" in shown
 
 
+def test_a_comparison_and_advice_print_values_by_name():
+    other = Predictions(P**2, DATA.labels)
+    lines = repr(compare({"a": DATA, "b": other}, metrics=["nll", "ece"], rng=0)).splitlines()
+    values = [calibrant.metrics.NLL()(p) for p in (DATA, other)]
+    assert lines[1].startswith(f"  nll          a {values[0]:.4g}; b {values[1]:.4g} ({values[1] - values[0]:+.3g}*)")
+    curve = calibrant.learning_curve(["ts"], DATA, [20, 50], n_repeats=2, metrics=["nll"], rng=0)
+    assert "  ts, nll           20 rows " in repr(curve)
+    advice = repr(recommend(DATA, candidates=["ts"], rng=0))
+    assert "  nll of " in advice
+    assert "…" not in advice.splitlines()[1]
+
+
 def test_predictions_have_a_length_and_rows():
     assert len(DATA) == 300
     assert len(DATA[:10]) == 10

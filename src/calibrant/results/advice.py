@@ -96,6 +96,12 @@ class Recommendation(Readable):
     settings: Mapping[str, Any] = field(default_factory=dict)
     disagreement: str = ""
 
+    def _printed(self) -> list[tuple[str, str]]:
+        losses = [f"{one.name} {one.loss:.4g}" for one in self.candidates]
+        rows = [("advice", self.headline), ("reasons", "\n".join(self.reasons))]
+        held = f"{self.n_samples:,} rows of {self.n_classes} classes, in {self.n_folds} folds"
+        return [*rows, (f"{self.score} of", ", ".join(losses)), ("judged by", held)]
+
     def candidate(self, name: str) -> Candidate:
         """Return the candidate of this name."""
         return next(candidate for candidate in self.candidates if candidate.name == name)
@@ -157,6 +163,13 @@ class LearningCurve(Readable):
     baseline: Mapping[str, float]
     points: tuple[LearningPoint, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def _printed(self) -> list[tuple[str, str]]:
+        pairs = [(calibrator, metric) for calibrator in self.calibrators for metric in self.metrics]
+        values = ["; ".join(f"{p.size:,} rows {p.value:.4g}" for p in self.of(*pair)) for pair in pairs]
+        held = f"{self.n_held_out:,} rows, {self.n_repeats} times"
+        rows = [(f"{calibrator}, {metric}", text) for (calibrator, metric), text in zip(pairs, values, strict=True)]
+        return [*rows, *((f"as they are, {m}", f"{v:.4g}") for m, v in self.baseline.items()), ("judged by", held)]
 
     def of(self, calibrator: str, metric: str) -> tuple[LearningPoint, ...]:
         """Return the points of this calibrator and metric, by size."""

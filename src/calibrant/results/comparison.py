@@ -139,6 +139,13 @@ class Comparison(Readable):
     rule: str = "valid"
     about: Mapping[str, Description] = field(default_factory=dict)
 
+    def _printed(self) -> list[tuple[str, str]]:
+        rows = [
+            (metric, "; ".join(_cell(self.entry(model, metric)) for model in self.models)) for metric in self.metrics
+        ]
+        note = f"minus {self.baseline}, on {self.n_samples:,} rows; * its {self.level:.0%} limits exclude 0"
+        return [*rows, ("in brackets", note), *([("groups", ", ".join(self.groups))] if self.groups else [])]
+
     def entry(self, model: str, metric: str) -> Compared:
         """Return the entry of this model and metric."""
         return self.entries[self.models.index(model) * len(self.metrics) + self.metrics.index(metric)]
@@ -146,6 +153,15 @@ class Comparison(Readable):
     def of(self, model: str) -> dict[str, float]:
         """Return the values of this model, by metric."""
         return {metric: self.entry(model, metric).value for metric in self.metrics}
+
+
+def _cell(entry: Compared) -> str:
+    """Return the value of a model, and the difference to the baseline."""
+    difference = entry.difference
+    if difference is None:
+        return f"{entry.model} {entry.value:.4g}"
+    mark = "*" if difference.is_significant else ""
+    return f"{entry.model} {entry.value:.4g} ({difference.value:+.3g}{mark})"
 
 
 def missing_limits(results: Iterable[tuple[str, Interval | Difference | None]]) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, Reliabili
 from calibrant.results.estimate import Description, Estimate, ScoreDecomposition
 from calibrant.results.measures import Measures
 from calibrant.results.ranking import ROCOutline
-from calibrant.results.reading import Readable
+from calibrant.results.reading import Readable, main_rows
 from calibrant.results.verdict import Verdict
 
 
@@ -130,6 +130,9 @@ class Assessment(Readable):
     adjusted: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     tests: Mapping[str, TestResult] = field(default_factory=dict)
+
+    def _printed(self) -> list[tuple[str, str]]:
+        return main_rows(self, self.intervals)
 
 
 def as_record(result: object) -> Any:

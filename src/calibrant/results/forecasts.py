@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._typing import FloatArray
 from calibrant.results.estimate import Estimate
-from calibrant.results.reading import Readable
+from calibrant.results.reading import Readable, main_rows
 
 if TYPE_CHECKING:
     from calibrant.results.core import TestResult
@@ -148,3 +148,6 @@ class ForecastAssessment(Readable):
     intervals: QuantileCurve | None = None
     spread: SpreadCurve | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def _printed(self) -> list[tuple[str, str]]:
+        return main_rows(self, {})

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 WIDTH = 88
-"""Longer lines are cut."""
+"""Longer lines are broken."""
+
+MOST_BROKEN = 4
+"""Lines into which a text is broken; the rest of it is left out."""
 
 MOST, MOST_LINES = 12, 6
 """Entries that are listed in a line, or one per line; the others are counted."""
@@ -20,7 +24,11 @@ class Readable:
     """A result that prints as its fields, one per line; what is long is counted."""
 
     def __repr__(self) -> str:
-        return aligned(type(self).__name__, [(name, summary(value)) for name, value in shown(self)])
+        return aligned(type(self).__name__, self._printed())
+
+    def _printed(self) -> list[tuple[str, str]]:
+        """Return what is printed: a name and a text for each line."""
+        return [(name, summary(value)) for name, value in shown(self)]
 
     def _repr_html_(self) -> str | None:
         """Return a small table or figure for a notebook, or None, in which case the notebook shows the plain text.
@@ -47,6 +55,15 @@ def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join([title, *(line for name, text in rows for line in _aligned(name, text, width))])
+
+
+def main_rows(result: Any, limits: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of an assessment: verdict, metrics with limits, tests, and the names of what else it holds."""
+    main = ("name", "n_samples", "n_classes", "law", "verdict", "metrics", "test", "tests", "groups")
+    held = dict(shown(result))
+    held["metrics"] = {name: limits.get(name, estimate) for name, estimate in result.metrics.items()}
+    rows = [(name, summary(held[name])) for name in main if name in held and not _is_empty(held[name])]
+    return [*rows, ("and", ", ".join(name for name in held if name not in main))]
 
 
 def shown(result: Any) -> list[tuple[str, Any]]:
@@ -100,7 +117,7 @@ def _headline(result: Any) -> str:
     found = next(((form, getattr(result, name)) for name, form in HEADS if hasattr(result, name)), None)
     text = type(result).__name__ if found is None else found[0].format(found[1])
     low = getattr(result, "low", None)
-    return f"{text} ({low:.4g} to {result.high:.4g})" if isinstance(low, float) else text
+    return f"{text} ({low:.4g} to {result.high:.4g})" if isinstance(low, float) and hasattr(result, "value") else text
 
 
 def _listed(entries: list[str], *, one_per_line: bool) -> str:
@@ -112,13 +129,13 @@ def _listed(entries: list[str], *, one_per_line: bool) -> str:
 
 def _aligned(name: str, text: str, width: int) -> list[str]:
     """Return a field with its name before the first line."""
-    lines = text.splitlines() or [""]
+    lines = [part for line in text.splitlines() or [""] for part in _broken(line)]
     heads = [name, *[""] * (len(lines) - 1)]
-    return [f"  {head:<{width}}  {_cut(line)}" for head, line in zip(heads, lines, strict=True)]
+    return [f"  {head:<{width}}  {line}".rstrip() for head, line in zip(heads, lines, strict=True)]
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+def _broken(line: str) -> list[str]:
+    return wrap(line, WIDTH, max_lines=MOST_BROKEN, placeholder=" …") or [""]
 
 
 def _is_empty(value: object) -> bool:
