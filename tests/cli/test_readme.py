@@ -10,6 +10,7 @@ import pytest
 
 from calibrant.calibrators import TemperatureScaling, save
 from calibrant.cli import main
+from calibrant.scale import Sketch
 from simulate import calibrated
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -41,6 +42,9 @@ def files(tmp_path, monkeypatch):
     pl.DataFrame({"score": binary.positive, "clicked": binary.labels}).write_csv("binary.csv")
     for name in ("before.csv", "after.csv", "new.csv"):
         frame.drop("y").write_csv(name)
+    Path("days").mkdir()
+    for day, rows in (("2026-03-01", slice(0, 150)), ("2026-03-02", slice(150, 300))):
+        Path(f"days/{day}.sketch").write_bytes(Sketch(3).update(p.probs[rows], p.labels[rows]).to_bytes())
     save(TemperatureScaling().fit(p.probs, p.labels), "cal.json")
     np.savez("logits.npz", logits=p.log_probs, y=p.labels)
 

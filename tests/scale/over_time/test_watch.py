@@ -135,6 +135,38 @@ def test_classes_are_watched_by_the_top_label_or_each():
     assert [day.log_e for day in Watch()(watched).days] == [day.log_e for day in top.days]
 
 
+def test_the_top_label_is_told_as_confidence():
+    def sharpened(day):
+        squared = day.probs**2.5
+        return Predictions(squared / squared.sum(axis=1, keepdims=True), day.labels, classes=["a", "b", "c"])
+
+    result = Watch()({f"{i}": three_classes(i) if i < 5 else sharpened(three_classes(i)) for i in range(10)})
+    assert result.headline.startswith("Calibration has changed: since 5, confidences are too ")
+    assert "the predicted class was right in" in result.story[2]
+
+
+def test_the_ellipses_of_all_classes_hold_together():
+    """Of K classes each has level 1 - alpha / (2 K): the evidence is that of K watches at alpha / K."""
+    reference = three_classes(50, 3000)
+    watched = {f"{i}": three_classes(i) for i in range(4)}
+    each = Watch(classwise=True)(watched, reference)
+    alone = [
+        Watch(alpha=0.05 / 3)({name: day.one_vs_rest(c) for name, day in watched.items()}, reference.one_vs_rest(c))
+        for c in range(3)
+    ]
+    mean = np.mean(np.exp([[day.log_e for day in result.days] for result in alone]), axis=0)
+    np.testing.assert_allclose(np.exp([day.log_e for day in each.days]), mean, rtol=1e-4)
+    assert each.log_limit == pytest.approx(np.log(40))
+
+
+def test_a_large_change_after_an_early_alarm_is_told_as_such():
+    twice = days(8, 2, sketched, shift=0.5) | {f"2026-04-{i:02d}": sketched(*drawn(i, shift=3.0)) for i in range(1, 7)}
+    result = Watch()(twice)
+    assert result.change.alarm < "2026-04"
+    assert result.change.since == "2026-04-01"
+    assert result.story[1].startswith("Something smaller was wrong before")
+
+
 def test_sketches_of_many_classes_give_the_cells_of_their_views():
     day = three_classes(3)
     sketch = Sketch(classes=["a", "b", "c"]).update(day.probs, day.labels)

@@ -21,14 +21,24 @@ RECOGNISED = 20
 
 
 class Streams(NamedTuple):
-    """The names of the days, and the cells of each event that is watched, by its class: of all days, of the reference.
+    """What is watched.
 
-    Without a reference, `reference` is empty.
+    Attributes
+    ----------
+    names : list of str
+        Names of the days.
+    days : dict
+        The cells of all days, of each event that is watched.
+    reference : dict
+        The cells of the reference, of each event; empty without one.
+    top_label : bool
+        Whether the event is that the predicted class is right.
     """
 
     names: list[str]
     days: dict[str, list[Cells]]
     reference: dict[str, Cells]
+    top_label: bool
 
 
 def streams(days: Days, reference: Day | None = None, *, classwise: bool) -> Streams:
@@ -52,7 +62,8 @@ def streams(days: Days, reference: Day | None = None, *, classwise: bool) -> Str
     for cells in found.values():
         _refuse_repeats(names, cells)
     watched = events(first, classwise=classwise)
-    return Streams(names, found, {} if reference is None else {e: cells_of(reference, c) for e, c in watched.items()})
+    before = {} if reference is None else {event: cells_of(reference, c) for event, c in watched.items()}
+    return Streams(names, found, before, top_label=None in watched.values())
 
 
 def events(day: Day, *, classwise: bool) -> dict[str, int | None]:
@@ -61,7 +72,8 @@ def events(day: Day, *, classwise: bool) -> dict[str, int | None]:
         return {"": 1}
     if not classwise:
         return {"": None}
-    return {str(c if day.classes is None else day.classes[c]): c for c in range(day.n_classes)}
+    names = [str(name) for name in day.classes or range(day.n_classes)]
+    return {name if names.count(name) == 1 else f"{name} ({c})": c for c, name in enumerate(names)}
 
 
 def cells_of(day: Day, c: int | None) -> Cells:

@@ -49,7 +49,8 @@ class Watch:
     of the reference period. The evidence is the least against any line in its confidence ellipse of level
     :math:`1 - \alpha / 2` (`safe_evidence`), and the limit is :math:`2 / \alpha`.
 
-    Evidence about several classes is the mean of theirs, which is valid however they depend on each other. Predictions
+    Evidence about several classes is the mean of theirs, which is valid however they depend on each other; with a
+    reference, the ellipse of each of K classes has level :math:`1 - \alpha / (2 K)`. Predictions
     of exactly 0 or 1 are left out, as no finite evidence fits them; those that turn out wrong are reported.
 
     Examples
@@ -82,10 +83,9 @@ class Watch:
         reference : Sketch or Predictions, optional
             A period that calibration is compared with; none of its rows is in `days`.
         """
-        names, watched, before = streams(days, reference, classwise=self.classwise)
-        ellipses = {
-            event: Ellipse(require_line(cells, "the reference"), 1 - self.alpha / 2) for event, cells in before.items()
-        }
+        names, watched, before, top_label = streams(days, reference, classwise=self.classwise)
+        level = 1 - self.alpha / 2 / len(watched)  # All ellipses together hold with a probability of 1 - alpha / 2.
+        ellipses = {event: Ellipse(require_line(cells, "the reference"), level) for event, cells in before.items()}
         found = {
             event: collect(cells, self.alternatives, self.start, ellipses.get(event))
             for event, cells in watched.items()
@@ -104,7 +104,7 @@ class Watch:
             change=change,
             notes=words.notes(names, shown.days),
             reference=_measured(before[event]) if before else {},
-            settings={"n_events": len(watched), "version": __version__},
+            settings={"n_events": len(watched), "top_label": top_label, "version": __version__},
         )
         return replace(result, headline=words.headline(result), story=words.story(result))
 

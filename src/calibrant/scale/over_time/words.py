@@ -15,7 +15,8 @@ def headline(result: WatchResult) -> str:
     compared = " against the reference period" if result.reference else ""
     if change is None:
         return f"No sign of a change of calibration{compared} in {counted(n_days, 'day')}."
-    what = f"predictions of class {change.class_name}" if change.class_name else "predictions"
+    what = "confidences" if result.settings.get("top_label") else "predictions"
+    what += f" of class {change.class_name}" if change.class_name else ""
     found = " and ".join(change.named)
     if change.since == result.days[0].name and not compared:
         return f"Not calibrated from the first day on: {what} are {found}."
@@ -41,25 +42,28 @@ def story(result: WatchResult) -> tuple[str, ...]:
     )
     return (
         alarm,
-        _when(change),
+        *_when(change, result),
         _size(change, result),
         *([] if change.repair is None else _repair(change.repair, result.log_limit)),
     )
 
 
-def _when(change: Change) -> str:
+def _when(change: Change, result: WatchResult) -> list[str]:
+    names = [day.name for day in result.days]
+    late = names.index(change.since) > names.index(change.alarm)
+    first = ["Something smaller was wrong before: the largest change came after that alarm."] if late else []
     if change.earliest == change.latest:
-        return f"It began with {change.since}, with a probability of 95 % or more."
-    return (
-        f"It most likely began with {change.since}, and with a probability of 95 % from {change.earliest} to "
-        f"{change.latest}."
-    )
+        return [*first, f"It began with {change.since}, with a probability of 95 % or more."]
+    likely = f"with a probability of 95 % from {change.earliest} to {change.latest}"
+    return [*first, f"It most likely began with {change.since}, and {likely}."]
 
 
 def _size(change: Change, result: WatchResult) -> str:
     expected = "expected from the reference" if result.reference else "predicted"
+    event = f"class {change.class_name} was observed" if change.class_name else "the event happened"
+    event = "the predicted class was right" if result.settings.get("top_label") else event
     return (
-        f"From then on, the event happened in {100 * change.observed:.3g} % of {counted(change.n_samples, 'row')}, "
+        f"From then on, {event} in {100 * change.observed:.3g} % of {counted(change.n_samples, 'row')}, "
         f"where {100 * change.predicted:.3g} % was {expected}: a shift of log-odds by "
         f"{_with(change.shift, change.shift_error)}; their slope is {_with(change.slope, change.slope_error, '')}."
     )
