@@ -5,7 +5,9 @@
 # make sanitize     the tests of the compiled core under the sanitizers of gcc, for addresses and undefined behaviour
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
 # make coverage     how often confidence limits cover, by simulation, resumable; results in docs/coverage (hours)
-# make benchmarks   speed and memory against named peers, in one run each; results in docs/benchmarks
+# make docs         the documentation, in build/docs; warnings are errors
+# make benchmarks   every measure and calibrator beside other packages, in their own environment; docs/benchmarks/peers.md
+# make timings      speed and memory beside plain definitions, in one run each; results in docs/benchmarks
 # make engines      Dask and Spark for real: the same bytes, killed workers, failing tasks; results in docs/benchmarks
 # make clean  remove what the above made
 
@@ -13,7 +15,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test quick dist sanitize validity coverage benchmarks engines clean
+.PHONY: demo test quick docs dist sanitize validity coverage benchmarks timings engines clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo
@@ -64,7 +66,16 @@ validity: .venv/test-installed
 coverage: .venv/test-installed
 	$(BIN)/python -m studies.coverage --jobs 2
 
-benchmarks: .venv/test-installed
+# Pages of names that are gone would stay without the first line.
+docs: .venv/docs-installed
+	rm -rf docs/reference/*.rst docs/reference/api docs/reference/backreferences docs/auto_gallery build/docs
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
+benchmarks: build/peers/installed
+	cd benchmarks && OMP_NUM_THREADS=1 ../build/peers/bin/python -m peers ../docs/benchmarks
+
+timings: .venv/test-installed
 	for name in commands pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics; do \
 		{ echo "$$ python benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; } | tee docs/benchmarks/$$name.txt; \
 	done
@@ -75,7 +86,7 @@ engines: .venv/test-installed
 	{ echo "$$ python -m pytest tests/scale/engines.py"; $(BIN)/python -m pytest -n 0 -v --durations=0 tests/scale/engines.py; } | tee docs/benchmarks/engines.txt
 
 clean:
-	rm -rf .venv demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -92,4 +103,14 @@ CORE := hatch_build.py $(wildcard src/calibrant/_core/c/*.[ch])
 
 .venv/test-installed: pyproject.toml constraints.txt $(CORE) | .venv/bin/python
 	$(PIP) --constraint constraints.txt --editable ".[cli,plot]" --group test
+	touch $@
+
+.venv/docs-installed: pyproject.toml constraints.txt $(CORE) | .venv/bin/python
+	$(PIP) --constraint constraints.txt --editable ".[cli,plot]" --group docs
+	touch $@
+
+build/peers/installed: pyproject.toml constraints.txt $(CORE) | .venv/bin/python
+	$(PYTHON) -m venv build/peers
+	build/peers/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	build/peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group peers
 	touch $@

@@ -115,10 +115,10 @@ class Distribution(ABC):
 
     @abstractmethod
     def mean_distance(self, y: FloatArray) -> FloatArray:
-        """Return E |Z_i - y_i|, the mean Euclidean distance of row i from y[i], of shape (n,)."""
+        """Return ``E |Z_i - y_i|``, the mean Euclidean distance of row i from y[i], of shape (n,)."""
 
     def mean_difference(self, other: "Distribution") -> FloatArray:
-        """Return E |Z_i - Z'_i| for independent Z_i from row i and Z'_i from row i of `other`, of shape (n,)."""
+        """Return ``E |Z_i - Z'_i|`` for independent Z_i from row i and Z'_i from row i of `other`, of shape (n,)."""
         self._check_partner(other)
         if other.n != self.n:
             raise InputError(f"both distributions must have equally many rows, but have {self.n} and {other.n}.")
@@ -127,11 +127,11 @@ class Distribution(ABC):
         return self.differences_from(other)
 
     def differences_from(self, other: "Distribution") -> FloatArray:
-        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence."""
         raise self._no_pair(other, "mean difference")
 
     def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
-        """Return E |Z_i - Z'_i| for two independent draws from row i, of shape (n,).
+        """Return ``E |Z_i - Z'_i|`` for two independent draws from row i, of shape (n,).
 
         Parameters
         ----------

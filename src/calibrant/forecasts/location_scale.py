@@ -69,15 +69,15 @@ class LocationScale(Distribution):
         """Return the logarithm of the density of the law with loc 0 and scale 1."""
 
     def mean_distance(self, y: FloatArray) -> FloatArray:
-        """Return E |Z_i - y_i|, of shape (n,)."""
+        """Return ``E |Z_i - y_i|``, of shape (n,)."""
         return mean_absolute(self.loc - y, *self._by_family([(self, self.scale)]))
 
     def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
-        """Return E |Z_i - Z'_i| for two independent draws from row i, of shape (n,)."""
+        """Return ``E |Z_i - Z'_i|`` for two independent draws from row i, of shape (n,)."""
         return self.spread * self.scale
 
     def differences_from(self, other: Distribution) -> FloatArray:
-        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence."""
         if not isinstance(other, LocationScale):
             raise self._no_pair(other, "mean difference")
         return mean_absolute(self.loc - other.loc, *self._by_family([(self, self.scale), (other, other.scale)]))

@@ -129,11 +129,11 @@ class Mixture(Distribution):
         return np.logaddexp.reduce(densities, axis=0)
 
     def mean_distance(self, y: FloatArray) -> FloatArray:
-        """Return E |Z_i - y_i|, of shape (n,)."""
+        """Return ``E |Z_i - y_i|``, of shape (n,)."""
         return self._average([part.mean_distance(y) for part in self.parts])
 
     def differences_from(self, other: Distribution) -> FloatArray:
-        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence."""
         partners = list(zip(other.components, other.component_weights.T, strict=True))
         total = np.zeros(self.n)
         for part, weight in zip(self.parts, self.weights.T, strict=True):
@@ -142,7 +142,7 @@ class Mixture(Distribution):
         return total
 
     def mean_spread(self, *, fair: bool = False) -> FloatArray:
-        """Return E |Z_i - Z'_i| for two independent draws from row i, of shape (n,)."""
+        """Return ``E |Z_i - Z'_i|`` for two independent draws from row i, of shape (n,)."""
         total = np.zeros(self.n)
         for a, part in enumerate(self.parts):
             total += self.weights[:, a] ** 2 * part.mean_spread(fair=fair)

@@ -115,11 +115,11 @@ class MvNormal(Distribution):
         return -(0.5 * squares + log_sds + 0.5 * np.log(2 * np.pi)).sum(axis=1)
 
     def mean_distance(self, y: FloatArray) -> FloatArray:
-        """Return E |Z_i - y_i|, of shape (n,)."""
+        """Return ``E |Z_i - y_i|``, of shape (n,)."""
         return _mean_norm(self.cov, self.loc - y)
 
     def differences_from(self, other: Distribution) -> FloatArray:
-        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence."""
         if not isinstance(other, MvNormal):
             raise self._no_pair(other, "mean difference")
         if self.is_diagonal and other.is_diagonal:

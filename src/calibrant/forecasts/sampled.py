@@ -138,7 +138,7 @@ class MonteCarlo(Drawn):
         return self._by_row(self.dist.ppf, np.broadcast_to(levels, (self.n, len(levels))))
 
     def differences_from(self, other: Distribution) -> FloatArray:
-        """Return E |Z_i - Z'_i| for a partner that does not take precedence: without bias, from independent draws."""
+        """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence, from independent draws."""
         if not isinstance(other, MonteCarlo):
             return super().differences_from(other)
         (first, second), (third, fourth) = (np.split(law.draws, 2, axis=1) for law in (self, other))

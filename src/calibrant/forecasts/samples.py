@@ -68,7 +68,7 @@ class Drawn(Distribution):
         return (np.sqrt(np.square(gaps).sum(axis=-1)) if self.event_shape else np.abs(gaps)).mean(axis=1)
 
     def differences_from(self, other: Distribution) -> FloatArray:
-        """Return E |Z_i - Z'_i| for a partner that does not take precedence."""
+        """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence."""
         if isinstance(other, Drawn) and not self.event_shape:
             return mean_gap_between(self.draws, other.draws)
         return np.mean([other.mean_distance(self.draws[:, s]) for s in range(self.n_draws)], axis=0)

@@ -195,7 +195,7 @@ class SegmentDecomposition(Readable):
     size : ndarray of shape (m,)
         Number of rows of positive weight.
     weight : ndarray of shape (m,)
-        Sum of their weights, |S|.
+        Sum of their weights, ``|S|``.
     empirical, predicted : ndarray of shape (m, K)
         Frequencies of the classes, and mean prediction.
     squared_error : ndarray of shape (m,)

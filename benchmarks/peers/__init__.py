@@ -1,0 +1,1 @@
+"""Every measure, test and calibrator beside every peer that has it, on the same data: `make benchmarks`."""
