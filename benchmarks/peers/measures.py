@@ -83,6 +83,12 @@ def sklearn(name, **settings):
     return measure
 
 
+def their_accuracy(d):
+    from sklearn.metrics import accuracy_score
+
+    return accuracy_score(d.labels, d.probs.argmax(axis=1))
+
+
 def sklearn_curve(d):
     from sklearn.calibration import calibration_curve
 
@@ -212,7 +218,7 @@ MEASURES = (
     Case("miscalibration", "model-diagnostics", our_parts, their_parts),
     Case("nll", "scikit-learn", ours("nll"), sklearn("log_loss")),
     Case("brier", "scikit-learn", ours("brier"), sklearn("brier_score_loss", scale_by_half=False)),
-    Case("accuracy", "scikit-learn", ours("accuracy"), lambda d: float((d.probs.argmax(1) == d.labels).mean())),
+    Case("accuracy", "scikit-learn", ours("accuracy"), their_accuracy, note="argmax, then accuracy_score"),
     Case("auc", "scikit-learn", our_auc, sklearn("roc_auc_score"), "binary"),
     Case("crps of 20 draws", "torchmetrics", our_crps, their_crps, "binary"),
     Case("ence", "netcal", our_ence, their_ence, "binary"),

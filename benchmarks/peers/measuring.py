@@ -1,5 +1,7 @@
 """Time and memory of two functions that take turns."""
 
+import ctypes
+import gc
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,6 +82,8 @@ def megabytes(call):
     if not status.exists():
         call()
         return np.nan
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # Memory that was freed would be used again without being counted.
     reset.write_text("5")
     before = field(status, "VmRSS")
     call()

@@ -31,15 +31,19 @@ MODULES = (
     "lab.experiment",
     "lab.training",
 )
+PLUMBING = frozenset(
+    ["as_interval", "as_smoothing", "bin_totals", "check_writable", "column_names", "default_lengthscale", "difference_limits", "family", "favours", "has_range", "joint_bin_totals", "known_interval", "known_limits", "method_for", "missing_differences", "missing_limits", "percentiles", "printable", "read_column", "rule_in_words", "state", "target_deviation", "target_discrepancy", "target_kernel", "why_not", "write_atomically", "write_text", "Affordable", "BinaryTest", "Bins", "Binning", "Cells", "CheckedValue", "ClassSummary", "CurveLine", "DifferenceLimits", "Distance", "Distribution", "JointKernel", "Kernel", "Limits", "METHODS", "Method", "MethodOutcome", "Pipeline", "PipelineCurves", "Profile", "RadialKernel", "SeedSummary", "SimplexBinning", "StepStatus"]
+)
+"""What modules of the package share with each other: importable, not promised, and not in the reference."""
 COMMANDS = ("evaluate", "test", "recommend", "fit", "apply", "compare", "report", "experiment", "demo", "selfcheck")
 
 
 def public_names(module: Any) -> list[str]:
     """Return the names that a module promises, or, without a list, those that it defines."""
     if hasattr(module, "__all__"):
-        return sorted(module.__all__, key=str.lower)
+        return sorted(set(module.__all__) - PLUMBING, key=str.lower)
     own = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
-    return sorted((name for name in own if not name.startswith("_")), key=str.lower)
+    return sorted((name for name in own if not name.startswith("_") and name not in PLUMBING), key=str.lower)
 
 
 def title(text: str, line: str = "=") -> str:
