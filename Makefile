@@ -2,6 +2,7 @@
 # make test   every gate: ruff, mypy, import-linter, pytest with doctests
 # make quick  the same without slow tests
 # make dist   wheels for every system and the sdist; those that run here are installed and run in empty environments
+# make lowest       the quick tests of the library with the oldest dependencies that pyproject.toml allows
 # make sanitize     the tests of the compiled core under the sanitizers of gcc, for addresses and undefined behaviour
 # make validity     level and power of every test by simulation, resumable; results in docs/validity (hours)
 # make coverage     how often confidence limits cover, by simulation, resumable; results in docs/coverage (hours)
@@ -12,10 +13,13 @@
 # make clean  remove what the above made
 
 PYTHON ?= python3
-BIN := .venv/bin
+WINDOWS := $(filter Windows_NT,$(OS))
+SCRIPTS := $(if $(WINDOWS),Scripts,bin)
+EXE := $(if $(WINDOWS),.exe)
+BIN := .venv/$(SCRIPTS)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test quick docs dist sanitize validity coverage benchmarks timings engines clean
+.PHONY: demo test quick lowest docs dist sanitize validity coverage benchmarks timings engines clean
 
 demo: .venv/demo-installed
 	$(BIN)/calibrant demo --out demo
@@ -39,10 +43,14 @@ quick: .venv/test-installed
 	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow"
 
+# The oldest versions that pyproject.toml names, in an environment of their own. Tests of the report and of peers need newer tools.
+lowest: build/lowest/installed
+	OMP_NUM_THREADS=1 build/lowest/$(SCRIPTS)/python -m pytest -m "not slow" --ignore=tests/docs --ignore=tests/report
+
 TARGETS := linux-aarch64 macos-arm64 macos-x86_64 windows-x86_64 linux-x86_64
 
 # The wheel of this system comes last: its library stays in the folder.
-dist: .venv/bin/python
+dist: $(BIN)/python$(EXE)
 	rm -rf dist
 	$(PIP) "build>=1.2" "hatchling>=1.26" "ziglang>=0.14"
 	$(BIN)/python -m build --no-isolation --sdist --outdir dist .
@@ -73,7 +81,7 @@ docs: .venv/docs-installed
 	@echo "build/docs/index.html"
 
 benchmarks: build/peers/installed
-	cd benchmarks && OMP_NUM_THREADS=1 ../build/peers/bin/python -m peers ../docs/benchmarks
+	cd benchmarks && OMP_NUM_THREADS=1 ../build/peers/$(SCRIPTS)/python -m peers ../docs/benchmarks
 
 timings: .venv/test-installed
 	for name in commands pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics; do \
@@ -86,10 +94,10 @@ engines: .venv/test-installed
 	{ echo "$$ python -m pytest tests/scale/engines.py"; $(BIN)/python -m pytest -n 0 -v --durations=0 tests/scale/engines.py; } | tee docs/benchmarks/engines.txt
 
 clean:
-	rm -rf .venv build demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build/docs build/doctrees build/peers build/lowest demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-.venv/bin/python:
+$(BIN)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; set PYTHON=python3.11 or similar."; exit 1; }
 	$(PYTHON) -m venv .venv
@@ -97,20 +105,31 @@ clean:
 
 CORE := hatch_build.py $(wildcard src/calibrant/_core/c/*.[ch])
 
-.venv/demo-installed: pyproject.toml $(CORE) | .venv/bin/python
+.venv/demo-installed: pyproject.toml $(CORE) | $(BIN)/python$(EXE)
 	$(PIP) --editable ".[cli]"
 	touch $@
 
-.venv/test-installed: pyproject.toml constraints.txt $(CORE) | .venv/bin/python
+.venv/test-installed: pyproject.toml constraints.txt $(CORE) | $(BIN)/python$(EXE)
 	$(PIP) --constraint constraints.txt --editable ".[cli,plot]" --group test
 	touch $@
 
-.venv/docs-installed: pyproject.toml constraints.txt $(CORE) | .venv/bin/python
+.venv/docs-installed: pyproject.toml constraints.txt $(CORE) | $(BIN)/python$(EXE)
 	$(PIP) --constraint constraints.txt --editable ".[cli,plot]" --group docs
 	touch $@
 
-build/peers/installed: pyproject.toml constraints.txt $(CORE) | .venv/bin/python
+build/peers/installed: pyproject.toml constraints.txt $(CORE) | $(BIN)/python$(EXE)
 	$(PYTHON) -m venv build/peers
-	build/peers/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	build/peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group peers
+	build/peers/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	build/peers/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group peers
+	touch $@
+
+# Every lower bound of the library and of its extras becomes the version that is installed.
+build/lowest/installed: pyproject.toml $(CORE) | $(BIN)/python$(EXE)
+	$(PYTHON) -m venv build/lowest
+	build/lowest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	build/lowest/$(SCRIPTS)/python -c 'import re, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print(*(re.sub(">=", "==", d) + ".*" for d in p["dependencies"] + p["optional-dependencies"]["cli"] + p["optional-dependencies"]["plot"]), sep="\n")' \
+		> build/lowest/constraints.txt
+	build/lowest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint build/lowest/constraints.txt \
+		--editable ".[cli,plot]" "pytest>=9.0" "pytest-xdist>=3.6" "hypothesis>=6.100" "pandas>=2.2" "pyarrow>=17" "mpmath>=1.3"
 	touch $@

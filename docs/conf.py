@@ -25,7 +25,7 @@ extensions = [
     "mathml",
     "reference_pages",
 ]
-exclude_patterns = ["_ext", "gallery/README.txt", "coverage/coverage.md", "validity/null.md", "validity/power.md"]
+exclude_patterns = ["_ext", "gallery/README.txt"]
 nitpicky = False
 show_warning_types = True
 

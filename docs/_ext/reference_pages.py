@@ -31,9 +31,15 @@ MODULES = (
     "lab.experiment",
     "lab.training",
 )
-PLUMBING = frozenset(
-    ["as_interval", "as_smoothing", "bin_totals", "check_writable", "column_names", "default_lengthscale", "difference_limits", "family", "favours", "has_range", "joint_bin_totals", "known_interval", "known_limits", "method_for", "missing_differences", "missing_limits", "percentiles", "printable", "read_column", "rule_in_words", "state", "target_deviation", "target_discrepancy", "target_kernel", "why_not", "write_atomically", "write_text", "Affordable", "BinaryTest", "Bins", "Binning", "Cells", "CheckedValue", "ClassSummary", "CurveLine", "DifferenceLimits", "Distance", "Distribution", "JointKernel", "Kernel", "Limits", "METHODS", "Method", "MethodOutcome", "Pipeline", "PipelineCurves", "Profile", "RadialKernel", "SeedSummary", "SimplexBinning", "StepStatus"]
-)
+_SHARED = """
+as_interval as_smoothing bin_totals check_writable column_names default_lengthscale difference_limits family favours
+has_range joint_bin_totals known_interval known_limits method_for missing_differences missing_limits percentiles
+printable read_column rule_in_words state target_deviation target_discrepancy target_kernel why_not write_atomically
+write_text Affordable BinaryTest Bins Binning Cells CheckedValue ClassSummary CurveLine DifferenceLimits Distance
+Distribution JointKernel Kernel Limits METHODS Method MethodOutcome Pipeline PipelineCurves Profile RadialKernel
+SeedSummary SimplexBinning StepStatus
+"""
+PLUMBING = frozenset(_SHARED.split())
 """What modules of the package share with each other: importable, not promised, and not in the reference."""
 COMMANDS = ("evaluate", "test", "recommend", "fit", "apply", "compare", "report", "experiment", "demo", "selfcheck")
 

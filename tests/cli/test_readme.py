@@ -13,7 +13,8 @@ from calibrant.cli import main
 from calibrant.scale import Sketch
 from simulate import calibrated
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL)
 PYTHON = [code for language, code in BLOCKS if language == "python"]
 COMMANDS = [
@@ -26,8 +27,16 @@ def test_the_python_runs_and_says_what_it_promises(tmp_path, monkeypatch, capsys
     for code in PYTHON:
         exec(code, {})  # noqa: S102 (our own README)
     out = capsys.readouterr().out
-    assert out.index("Assessment\n") < out.index("\nOver-confident")
-    assert Path("report.html").stat().st_size > 10_000
+    assert out.index("Over-confident") < out.index("\nConsistent with calibration") < out.index("\ntemperature 1.9")
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+def test_other_languages_show_the_same_code(language):
+    text = (ROOT / f"README.{language}.md").read_text(encoding="utf-8")
+    assert re.findall(r"```(\w*)\n(.*?)```", text, flags=re.DOTALL) == BLOCKS
+    assert re.findall(r"\]\((docs.*?)\)", README) == [
+        link for link in re.findall(r"\]\((docs.*?)\)", text) if link != "docs/glossary.md"
+    ]
 
 
 @pytest.fixture

@@ -12,7 +12,15 @@ import pytest
 from calibrant.cli import main
 from doc_pages import DOCS, GALLERY, PAGES, ROOT, blocks, commands
 
-TESTED_ELSEWHERE = {"README.md", "compare.md", "curves.md", "training.md"}
+TESTED_ELSEWHERE = {
+    "README.md",
+    "README.ja.md",
+    "README.zh.md",
+    "compare.md",
+    "curves.md",
+    "training.md",
+    "calibrators.md",
+}
 """Pages whose examples have tests of their own, which look at the results as well."""
 TOO_LONG = {"experiment.md": "trains networks for a minute; tests/lab runs smaller ones"}
 
