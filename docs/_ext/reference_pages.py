@@ -25,6 +25,7 @@ MODULES = (
     "report",
     "export",
     "io",
+    "scale",
     "results",
     "exceptions",
     "lab.datasets",
@@ -32,11 +33,11 @@ MODULES = (
     "lab.training",
 )
 _SHARED = """
-as_interval as_smoothing bin_totals check_writable column_names default_lengthscale difference_limits family favours
+as_smoothing bin_totals check_writable default_lengthscale difference_limits favours
 has_range joint_bin_totals known_interval known_limits method_for missing_differences missing_limits percentiles
-printable read_column rule_in_words state target_deviation target_discrepancy target_kernel why_not write_atomically
-write_text Affordable BinaryTest Bins Binning Cells CheckedValue ClassSummary CurveLine DifferenceLimits Distance
-Distribution JointKernel Kernel Limits METHODS Method MethodOutcome Pipeline PipelineCurves Profile RadialKernel
+column_names printable read_column rule_in_words state target_deviation target_discrepancy target_kernel why_not write_atomically
+write_text Affordable BinaryTest Bins Binning Cells CheckedValue ClassSummary Counters CurveLine DifferenceLimits Distance
+Distribution JointKernel Kernel Limits METHODS Method Pipeline PipelineCurves Profile RadialKernel
 SeedSummary SimplexBinning StepStatus
 """
 PLUMBING = frozenset(_SHARED.split())
