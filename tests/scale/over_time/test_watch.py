@@ -101,6 +101,8 @@ def test_a_reference_that_is_off_is_no_drift_and_a_change_against_it_is():
     assert calm.change is None
     assert calm.log_limit == pytest.approx(np.log(40))
     assert calm.reference["slope"] == pytest.approx(0.8, abs=0.06)
+    assert calm.story[-1].startswith("If the calibration of the reference were known exactly, the evidence would have")
+    assert "with the limit at 20; as it is estimated from 30,000 rows" in calm.story[-1]
     moved = {f"day {i}": sketched(*drawn(300 + i, shift=1.1, slope=0.8)) for i in range(20, 32)}
     result = Watch()(steady | moved, reference)
     assert result.change.since == "day 20"

@@ -34,7 +34,7 @@ def story(result: WatchResult) -> tuple[str, ...]:
             f"The evidence was largest after {top.name}, {odds(top.log_e)}; the alarm is at {limit}, which is reached "
             f"with a probability of at most {chance} if nothing changes, however often one looks."
         )
-        return (calm,)
+        return (calm, *_plugin(result))
     reached = next(day.log_e for day in result.days if day.name == change.alarm)
     alarm = (
         f"The alarm was raised after {change.alarm}, when the evidence was {odds(reached)}, with the limit at {limit}. "
@@ -45,7 +45,22 @@ def story(result: WatchResult) -> tuple[str, ...]:
         *_when(change, result),
         _size(change, result),
         *([] if change.repair is None else _repair(change.repair, result.log_limit)),
+        *_plugin(result),
     )
+
+
+def _plugin(result: WatchResult) -> list[str]:
+    """Say what the evidence would be if the reference were known."""
+    found = [day.log_e_plugin for day in result.days if day.log_e_plugin is not None]
+    if not found:
+        return []
+    rows = counted(result.reference["n_samples"], "row")
+    sentence = (
+        f"If the calibration of the reference were known exactly, the evidence would have reached {odds(max(found))}, "
+        f"with the limit at {1 / result.alpha:g}; as it is estimated from {rows}, the least evidence against any line "
+        "that it allows counts."
+    )
+    return [sentence]
 
 
 def _when(change: Change, result: WatchResult) -> list[str]:
