@@ -9,9 +9,7 @@ from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.base import Cells, SimplexBinning
 from calibrant.binning.interval import ROUNDING
-
-NEGLIGIBLE = 1e-100
-"""Rows of less than this share of the largest weight count as absent: the squares of their weights would underflow."""
+from calibrant.binning.ties import NEGLIGIBLE
 
 
 @dataclass(frozen=True)

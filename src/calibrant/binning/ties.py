@@ -1,9 +1,9 @@
-"""When two predictions are the same: one rule for bins, pools and running sums."""
+"""When two predictions are the same, and when a row counts as absent: one rule for bins, pools and running sums."""
 
 import numpy as np
 
 from calibrant._core.line.boxes import Line
-from calibrant._typing import FloatArray
+from calibrant._typing import FloatArray, IntArray
 from calibrant.predictions import Predictions
 
 
@@ -19,6 +19,9 @@ def line_of(view: Predictions) -> Line:
     return view.once("line", lambda: Line.of(view.positive), of_labels=False)
 
 
+NEGLIGIBLE = 1e-100
+"""Rows with less than this share of the largest weight count as absent: their share could underflow."""
+
 DECIMALS = 12
 """Decimals to which predictions are compared: 0.1 + 0.2 and 0.3 are equal."""
 
@@ -32,3 +35,26 @@ def comparable(values: FloatArray) -> FloatArray:
     (False, True)
     """
     return np.round(values, DECIMALS)
+
+
+def pooled(values: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the distinct predictions, ascending, and the index of each row's among them.
+
+    Examples
+    --------
+    >>> distinct, index = pooled(np.array([0.3, 0.1, 0.1 + 0.2]))
+    >>> distinct.tolist(), index.tolist()
+    ([0.1, 0.3], [1, 0, 1])
+    """
+    return np.unique(comparable(values), return_inverse=True)
+
+
+def starts_of_ties(ascending: FloatArray | IntArray) -> IntArray:
+    """Return where each run of equal numbers begins.
+
+    Examples
+    --------
+    >>> starts_of_ties(np.array([0.1, 0.1, 0.3, 0.3, 0.4])).tolist()
+    [0, 2, 4]
+    """
+    return np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.binning.ties import DECIMALS
+from calibrant.binning.ties import comparable
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties
 from calibrant.exceptions import InputError
@@ -81,7 +81,7 @@ class BBQ(BinaryCalibrator):
                 "spread must be at least 1 and strength positive and finite, "
                 f"but they are {self.spread!r} and {self.strength!r}."
             )
-        values, positives, totals = pooled_ties(np.round(expit(scores), DECIMALS), hits, weights)
+        values, positives, totals = pooled_ties(comparable(expit(scores)), hits, weights)
         self.n_bins_ = self._sizes(float(totals.sum()))
         bins = _cut(values, positives, totals, self.n_bins_)
         sizes = np.diff(np.append(bins.first, len(bins.totals)))
@@ -99,7 +99,7 @@ class BBQ(BinaryCalibrator):
         """Return the calibrated log-odds of class 1."""
         from scipy.special import expit
 
-        index = np.searchsorted(self.edges_, np.round(expit(scores), DECIMALS), side="left")
+        index = np.searchsorted(self.edges_, comparable(expit(scores)), side="left")
         return logit(self.probabilities_)[index]
 
     def _sizes(self, total: float) -> IntArray:

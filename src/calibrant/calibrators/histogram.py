@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.binning import Binning, EqualWidth
-from calibrant.binning.ties import DECIMALS
+from calibrant.binning.ties import comparable
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit
 from calibrant.counts import Smoothing, as_smoothing
@@ -85,4 +85,4 @@ class HistogramBinning(BinaryCalibrator):
     def _index(self, scores: FloatArray) -> IntArray:
         from scipy.special import expit
 
-        return np.searchsorted(self.edges_[1:-1], np.round(expit(scores), DECIMALS), side="left")
+        return np.searchsorted(self.edges_[1:-1], comparable(expit(scores)), side="left")

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import NEGLIGIBLE, pooled
 from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
@@ -15,9 +15,6 @@ from calibrant.results.estimate import Estimate
 
 STRETCHES = 100
 """Number of stretches of a long path; four points of each are kept."""
-
-NEGLIGIBLE = 1e-100
-"""Rows with less than this share of the largest weight count as absent, as in the metric and the test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +39,7 @@ class RunningSum:
     @classmethod
     def of(cls, view: Predictions) -> Self:
         """Follow binary predictions."""
-        scores, group = np.unique(comparable(view.positive), return_inverse=True)
+        scores, group = pooled(view.positive)
         weights = view.weights / view.weights.max()  # So that the sum of huge ones does not overflow.
         total = weights.sum()
         share = np.cumsum(np.bincount(group, weights)) / total

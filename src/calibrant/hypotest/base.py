@@ -7,14 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant._typing import FloatArray, Progress, Rng
+from calibrant.binning.ties import NEGLIGIBLE
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, TestResult
-
-NEGLIGIBLE = 1e-100
-"""Rows of less than this share of the largest weight count as absent: the squares of their weights would underflow."""
 
 
 class CalibrationTest(ABC):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import pooled
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
     DRAWN_IF_FEW,
@@ -100,7 +100,7 @@ class ECCETest(BinaryTest):
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Follow the running sum and compare how far it goes with Brownian motion."""
         refuse_certainty(view)
-        score, group = np.unique(comparable(view.positive), return_inverse=True)
+        score, group = pooled(view.positive)
         steps = np.bincount(group, weights * (view.labels - view.positive)) / weights.sum()
         path = np.concatenate([[0.0], np.cumsum(steps)])
         sigma = root_sum_of_squares(weights * np.sqrt(view.probs.prod(axis=1))) / float(weights.sum())

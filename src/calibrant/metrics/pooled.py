@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
 from calibrant._typing import Evaluator, FloatArray
-from calibrant.binning.ties import comparable, line_of
+from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
-
-NEGLIGIBLE = 1e-100
-"""Predictions with less than this share of the largest weight count as absent: their share could underflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +102,7 @@ class Ties:
     def of_line(cls, line: Line) -> Self:
         """Find the ties among sorted values."""
         ascending = comparable(line.x)  # Rounding does not change the order.
-        return cls(line.order, np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1]))
+        return cls(line.order, starts_of_ties(ascending))
 
     @property
     def are_all_different(self) -> bool:

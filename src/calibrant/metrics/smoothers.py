@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
+from calibrant.binning.ties import starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.pooled import Pools
 
@@ -143,7 +144,7 @@ def _cells(mass: FloatArray) -> IntArray:
         return np.arange(len(mass))
     ends = np.cumsum(mass)
     cell = ((ends - mass) / ends[-1] * CELLS).astype(np.int64)
-    return np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]]))
+    return starts_of_ties(cell)
 
 
 def _anchors(x: FloatArray, mass: FloatArray) -> IntArray:

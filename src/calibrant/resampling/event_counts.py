@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.threads import in_order
 from calibrant._typing import BoolArray, FloatArray, IntArray, Progress
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.predictions import Predictions
 
 FEW_ROWS = 4096
@@ -86,7 +86,7 @@ class EventCells:
 
     def split(self, index: IntArray) -> "EventCells":
         """Return cells in each of which a number of the rows, (n,), is the same."""
-        changes = _distinct_starts(index[self.order])
+        changes = starts_of_ties(index[self.order])
         return EventCells(self.probs, self.order, np.union1d(self.starts, changes), self.groups, self.copies)
 
     def totals(self, values: FloatArray) -> FloatArray:
@@ -204,7 +204,7 @@ def fine_cells(view: Predictions) -> EventCells | None:
 def _fine_cells(view: Predictions) -> EventCells | None:
     if view.copies is not None:
         order = np.argsort(view.positive, kind="stable")
-        starts = _distinct_starts(view.positive[order])
+        starts = starts_of_ties(view.positive[order])
         return EventCells(view.positive[order], order, starts, starts, view.copies[order])
     (order, groups), n = _sorted(view.positive), view.n_samples
     if not view.is_weighted:
@@ -215,7 +215,7 @@ def _fine_cells(view: Predictions) -> EventCells | None:
     level = np.log(np.maximum(view.weights / view.weights.max(), SMALLEST_WEIGHT)) / -np.log(RATIO)
     cell = group * (int(level.max()) + 1) + level.astype(np.int64)[order]
     again = np.argsort(cell, kind="stable")
-    order, starts = order[again], _distinct_starts(cell[again])
+    order, starts = order[again], starts_of_ties(cell[again])
     return None if len(starts) > n / 2 else EventCells(view.positive[order], order, starts, groups)
 
 
@@ -223,11 +223,7 @@ def _sorted(probs: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the ascending order, and where each of the distinct values begins."""
     rounded = comparable(probs)
     order = np.argsort(rounded)  # In which order equal predictions come does not matter: they stay together.
-    return order, _distinct_starts(rounded[order])
-
-
-def _distinct_starts(ascending: Any) -> NDArray[np.intp]:
-    return np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
+    return order, starts_of_ties(rounded[order])
 
 
 def thinned(starts: NDArray[np.intp], n: int, most: int) -> NDArray[np.intp]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._typing import FloatArray, IntArray
+from calibrant.binning.ties import starts_of_ties
 from calibrant.counts import Smoothing, as_smoothing
 from calibrant.results import ConvexHull, ROCCurve
 from calibrant.roc.merging import merge_violators, pool, split_equal
@@ -38,7 +39,7 @@ def roc_curve(scores: object, labels: object, weights: object = None) -> ROCCurv
     values, positive, mass = as_ranking(scores, labels, weights)
     order = np.argsort(-values, kind="stable")
     values, positive, mass = values[order], positive[order], mass[order]
-    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    first = starts_of_ties(values)
     positives = np.add.reduceat(np.where(positive, mass, 0.0), first)
     negatives = np.add.reduceat(np.where(positive, 0.0, mass), first)
     rise, run = _rates(positives), _rates(negatives)

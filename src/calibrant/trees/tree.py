@@ -8,12 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from calibrant._border.checks import as_probabilities, check_count
 from calibrant._typing import FloatArray, IntArray
+from calibrant.binning.ties import comparable
 from calibrant.counts import Smoothing, as_smoothing
 from calibrant.exceptions import InputError
 from calibrant.trees.text import leaf_numbers
-
-DECIMALS = 12
-"""Probabilities that agree with the threshold to this many decimals have reached it."""
 
 
 class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -186,5 +184,5 @@ def decide(probs: Any, threshold: float = 0.5) -> IntArray:
 def _decide(probs: FloatArray, threshold: float) -> IntArray:
     if probs.shape[1] == 2:
         # Rounding in a quotient of counts must not decide.
-        return (np.round(probs[:, 1], DECIMALS) >= np.round(threshold, DECIMALS)).astype(np.int64)
+        return (comparable(probs[:, 1]) >= comparable(np.asarray(threshold))).astype(np.int64)
     return probs.argmax(axis=1)
