@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 def are_sketches(files: tuple[Path, ...]) -> bool:
     """Return whether all files are sketches, and refuse a mixture of sketches and rows."""
-    from calibrant.cli.watch import SKETCH
+    from calibrant.cli.engines import SKETCH
     from calibrant.exceptions import InputError
 
     found = [file.suffix.lower() == SKETCH for file in files]
@@ -21,8 +21,9 @@ def are_sketches(files: tuple[Path, ...]) -> bool:
 def compare_sketches(files: tuple[Path, ...], *, n_resamples: int, seed: int, json: bool) -> int:
     """Compare two sketches, and print what was found."""
     from calibrant.cli import show
-    from calibrant.cli.watch import print_finding, read_sketch
+    from calibrant.cli.watch import print_finding
     from calibrant.exceptions import InputError
+    from calibrant.scale import read_sketch
     from calibrant.scale.over_time import compare_periods
 
     if len(files) != 2:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from calibrant.cli.engines import SKETCH
 from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Source
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from calibrant.results import WatchResult
     from calibrant.scale import Sketch
 
-SKETCH = ".sketch"
 ENDINGS = (SKETCH, ".csv", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz")
 """Files of a folder that are days; others are left alone."""
 
@@ -141,6 +141,7 @@ def _read_all(
 def _reference(files: tuple[Path, ...], source: Source) -> "Sketch | Predictions | None":
     """Read the reference period, the sum of its sketches."""
     from calibrant.exceptions import InputError
+    from calibrant.scale import read_sketch
 
     if len(files) < 2:
         return _read(files[0], source) if files else None
@@ -151,16 +152,6 @@ def _reference(files: tuple[Path, ...], source: Source) -> "Sketch | Predictions
 
 
 def _read(file: Path, source: Source) -> "Sketch | Predictions":
+    from calibrant.scale import read_sketch
+
     return read_sketch(file) if file.suffix.lower() == SKETCH else source.predictions([file])
-
-
-def read_sketch(file: Path) -> "Sketch":
-    """Read a sketch, and name the file if it is none."""
-    from calibrant.exceptions import InputError
-    from calibrant.io import printable
-    from calibrant.scale import Sketch
-
-    try:
-        return Sketch.from_bytes(file.read_bytes())
-    except InputError as error:
-        raise InputError(f"{printable(file)}: {error}") from error
