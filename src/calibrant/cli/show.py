@@ -239,7 +239,7 @@ def folded(name: str, width: int, room: int = 80) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Write a number with so many significant digits."""
+    """Return a number with this many significant digits."""
     return f"{value:.{digits}g}"
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 HEAD_ROWS = 1000
-"""The fields of so many objects are the columns; what an object lacks is missing."""
+"""The fields of this many first objects are the columns; a field that an object lacks is missing."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 

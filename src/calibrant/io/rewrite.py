@@ -118,7 +118,7 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
 
 
 def _new_names(source: Source, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of added columns, none of which may be there already."""
+    """Return the names of added columns, none of which may exist already."""
     names = tuple(f"{ADDED}{name}" for name in columns)
     taken_names = [name for name in names if name in source.names]
     if taken_names:

@@ -105,7 +105,7 @@ class Table(Source):
         self.file.check_unchanged()
 
     def _check_length(self, cells: "pl.Series", start: int) -> None:
-        """Refuse endless texts: whoever copies, compares or prints them would need much time and memory."""
+        """Refuse endless texts: to copy, compare or print them would take much time and memory."""
         import polars as pl
 
         if cells.dtype != pl.String:
