@@ -157,6 +157,8 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("evaluate", "draws.csv"), "name the draws of the ensemble with --draws 'draw_*'"),
         (("evaluate", "normal.csv"), "name them with --mean mu --sd sigma"),
         (("evaluate", "a.csv", "--lable", "y"), "--label"),
+        (("fit", "a.csv", "--method", "sigmod"), "Did you mean 'platt'?"),
+        (("test", "a.csv", "--positive", "yes", "--test", "coxx"), "Did you mean 'cox'?"),
     ],
 )
 def test_mistakes_are_answered_with_what_was_meant(folder, capsys, words, told):
@@ -166,3 +168,11 @@ def test_mistakes_are_answered_with_what_was_meant(folder, capsys, words, told):
     assert code in (2, 3)
     assert told in err
     assert len(err.splitlines()) == 1
+
+
+def test_usual_names_of_methods_and_metrics_are_understood(folder, capsys):
+    code, out, err = run(capsys, "fit", "a.csv", "--positive", "yes", "--method", "Temperature_Scaling")
+    assert code == 0, err
+    assert out.splitlines()[1].startswith("ts, fitted to 120 rows")
+    found, _ = record(capsys, "evaluate", "a.csv", "--positive", "yes", "--metrics", "log_loss", "--resamples", "99")
+    assert [*found["metrics"]] == ["nll"]

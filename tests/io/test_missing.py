@@ -152,3 +152,15 @@ def test_suspicions_are_those_of_all_rows_together(tmp_path):
     with pytest.warns(DataWarning, match="class 1 never occurs"):
         read_predictions(tmp_path / "0.csv")
     read_predictions([tmp_path / "0.csv", tmp_path / "1.csv"])  # A warning would be an error.
+
+
+def test_capital_letters_do_not_matter_where_nothing_else_is_found(tmp_path):
+    (tmp_path / "a.csv").write_text("Label,Prob\n0,.2\n1,.8\n")
+    assert read_predictions(tmp_path / "a.csv").positive.tolist() == [0.2, 0.8]
+    (tmp_path / "b.csv").write_text("LABEL,label,P,p\n0,1,.2,.3\n")
+    assert read_predictions(tmp_path / "b.csv").positive.tolist() == [0.3]
+
+
+def test_swapped_columns_are_recognised(tmp_path):
+    told = failure(tmp_path / "a.csv", "label,p\n.2,0\n.8,1\n")
+    assert "name them the other way round with label= and probs=" in told

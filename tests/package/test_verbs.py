@@ -141,7 +141,7 @@ def test_positive_names_the_class_of_one_column():
         (lambda: measure(SAME, metrics="eec"), "names in METRICS, but 'eec' is not. Did you mean 'ece'"),
         (lambda: measure(WEATHER, metrics="ece"), "names in FORECAST_METRICS, but 'ece' is not"),
         (lambda: calibrant.test(SAME, test="coxx"), "name in TESTS, but is 'coxx'. Did you mean 'cox'"),
-        (lambda: fix(SAME, method="sigmod"), "Did you mean"),
+        (lambda: fix(SAME, method="sigmod"), "Did you mean 'platt'"),
     ],
 )
 def test_mistakes_are_named(call, words):

@@ -173,7 +173,7 @@ def _check_whole(values: NDArray[Any], probs: NDArray[Any], n_classes: int) -> N
     bad = values != np.round(values)
     if bad.any():
         row = int(bad.argmax())
-        swapped = probs.ndim == 1 and bool(np.all((probs == 0) | (probs == 1)))
+        swapped = probs.size == len(values) and bool(np.all((probs == 0) | (probs == 1)))
         raise InputError(
             f"labels must be whole numbers or names, but row {row} is {values[row]:g}. "
             + (

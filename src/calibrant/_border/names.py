@@ -32,11 +32,28 @@ class Spellings:
         """
         if given in known:
             return given
-        name = given.strip().lower()
+        name = given.strip().lower().replace("_", "-")
         if name in self.ambiguous:
             raise InputError(f"{given!r} may mean two things: {self.ambiguous[name]}")
         name = self.aliases.get(name, name)
         return name if name in known else given
+
+    def near(self, given: str, known: Collection[str]) -> list[str]:
+        """Return the names in the table that were probably meant, at most three, also by another way to write them.
+
+        Examples
+        --------
+        >>> Spellings({"sigmoid": "platt"}).near("sigmod", ["platt", "ts"])
+        ['platt']
+        """
+        words = {
+            alias: name for alias, name in self.aliases.items() if len(alias) > 3
+        }  # Abbreviations resemble anything.
+        written = {**words, **{name: name for name in known}}
+        close = get_close_matches(given.lower(), written, n=3, cutoff=0.6) or get_close_matches(
+            given.lower(), known, n=3, cutoff=0.4
+        )
+        return list(dict.fromkeys(written[name] for name in close))
 
 
 def meant(name: str, known: Collection[str]) -> str:

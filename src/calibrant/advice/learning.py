@@ -15,7 +15,7 @@ from calibrant.calibrators.names import calibrator_name
 from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import LearningCurve, LearningPoint
 
 LEAST_HELD_OUT = 50
@@ -69,6 +69,7 @@ def learning_curve(
     >>> [point.change < 0 for point in curve.of("ts", "nll")]
     [True, True]
     """
+    check_predictions(predictions)
     used = predictions if predictions.weights.all() else predictions.take(predictions.weights > 0)
     check_count(n_repeats, "n_repeats")
     named = _calibrators(calibrators)

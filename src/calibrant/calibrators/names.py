@@ -1,7 +1,6 @@
 """Names of calibrators as people write them, and of compositions."""
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
 from calibrant._border.names import Spellings
 from calibrant.exceptions import InputError
@@ -13,7 +12,22 @@ ARROW = "→"
 """How papers write it."""
 
 SPELLINGS = Spellings(
-    aliases={"hb": "histogram", "ir": "isotonic", "sigmoid": "platt"},
+    aliases={
+        "hb": "histogram",
+        "histogram-binning": "histogram",
+        "ir": "isotonic",
+        "isotonic-regression": "isotonic",
+        "sigmoid": "platt",
+        "logistic": "platt",
+        "platt-scaling": "platt",
+        "temperature": "ts",
+        "temperature-scaling": "ts",
+        "vector": "vs",
+        "vector-scaling": "vs",
+        "matrix": "ms",
+        "matrix-scaling": "ms",
+        "beta-calibration": "beta",
+    },
     ambiguous={
         # In its own spelling it is the published family; as the note on multi-class calibration writes it, the other.
         "iop-oi": "one increasing function shared by all scores is 'iop-diag'; the published order-invariant family is "
@@ -65,7 +79,7 @@ def _stage(part: str, name: str, known: Collection[str]) -> str:
         return found
     _refuse_without_order(part, known)
     what = f"{part!r} is not one" if part == name else f"{part!r} in {name!r} is not one"
-    close = get_close_matches(part.lower(), known, n=3, cutoff=0.4)
+    close = SPELLINGS.near(part, known)
     advice = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"There are {', '.join(known)}."
     raise InputError(f'a calibrator must have a known name, or several joined by "{THEN}", but {what}. {advice}')
 

@@ -82,6 +82,7 @@ def _check_level(level: float | None) -> None:
 
 
 def _names(names: tuple[str, ...]) -> tuple[str, ...]:
+    from calibrant._border.names import meant
     from calibrant.exceptions import InputError
     from calibrant.hypotest import TESTS
 
@@ -89,7 +90,9 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(TESTS)
     unknown = [name for name in names if name not in TESTS]
     if unknown:
-        raise InputError(f'--test must be "all" or one of {", ".join(TESTS)}, but is {unknown[0]!r}.')
+        raise InputError(
+            f'--test must be "all" or names of tests, but {unknown[0]!r} is not. {meant(unknown[0], TESTS)}'
+        )
     return tuple(dict.fromkeys(names))
 
 

@@ -149,7 +149,7 @@ def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
 
 
 def _choose_label(file: str, names: Sequence[str], request: Request, usual: Sequence[str]) -> str:
-    if request.label is None and not request.needs_label and not set(usual).intersection(names):
+    if request.label is None and not request.needs_label and not set(usual).intersection(map(str.lower, names)):
         return ""
     return choose_one(file, names, "label", request.label, usual)
 
@@ -176,7 +176,8 @@ def choose_one(
     """Return the column that the caller wants, or else the first of the usual names that is there and not taken."""
     if wanted is not None:
         return find_column(file, names, wanted)
-    found = next((name for name in defaults if name in names and name not in taken), None)
+    free = [name for name in names if name not in taken]
+    found = next((name for name in defaults if name in free), None) or in_any_case(free, defaults)
     if found is None:
         other = "other " if set(names).intersection(defaults) else ""
         raise InputError(
@@ -184,6 +185,11 @@ def choose_one(
             f"Name the right one with {argument}=.{advice or hint(names)}"
         )
     return found
+
+
+def in_any_case(names: Sequence[str], usual: Sequence[str]) -> str | None:
+    """Return the first name that is a usual one but for capital letters."""
+    return next((name for name in names if name.lower() in usual), None)
 
 
 def hint(names: Sequence[str]) -> str:
@@ -227,9 +233,10 @@ def _choose_probs(
         if pairs:
             return [c for c, _ in pairs], [part for _, part in pairs], True
     singles = (*LOGIT_SINGLES, *SINGLES) if request.logits else SINGLES
-    for name in (*singles, *(n for n in ARRAY_PROBS if n in nested)):
-        if name in names:
-            return [name], [name], False
+    usual = (*singles, *(n for n in ARRAY_PROBS if n in nested))
+    single = next((name for name in usual if name in names), None) or in_any_case(names, singles)
+    if single is not None:
+        return [single], [single], False
     raise InputError(
         f"{file} has no probability columns: neither {', '.join(patterns)}, nor p0, p1, ..., nor one of "
         f"{', '.join(singles)}. Columns found: {listing(names)}. Name them with probs=.{_hint(names, nested, request)}"

@@ -30,6 +30,8 @@ ADVICE = {
     "Pass them to Predictions.from_logits.": "Read them with logits=True.",
     'Build the calibrator with scores="logits".': "Take them with logits=True.",
     'With scores="logits", -inf is allowed.': "With logits=True, -inf is allowed.",
+    "Probabilities and labels look swapped: here the probabilities come first.": "The columns look swapped: name them "
+    "the other way round with label= and probs=.",
     "Divide them by 100.": "Read them with percent=True.",
     "Pass classes=[...] in the order of the columns of probs, or for one column positive=, the class whose probability "
     "it is.": "Name the class whose probability the column holds with positive=.",

@@ -10,7 +10,15 @@ if TYPE_CHECKING:
     from calibrant.metrics.base import Metric
 
 SPELLINGS = Spellings(
-    aliases={"ece-classwise": "ece-one-vs-rest", "kde-ece-multiclass": "kde-ece-one-vs-rest"},
+    aliases={
+        "ece-classwise": "ece-one-vs-rest",
+        "kde-ece-multiclass": "kde-ece-one-vs-rest",
+        "log-loss": "nll",
+        "logloss": "nll",
+        "cross-entropy": "nll",
+        "brier-score": "brier",
+        "mce": "ece-max",
+    },
     ambiguous={
         "kde-ece-classwise": "every class against the rest, averaged, is 'kde-ece-one-vs-rest'; the rows predicted as "
         "each class are 'kde-ece-per-predicted-class'. Write one of these."

@@ -113,7 +113,8 @@ def _about_the_error(case: Case) -> str:
     size = case.size
     what = f"calibration error{'' if case.is_binary else ' of the confidence'} (root mean square, debiased)"
     if size.low is None and size.detectable == 0:
-        return f"{rows(case.predictions.n_rows).capitalize()} are too few to measure the {what}."
+        verb = "is" if case.predictions.n_rows == 1 else "are"
+        return f"{rows(case.predictions.n_rows).capitalize()} {verb} too few to measure the {what}."
     limits = "" if size.low is None else f" (95 % limits {size.low:.3g} to {size.high:.3g})"
     return (
         f"The {what} is {size.error:.3g}{limits}. For a perfectly calibrated model it would be {size.expected:.3g} on "
