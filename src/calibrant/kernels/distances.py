@@ -19,7 +19,7 @@ MEDIAN_WORK = 2 * 10**9
 """Pairs of these rows times classes: with more than 160 classes there are fewer rows, 2000 of 1000 classes."""
 
 FEW_ROWS, ROWS_AT_ONCE = 2000, 128
-"""Up to this many rows all distances are kept while their median is found; rows whose distances are computed together."""
+"""Up to this many rows all distances are kept while their median is found; rows whose distances are taken together."""
 
 SAMPLED_PAIRS, NEAR = 20_000, 0.02
 """With more rows, the median lies within this rank of that of this many random pairs: six standard errors."""
