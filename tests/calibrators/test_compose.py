@@ -217,7 +217,7 @@ class TestSettings:
         assert composed.stages[0].segments == 3
 
     def test_unknown_settings_are_refused(self):
-        with pytest.raises(ValueError, match="Invalid parameter 'isotonic'"):
+        with pytest.raises(ValueError, match="'isotonic' must be a setting of Compose"):
             Compose([TemperatureScaling()]).set_params(isotonic__centred=True)
 
     def test_a_clone_shares_nothing(self):

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.advice.rule import has_impossible_labels
 from calibrant.calibrators import Calibrator, StackedCalibration
 from calibrant.calibrators.blocks import keep_argmax, log_softmax
 from calibrant.calibrators.ensemble import mixture
+from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.predictions import Predictions

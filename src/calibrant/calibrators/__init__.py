@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from calibrant.calibrators.base import Calibrator, calibrate
 from calibrant.calibrators.bbq import BBQ
@@ -17,7 +18,6 @@ from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.joint import JointScaling
 from calibrant.calibrators.lift import OneVsRest, Pooled, irm, irova
 from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling
-from calibrant.calibrators.model import CalibratedModel
 from calibrant.calibrators.names import calibrator_name
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
@@ -29,6 +29,9 @@ from calibrant.calibrators.structured import StructuredScaling
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.calibrators.vector import VectorScaling
 from calibrant.calibrators.venn_abers import VennAbers
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.model import CalibratedModel
 
 __all__ = [
     "BBQ",
@@ -103,3 +106,12 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
 Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application. So are
 names as papers write them, such as "TS" and "IROvA"; see `calibrator_name`.
 """
+
+
+def __getattr__(name: str) -> Any:
+    """Import `CalibratedModel` when it is asked for: it takes scikit-learn, which calibrators do without."""
+    if name != "CalibratedModel":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from calibrant.calibrators.model import CalibratedModel
+
+    return CalibratedModel

@@ -4,13 +4,12 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies
 from calibrant._border.labels import column_order
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.blocks import keep_argmax, log_softmax, softmax
+from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.calibrators.given import check_order, check_same_columns, columns_of, texts, words_of_calibrators
 from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits
 from calibrant.calibrators.zeros import warn_of_impossible_labels
@@ -21,7 +20,7 @@ Scores = Literal["probs", "logits"]
 """What a calibrator is given."""
 
 
-class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+class Calibrator(Estimator, ABC):
     """Base of all calibrators; a method writes `_fit` and `_apply`, both on log-probabilities.
 
     The constructor argument `scores` says what `fit` and `predict_proba` are given: "probs" or "logits", "raw" for

@@ -4,12 +4,11 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from calibrant._border.checks import check_copies
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.estimator import check_is_fitted, clone
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.roc.ranking import as_ranking, as_scores

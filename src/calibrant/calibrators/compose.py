@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Literal
 
-from sklearn.base import clone
-
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.names import calibrator_name, stage_names
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits

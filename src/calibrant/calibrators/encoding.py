@@ -23,7 +23,7 @@ def calibrator_classes() -> dict[str, type]:
     """Return the classes that may stand in a file, by name: the public calibrators."""
     from calibrant import calibrators
 
-    public = {name: getattr(calibrators, name) for name in calibrators.__all__ if name != "Calibrator"}
+    public = {name: value for name, value in vars(calibrators).items() if name in calibrators.__all__}
     return {name: v for name, v in public.items() if isinstance(v, type) and issubclass(v, Calibrator)}
 
 

@@ -3,12 +3,12 @@
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import clone
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.binary import BinaryCalibrator, softplus
 from calibrant.calibrators.class_scores import Score, class_scores
+from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.row_order import keep_order

@@ -2,9 +2,8 @@
 
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator, clone
-
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.estimator import Estimator, clone
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
 
@@ -55,7 +54,7 @@ class WithMembers(Calibrator):
         return {
             name if names.count(name) == 1 else f"{name}-{names[: place + 1].count(name)}": place
             for place, (name, member) in enumerate(zip(names, members, strict=True))
-            if isinstance(member, BaseEstimator)
+            if isinstance(member, Estimator)
         }
 
     def _members(self) -> list[Calibrator]:

@@ -113,17 +113,15 @@ def _direction(objective: Objective, gradient: FloatArray) -> FloatArray:
 
 def _by_factor(hessian: FloatArray, diagonal: FloatArray, gradient: FloatArray) -> FloatArray | None:
     """Return the Newton step, or None if rounding has left a Hessian that is not positive."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
     scale = 1.0 / np.sqrt(diagonal)
     hessian *= scale[:, None] * scale
     # Softmax does not see a number that is added to every class: there the Hessian is singular, and rounding decides.
     hessian[np.diag_indices_from(hessian)] += 1e-11
     try:
-        factor = cho_factor(hessian, overwrite_a=True)
-    except LinAlgError:
+        np.linalg.cholesky(hessian)
+    except np.linalg.LinAlgError:
         return None
-    return -scale * cho_solve(factor, scale * gradient)
+    return -scale * np.linalg.solve(hessian, scale * gradient)
 
 
 def _by_conjugate_gradients(

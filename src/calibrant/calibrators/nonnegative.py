@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._numerics.nnls import nnls
 from calibrant._typing import FloatArray
 from calibrant.calibrators.newton import Minimum
 
@@ -52,8 +53,6 @@ def _slope(x: FloatArray, gradient: FloatArray) -> float:
 
 def _model_minimum(x: FloatArray, gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     """Return the minimum of the quadratic model at x over all points without a negative entry."""
-    from scipy.optimize import nnls
-
     diagonal = np.diag(hessian)
     # A parameter without influence has no curvature; it has no gradient either, and stays where it is.
     scale = 1.0 / np.sqrt(diagonal + 1e-12 * diagonal.max() + np.finfo(float).tiny)
@@ -63,7 +62,7 @@ def _model_minimum(x: FloatArray, gradient: FloatArray, hessian: FloatArray) -> 
     roots = np.sqrt(np.maximum(values, 0.0) + _RIDGE)
     factor = roots[:, None] * vectors.T
     target = factor @ (x / scale) - vectors.T @ (scale * gradient) / roots
-    return scale * nnls(factor, target)[0]
+    return scale * nnls(factor, target)
 
 
 def _line_search(

@@ -52,6 +52,8 @@ class PlattScaling(BinaryCalibrator):
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["low"]] = "low"
     use_when: ClassVar[str] = "There are two classes and few rows, or a ranker's scores have to become probabilities."
+    converged_: bool
+    gradient_norm_: float
     sensitive_to_zeros: ClassVar[bool] = True
     accepts_raw: ClassVar[bool] = True
 
@@ -136,6 +138,8 @@ class QuadraticScaling(BinaryCalibrator):
     data_efficiency: ClassVar[Literal["high"]] = "high"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
     use_when: ClassVar[str] = "There are two classes and at least a few hundred rows."
+    converged_: bool
+    gradient_norm_: float
     sensitive_to_zeros: ClassVar[bool] = True
 
     def __init__(self, monotone: bool = True, scores: Literal["probs", "logits"] = "probs") -> None:

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
-from sklearn.base import clone
-
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.compose import Compose
+from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import all_converged
 
 Path = tuple[str, ...]

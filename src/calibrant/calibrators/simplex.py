@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._numerics.nnls import nnls
 from calibrant._typing import FloatArray
 from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
 
@@ -86,13 +87,11 @@ def least_square(products: FloatArray) -> BestWeights:
     >>> least_square(np.array([[1.0, 0.0], [0.0, 3.0]])).weights.round(3).tolist()
     [0.75, 0.25]
     """
-    from scipy.optimize import nnls
-
     unit = float(np.diag(products).max()) or 1.0
     values, vectors = np.linalg.eigh(products / unit)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     n_members = len(products)
-    multiple, _ = nnls(np.vstack([root, np.ones(n_members)]), np.append(np.zeros(n_members), 1.0))
+    multiple = nnls(np.vstack([root, np.ones(n_members)]), np.append(np.zeros(n_members), 1.0))
     weights = multiple / multiple.sum()
     slopes = products @ weights
     loss = float(weights @ slopes)

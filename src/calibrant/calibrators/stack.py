@@ -1,7 +1,7 @@
 """Stacked calibration: the mixture of calibrators that predicts best what they were not fitted to."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from calibrant.calibrators.ensemble import mixture, warn_unless_converged
 from calibrant.calibrators.folds import fold_masses
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.members import WithMembers, all_converged
+from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
@@ -27,17 +28,14 @@ class has to stay. Chosen by benchmarks/calibrators_stack.py."""
 LARGEST_MATRIX = 200
 """Classes up to which a matrix is fitted."""
 
-ENOUGH_ROWS = 3000
-"""Number of rows, not used to fit the members, that suffices to learn a few weights."""
+ENOUGH_ROWS = 5000
+"""Number of rows, not used to fit the members, that suffices to learn a few weights and a map."""
 
 FEW_ROWS = 1000
 """Below this many rows there are ten folds instead of five, because the rows left out are then missed."""
 
 _LESS_LIKELY = 7.0
 """In a row of the prior, the labels are exp(7) times as likely by one member as by the others."""
-
-_OF_A_MATRIX = 0.3
-"""The prior counts less for members that fit a matrix: with few rows they are the ones that fit too closely."""
 
 _SMALL_WEIGHT = 1e-3
 """Members of less weight are left out."""

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.encoding import decode, encode
+from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.stored_rules import check_learnt, check_usable
 from calibrant.exceptions import InputError
 

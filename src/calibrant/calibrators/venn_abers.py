@@ -3,10 +3,10 @@
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.isotonic import pooled_ties, pools
 
 
@@ -102,7 +102,8 @@ class VennAbers(BinaryCalibrator):
         from calibrant.calibrators.class_scores import class_scores
 
         columns = class_scores(log_probs, "probability").T
-        pairs = [c.line_intervals(x) for c, x in zip(self.lifted_.calibrators_, columns, strict=True)]
+        own = [c for c in self.lifted_.calibrators_ if isinstance(c, VennAbers)]
+        pairs = [c.line_intervals(x) for c, x in zip(own, columns, strict=True)]
         return np.column_stack([low for low, _ in pairs]), np.column_stack([high for _, high in pairs])
 
     def line_intervals(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,7 +5,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from calibrant.calibrators import (
     class_scores,
@@ -27,6 +26,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
 from calibrant.export.lines import LINES
