@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from calibrant import DataWarning, InputError, Predictions
 from calibrant.calibrators import (
     Compose,
+    Ensemble,
     Identity,
     MatrixScaling,
     OrderPreserving,
@@ -25,7 +26,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.folds import fold_masses
 from calibrant.calibrators.shared_stages import SharedStages
-from calibrant.calibrators.stack import default_members
+from calibrant.calibrators.stack_members import default_members
 from calibrant.metrics import NLL
 from simulate import calibrated, draw_labels, sharpened
 
@@ -172,11 +173,35 @@ class TestWeights:
         )
         assert one == pytest.approx(other, abs=2e-3)
 
-    def test_the_prior_counts_less_for_a_matrix(self):
-        stack = StackedCalibration([TemperatureScaling(), Compose([MatrixScaling(), OrderPreserving()])])
-        found = stack.best_weights(stack.calibrators, np.empty((0, 2)), np.empty(0), 10.0)
-        # The maximum of ln w + 0.3 ln (1 - w), but for e^-7 in both.
-        assert found.weights == pytest.approx([1 / 1.3, 0.3 / 1.3], abs=2e-3)
+    def test_without_rows_the_prior_makes_weights_equal(self):
+        found = StackedCalibration().best_weights(np.empty((0, 3)), np.empty(0), 10.0)
+        assert found.weights == pytest.approx(np.full(3, 1 / 3), abs=1e-6)
+
+
+class TestMap:
+    """What follows the mixture."""
+
+    @staticmethod
+    def over_confident(k, n=2000):
+        return sharpened(calibrated(n=n, k=k, seed=1), 0.5)
+
+    def test_it_is_the_increasing_map_of_mixtures_of_unseen_rows(self):
+        p = self.over_confident(4)
+        fitted = StackedCalibration([Identity(), Uniform()]).fit(p.probs, p.labels)
+        mixed = fitted.weights_[0] * p.probs + fitted.weights_[1] / 4  # Nothing was fitted: no row was seen.
+        alone = OrderPreserving(smoothness=30.0).fit(mixed, p.labels)
+        assert fitted.predict_proba(p.probs) == pytest.approx(alone.predict_proba(mixed), abs=1e-6)
+
+    def test_two_classes_have_none(self):
+        p = self.over_confident(2)
+        assert isinstance(StackedCalibration().fit(p.probs, p.labels).map_, Identity)
+
+    def test_it_sharpens_a_mixture_that_is_not_sharp_enough(self):
+        p = calibrated(n=3000, k=4, seed=1)
+        dull = [Compose([Identity(), Ensemble([Identity(), Uniform()])]), Uniform()]  # Neither can be sharper than p.
+        blurred = Predictions(0.5 * p.probs + 0.125, p.labels)
+        fitted = StackedCalibration(dull).fit(blurred.probs, blurred.labels)
+        assert NLL()(calibrate(fitted, blurred)) < NLL()(blurred) - 0.05
 
 
 def curved(n, seed, k=5):
@@ -200,7 +225,7 @@ class TestStack:
             known = [curved(n, 1), sharpened(calibrated(n=n, k=5, seed=1), 0.5), calibrated(n=n, k=5, seed=1)][i]
             losses = {
                 name: NLL()(calibrate(parse(name).fit(known.probs, known.labels), new[i]))
-                for name in ("identity", *default_members(5), "stack")
+                for name in ("identity", *default_members(5, n), "stack")
             }
             best = min(losses, key=losses.get)
             assert losses["stack"] < losses[best] + (0.008 if n == 300 else 0.001), (i, n, losses)
@@ -227,12 +252,13 @@ class TestStack:
         assert np.isfinite(NLL()(Predictions(fitted.predict_proba(probs), labels)))
         assert StackedCalibration().fit(np.full((9, 3), 1 / 3), [0, 1, 2] * 3).zeros_.share_ == 0
 
-    def test_members_depend_on_the_number_of_classes(self):
-        assert all(name == "svs" or name.endswith(">guard") for name in default_members(2))
-        assert "iop-diag>joint" in default_members(200)
-        assert not any("K^2" in parse(name).n_parameters for name in default_members(201))
+    def test_members_depend_on_the_numbers_of_classes_and_rows(self):
+        assert all(name == "svs" or name.endswith(">guard") for name in default_members(2, 1000))
+        assert "iop-diag>joint" in default_members(200, 2000)
+        assert "iop-diag>joint" not in default_members(200, 1999)
+        assert not any("K^2" in parse(name).n_parameters for name in default_members(201, 5000))
         for k in (2, 10, 1000):
-            assert all(parse(name).preserves_argmax for name in default_members(k, keep_argmax=True))
+            assert all(parse(name).preserves_argmax for name in default_members(k, 5000, keep_argmax=True))
 
     def test_whether_the_predicted_class_stays(self):
         assert StackedCalibration(keep_argmax=True).preserves_argmax

@@ -10,7 +10,7 @@ from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.advice.choice import choose
-from calibrant.advice.cross_fit import OutOfFold, cross_fit_all, draw_folds, fitted
+from calibrant.advice.cross_fit import OutOfFold, cross_fit_all, draw_folds
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
 from calibrant.advice.words import disagreement, headline, reasons
 from calibrant.assessment.verdict import examine
@@ -31,9 +31,9 @@ SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 MOST_REDRAWS = 999
 """Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
 
-SMALL_PVALUE = 0.025
-"""Up to this p-value of the verdict, a smaller loss is reason enough for a fix. Together with what beats doing nothing
-by itself, it is meant to leave calibrated predictions alone in 95 of 100 cases."""
+SMALL_PVALUE = 0.05
+"""Up to this p-value of the verdict, a smaller loss is reason enough for a fix. Of 100 calibrated predictions the exact
+test finds 5, and some of these have no smaller loss."""
 
 LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
@@ -69,7 +69,7 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     n_resamples : int, default=1000
         Bootstrap samples of the rows, shared by all candidates.
     level : float, default=0.95
-        Of the intervals, and so of what beats doing nothing.
+        Of the intervals.
     progress : callable, optional
         Called with (steps done, steps in all).
     rng : Generator, int or None
@@ -86,13 +86,14 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     that one, so that no row is judged by a map that has seen its label.
 
     A candidate improves on doing nothing if its loss is smaller and the omnibus test of `assess` finds the predictions
-    miscalibrated (p up to 0.025), or if the interval of the paired difference of the scores excludes 0; it is that of
-    the studentised bootstrap, or one of percentiles if a score is infinite. If none does, the advice is to do nothing.
+    miscalibrated (p up to 0.05), or if its loss is smaller by more than three standard errors of the paired difference:
+    tests of calibration do not see a gain of accuracy. If none does, the advice is to do nothing. Intervals are those
+    of the studentised bootstrap, or of percentiles if a score is infinite.
 
-    Of those that do, the stack is recommended, a mixture that shrinks towards fixed weights where rows are few, unless
-    another one is better by more than two standard errors of the paired difference: the smallest of several losses is
-    often so by luck. A simpler one takes the place of either if its loss is, with two standard errors to spare, at most
-    0.001 larger. A candidate whose score is infinite is out.
+    Of those that do, the stack is recommended, a mixture that shrinks towards equal weights where rows are few: the
+    smallest of several losses is often so by luck. Without a stack, it is the candidate of the smallest loss. A
+    simpler one takes its place if its loss is, with two standard errors to spare, at most 0.001 larger. A candidate
+    whose score is infinite is out.
 
     The intervals are about the rows, not about drawing other rows to fit the calibrators to; the score of the best of
     several is a little too good.
@@ -142,7 +143,7 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
         name=chosen.name,
         headline="",
         reasons=(),
-        calibrator=fitted(tried[chosen.name], used),
+        calibrator=found[chosen.name].calibrator,
         candidates=tuple(
             replace(one.candidate, over_nothing=chosen.over_nothing.get(name), behind_best=chosen.behind_best.get(name))
             for name, one in judged.items()
@@ -228,7 +229,7 @@ class _Plan:
 
     def judge(self, name: str, found: OutOfFold, predictions: Predictions, tick: Callable[[], None]) -> _Judged:
         """Measure what cross-fitting a candidate has given."""
-        calibrated, converged = found
+        calibrated = found.predictions
         losses = SCORES[self.score].per_row(calibrated)
         changed = calibrated.predicted != predictions.predicted
         candidate = Candidate(
@@ -238,7 +239,7 @@ class _Plan:
             ece=METRICS["ece"](calibrated),
             kde_ece=METRICS["kde-ece"](calibrated),
             changed=float(np.average(changed, weights=predictions.weights)),
-            converged=converged,
+            converged=found.converged,
             over_nothing=None,
             behind_best=None,
         )

@@ -13,6 +13,9 @@ from calibrant.metrics.scores import weighted_means
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Difference
 
+SURE = 3.0
+"""By how many standard errors of the paired difference a loss must be smaller to be so beyond doubt."""
+
 SPARE = 2.0
 """How many standard errors of a paired difference count as chance."""
 
@@ -53,29 +56,25 @@ def choose(
     level : float
     rng : Generator
     safe : str, optional
-        The candidate that is preferred to others whose loss is smaller by less than two standard errors.
+        The candidate that is preferred to others whose loss is smaller.
     miscalibrated : bool, default=False
         Whether a test has found that there is something to improve: then a smaller loss is enough.
 
     Notes
     -----
     The smallest of several losses is often the smallest by luck, most of all with few rows. So the loss of the safe
-    candidate, if there is one, is what others are held against, unless the smallest is below it by more than two
-    standard errors of the paired difference. A simpler candidate is chosen instead if it is safe to say, with two
-    standard errors to spare, that its loss is at most `TOLERANCE` larger.
+    candidate, if there is one, is what others are held against. A simpler candidate is chosen instead if it is safe to
+    say, with two standard errors to spare, that its loss is at most `TOLERANCE` larger.
     """
     rows = _Rows(losses, weights, bootstrap, int(rng.integers(2**63)))
     values, names = rows.values, list(losses)
     nothing = names[0]
     over_nothing = rows.against(nothing, names, level)
     helpful = [
-        name
-        for name in names[1:]
-        if _beats(values[name], values[nothing], over_nothing.get(name))
-        or (miscalibrated and values[name] < values[nothing])
+        name for name in names[1:] if rows.beats(name, nothing) or (miscalibrated and values[name] < values[nothing])
     ]
     best = min(helpful or names, key=values.__getitem__)
-    held_against = safe if safe in helpful and not rows.is_behind(safe, best) else best
+    held_against = safe if safe in helpful else best
     chosen = next((name for name in helpful if rows.is_about(name, held_against)), nothing)
     if chosen not in (nothing, held_against):  # A simplification: one that is even simpler, and better, comes first.
         even_simpler = helpful[: helpful.index(chosen) + 1]
@@ -110,10 +109,12 @@ class _Rows:
                 blocks[name].append(mean(drawn))
         return {name: np.concatenate(parts) for name, parts in blocks.items()}
 
-    def is_behind(self, name: str, base: str) -> bool:
-        """Return whether the loss is larger than another one by more than two standard errors of the difference."""
+    def beats(self, name: str, base: str) -> bool:
+        """Return whether the loss is smaller beyond doubt; what is finite is better than infinity."""
+        if not np.isfinite(self.values[name]) or not np.isfinite(self.values[base]):
+            return self.values[name] < self.values[base]
         value, error = self._difference(name, base)
-        return value > SPARE * error
+        return value < -SURE * error
 
     def is_about(self, name: str, base: str) -> bool:
         """Return whether the loss is at most `TOLERANCE` larger, with two standard errors to spare."""
@@ -162,10 +163,3 @@ class _Rows:
             )
             for name, mean in zip(names, means, strict=True)
         }
-
-
-def _beats(value: float, base: float, over: Difference | None) -> bool:
-    """Return whether a candidate is significantly better than doing nothing; what is finite is better than infinity."""
-    if not np.isfinite(value):
-        return False
-    return not np.isfinite(base) or (over is not None and over.high is not None and over.high < 0)

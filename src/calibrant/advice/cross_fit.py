@@ -1,6 +1,7 @@
 """Calibrated predictions for every row by calibrators that were not fitted to it."""
 
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -8,19 +9,22 @@ import numpy as np
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.advice.rule import has_impossible_labels
 from calibrant.calibrators import Calibrator, StackedCalibration
-from calibrant.calibrators.blocks import keep_argmax, log_softmax
-from calibrant.calibrators.ensemble import mixture
+from calibrant.calibrators.blocks import keep_argmax
 from calibrant.calibrators.estimator import clone
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.shared_stages import SharedStages
+from calibrant.calibrators.unseen import Unseen
 from calibrant.predictions import Predictions
+
+NESTED_ROWS = 3000
+"""Below this many rows the cross-validation of a stack is fully nested; above, the difference is below 0.0002."""
 
 
 class OutOfFold(NamedTuple):
-    """Predictions for all rows, and whether every fold's optimiser reached its optimum."""
+    """Predictions for all rows, whether every fold's optimiser reached its optimum, and the fit to all rows."""
 
     predictions: Predictions
     converged: bool
+    calibrator: Calibrator
 
 
 def draw_folds(predictions: Predictions, n_folds: int, rng: np.random.Generator) -> list[IntArray]:
@@ -51,49 +55,90 @@ def cross_fit_all(
 
     Notes
     -----
-    Compositions that begin alike share what they begin with, and the fits without one fold begin where those without
-    the first one ended.
+    Each is fitted to all rows first, and then to all folds but one, beginning where that fit ended. Compositions that
+    begin alike share what they begin with.
 
-    A `StackedCalibration` is not fitted as a whole. Its members calibrate every fold as other candidates do, and the
-    weights for a fold are the best ones for what the members say of the rows of the *other* folds, for each of which
-    they were fitted without that row's fold. So no label of a fold has a part in the members that are applied to it,
-    nor is it among the labels that its weights were chosen for. What is left: the members whose predictions of the
-    other folds were compared had seen this one, and so a few weights depend on it. A simulation finds the same loss as
-    with a nested cross-validation (tests/advice/test_advice.py).
+    A `StackedCalibration` is not fitted as a whole. Its members calibrate every fold as other candidates do. What mixes
+    them is learnt, below 3000 rows, from fits to all folds but this one and a second, applied to the second: a fold has
+    no part at all in what calibrates it. With more rows it is learnt from what the members say of the other folds, each
+    by a fit without that fold; these fits had seen the first, so that a few weights depend on it. A map that is learnt
+    so would unlearn what the fold has taught the members, and is left out. benchmarks/advice.py measures what is left.
     """
-    taken_apart = {name: _members(one, predictions) for name, one in calibrators.items()}
-    outputs = _cross_fitted(taken_apart, predictions, folds, tick)
-    found = {}
-    for name, calibrator in calibrators.items():
-        log_probs, converged = outputs[name]
-        whole = _mixed(calibrator, log_probs, predictions, folds) if len(log_probs) > 1 else log_probs[0]
-        found[name] = OutOfFold(_as_predictions(calibrator, whole, predictions), converged)
-    return found
-
-
-def _cross_fitted(
-    named: Mapping[str, list[Calibrator]], predictions: Predictions, folds: list[IntArray], tick: Callable[[], None]
-) -> dict[str, tuple[list[FloatArray], bool]]:
-    """Return for every name the log-probabilities by its members, (n, K) each, and whether all have converged."""
-    members = [member for own in named.values() for member in own]
-    outputs = [np.empty_like(predictions.probs) for _ in members]
-    converged = np.ones(len(members), dtype=bool)
-    near: SharedStages | None = None
-    for rows in folds:
-        others = _without(rows, predictions.n_samples)
-        stages = SharedStages(members, near)
-        stages.learn(predictions.log_probs[others], predictions.labels[others], predictions.weights[others])
-        for j, result in enumerate(stages.transform(predictions.log_probs[rows])):
-            outputs[j][rows] = result
-            converged[j] &= stages.converged(j)
-        near = near or stages
-        tick()
+    parts = {name: _members(one, predictions) for name, one in calibrators.items()}
+    crossed = _Crossed([member for own in parts.values() for member in own], predictions, folds, tick)
     found, start = {}, 0
-    for name, own in named.items():
-        mine = slice(start, start + len(own))
-        found[name] = outputs[mine], bool(converged[mine].all())
-        start += len(own)
+    for name, own in parts.items():
+        places = range(start, start + len(own))
+        found[name] = crossed.of(calibrators[name], places)
+        start = places.stop
     return found
+
+
+class _Crossed:
+    """Members fitted to all rows, and what each says of every fold by a fit to the others."""
+
+    def __init__(
+        self, members: list[Calibrator], predictions: Predictions, folds: list[IntArray], tick: Callable[[], None]
+    ) -> None:
+        self.predictions, self.folds = predictions, folds
+        self.whole = SharedStages(members)
+        self.whole.learn(predictions.log_probs, predictions.labels, predictions.weights)
+        self.outputs = [np.empty_like(predictions.probs) for _ in members]
+        self.converged = np.array([self.whole.converged(place) for place in range(len(members))])
+        for rows in folds:
+            others = _without(rows, predictions.n_samples)
+            stages = SharedStages(members, near=self.whole)
+            stages.learn(predictions.log_probs[others], predictions.labels[others], predictions.weights[others])
+            for place, result in enumerate(stages.transform(predictions.log_probs[rows])):
+                self.outputs[place][rows] = result
+                self.converged[place] &= stages.converged(place)
+            tick()
+
+    def of(self, calibrator: Calibrator, places: range) -> OutOfFold:
+        """Return what a calibrator has given that these members are part of."""
+        stack = _as_stack(calibrator, self.predictions)
+        if stack is None:
+            log_probs, whole = self.outputs[places[0]], self.whole.fitted(places[0])
+        elif self.predictions.n_samples < NESTED_ROWS:
+            log_probs, whole = self._nested(stack, places), fitted(stack, self.predictions)
+        else:
+            log_probs, whole = self._mixed(stack, places)
+        whole.classes_ = np.array(self.predictions.classes)
+        after = _as_predictions(calibrator, log_probs, self.predictions)
+        return OutOfFold(after, bool(self.converged[places].all()), whole)
+
+    def _nested(self, stack: StackedCalibration, places: range) -> FloatArray:
+        """Mix the predictions of every fold as is best for the other folds, by members that have seen neither."""
+        p, result = self.predictions, np.empty_like(self.predictions.probs)
+        unseen: list[list[Unseen]] = [[] for _ in self.folds]
+        for one, other in combinations(range(len(self.folds)), 2):
+            known = _without(np.concatenate([self.folds[one], self.folds[other]]), p.n_samples)
+            stages = SharedStages([self.whole.members[place] for place in places], near=self.whole)
+            stages.learn(p.log_probs[known], p.labels[known], p.weights[known])
+            for outer, inner in ((one, self.folds[other]), (other, self.folds[one])):
+                outputs = list(stages.transform(p.log_probs[inner]))
+                unseen[outer].append(Unseen(outputs, p.labels[inner], p.weights[inner]))
+        for rows, parts in zip(self.folds, unseen, strict=True):
+            outputs = [np.concatenate(own) for own in zip(*(part.log_probs for part in parts), strict=True)]
+            masses = np.concatenate([part.masses for part in parts])
+            whole = Unseen(outputs, np.concatenate([part.labels for part in parts]), masses)
+            result[rows] = stack.mixed(whole, float(masses.sum())).transform([self.outputs[j][rows] for j in places])
+        return result
+
+    def _mixed(self, stack: StackedCalibration, places: range) -> tuple[FloatArray, Calibrator]:
+        """Mix the predictions of every fold as is best for the other folds, and those of all rows as for all folds."""
+        result = np.empty_like(self.predictions.probs)
+        for rows in self.folds:
+            unseen = self._unseen(places, _without(rows, self.predictions.n_samples))
+            mixed = stack.weighted(unseen, float(unseen.masses.sum()))
+            result[rows] = mixed.transform([self.outputs[place][rows] for place in places])
+        unseen = self._unseen(places, np.ones(self.predictions.n_samples, dtype=bool))
+        mixed = stack.mixed(unseen, float(unseen.masses.sum()))
+        return result, clone(stack).assembled(self.whole, places, mixed)
+
+    def _unseen(self, places: range, rows: BoolArray) -> Unseen:
+        outputs = [self.outputs[place][rows] for place in places]
+        return Unseen(outputs, self.predictions.labels[rows], self.predictions.weights[rows])
 
 
 def _without(rows: IntArray, n_rows: int) -> BoolArray:
@@ -103,27 +148,18 @@ def _without(rows: IntArray, n_rows: int) -> BoolArray:
     return others
 
 
+def _as_stack(calibrator: Calibrator, predictions: Predictions) -> StackedCalibration | None:
+    """Return a stack, unless its treatment of zeros comes before its members; of others nothing."""
+    is_stack = isinstance(calibrator, StackedCalibration) and not has_impossible_labels(predictions)
+    return calibrator if is_stack else None  # type: ignore[return-value]  # a stack
+
+
 def _members(calibrator: Calibrator, predictions: Predictions) -> list[Calibrator]:
-    """Return the members of a stack, unless its treatment of zeros comes before them, or the calibrator itself."""
-    if isinstance(calibrator, StackedCalibration) and not has_impossible_labels(predictions):
-        return calibrator.members_for(predictions.n_classes)
-    return [calibrator]
-
-
-def _mixed(stack: Calibrator, outputs: list[FloatArray], predictions: Predictions, folds: list[IntArray]) -> FloatArray:
-    """Mix the predictions of every fold with the weights that are best for the other folds."""
-    assert isinstance(stack, StackedCalibration)  # noqa: S101 (nothing else has several outputs)
-    each = np.arange(predictions.n_samples)
-    own = np.column_stack([log_probs[each, predictions.labels] for log_probs in outputs])
-    own = np.maximum(own, SMALLEST_LOG_PROB)
-    members, result = stack.members_for(predictions.n_classes), np.empty_like(predictions.probs)
-    for rows in folds:
-        others = _without(rows, predictions.n_samples)
-        masses = predictions.weights[others]
-        weights = stack.best_weights(members, own[others], masses, float(masses.sum())).weights
-        kept = np.flatnonzero(weights)
-        result[rows] = mixture(weights[kept].tolist(), (outputs[j][rows] for j in kept))
-    return log_softmax(result, out=result)
+    """Return the members of a stack, or the calibrator itself."""
+    stack = _as_stack(calibrator, predictions)
+    if stack is None:
+        return [calibrator]
+    return stack.members_for(predictions.n_classes, float(predictions.weights.sum()))
 
 
 def _as_predictions(calibrator: Calibrator, log_probs: FloatArray, predictions: Predictions) -> Predictions:

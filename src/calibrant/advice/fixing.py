@@ -62,5 +62,5 @@ def fix(
     predictions = as_data(data, y_prob, sample_weight, positive)
     check_predictions(predictions, "data")
     if method == AUTO:
-        method = recommend(predictions, keep_argmax, rng=rng).name
+        return recommend(predictions, keep_argmax, rng=rng).calibrator
     return parse(method).fit(predictions)

@@ -54,6 +54,6 @@ def calibrate_held_out(
     advice = recommend(predictions, n_folds=n_folds, progress=progress, rng=seed) if method == AUTO else None
     name = calibrator_name(method) if advice is None else advice.name
     folds = draw_folds(predictions, n_folds, np.random.default_rng(seed))
-    after, converged = cross_fit(parse(name), predictions, folds, lambda: None)
+    after, converged, _ = cross_fit(parse(name), predictions, folds, lambda: None)
     changed = np.average(after.predicted != predictions.predicted, weights=predictions.weights)
     return after, Fix(method=name, changed=float(changed), n_folds=n_folds, converged=converged, recommendation=advice)

@@ -94,8 +94,8 @@ def _choice(advice: Recommendation, chosen: Candidate) -> str:
     behind = f"{advice.best}: the difference is {_written(advice, chosen.behind_best)}"
     if advice.name == stack_of([advice.name]):
         return (
-            "It mixes calibrators with weights learnt from rows they were not fitted to, and is preferred as long as "
-            f"no other one is better by more than two standard errors. The smallest loss has {behind}."
+            "It mixes calibrators with weights learnt from rows they were not fitted to, and is preferred because the "
+            f"smallest of several losses is often so by luck. The smallest has {behind}."
         )
     return f"It is the simplest whose loss is, beyond doubt, within {TOLERANCE:g} of the best, {behind}."
 

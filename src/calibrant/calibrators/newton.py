@@ -13,7 +13,9 @@ from calibrant._typing import FloatArray
 _FEW_PARAMETERS = 150
 """Up to this many parameters the Hessian is written down and factorised; above, only products with it are formed."""
 
-_SMALL_DECREMENT = 1e-13
+_SMALL_DECREMENT, _SMALL_DECREMENT_EXACT = 1e-13, 1e-10
+"""A step of a smaller predicted decrease is the last one. What an exact Newton step leaves is about its square."""
+
 _SMALL_GRADIENT = 1e-12
 _SUFFICIENT = 1e-4
 _LOST_DIGITS = 1e-12
@@ -50,12 +52,13 @@ class Minimum(NamedTuple):
 def minimise(objective: Objective, start: FloatArray, *, max_iter: int = 100) -> Minimum:
     """Return the minimum; the value never rises, so that it is at most the value at the start.
 
-    It has converged if the last step would lower the value by less than 1e-13, as a quadratic model predicts, or if
-    the gradient is nowhere above 1e-12.
+    It has converged if the last step would lower the value by less than 1e-13, or 1e-10 where the Hessian is
+    factorised, as a quadratic model predicts, or if the gradient is nowhere above 1e-12.
     """
     check_count(max_iter, "max_iter")
     x = start
     value, gradient = objective(x)
+    last = _SMALL_DECREMENT_EXACT if len(x) <= _FEW_PARAMETERS else _SMALL_DECREMENT
     for n_iter in range(max_iter):
         norm = float(np.abs(gradient).max())
         if norm <= _SMALL_GRADIENT:
@@ -66,7 +69,7 @@ def minimise(objective: Objective, start: FloatArray, *, max_iter: int = 100) ->
         if found is None:
             return Minimum(x, value, norm, decrement <= _LOST_DIGITS * max(1.0, abs(value)), n_iter)
         x, value, gradient = found
-        if decrement <= _SMALL_DECREMENT:
+        if decrement <= last:
             return Minimum(x, value, float(np.abs(gradient).max()), True, n_iter + 1)
     return Minimum(x, value, float(np.abs(gradient).max()), False, max_iter)
 
@@ -100,20 +103,23 @@ def _line_search(
 
 
 def _direction(objective: Objective, gradient: FloatArray) -> FloatArray:
-    diagonal = objective.diagonal()
-    # A parameter without influence has no curvature; it has no gradient either, and stays where it is.
-    diagonal += 1e-12 * diagonal.max() + np.finfo(float).tiny
     if len(gradient) <= _FEW_PARAMETERS:
-        step = _by_factor(objective.hessian(), diagonal, gradient)
+        step = _by_factor(objective.hessian(), gradient)
         if step is not None:
             return step
+    diagonal = _raised(objective.diagonal())
     accuracy = min(0.1, float(gradient @ (gradient / diagonal)) ** 0.25)
     return _by_conjugate_gradients(objective.product, diagonal, gradient, accuracy)
 
 
-def _by_factor(hessian: FloatArray, diagonal: FloatArray, gradient: FloatArray) -> FloatArray | None:
+def _raised(diagonal: FloatArray) -> FloatArray:
+    """Return it above 0: a parameter without influence has no curvature and no gradient, and stays where it is."""
+    return diagonal + (1e-12 * diagonal.max() + np.finfo(float).tiny)
+
+
+def _by_factor(hessian: FloatArray, gradient: FloatArray) -> FloatArray | None:
     """Return the Newton step, or None if rounding has left a Hessian that is not positive."""
-    scale = 1.0 / np.sqrt(diagonal)
+    scale = 1.0 / np.sqrt(_raised(np.diag(hessian)))
     hessian *= scale[:, None] * scale
     # Softmax does not see a number that is added to every class: there the Hessian is singular, and rounding decides.
     hessian[np.diag_indices_from(hessian)] += 1e-11

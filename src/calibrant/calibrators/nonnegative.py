@@ -5,14 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._numerics.nnls import nnls
+from calibrant._core.nnls import nnls
 from calibrant._typing import FloatArray
 from calibrant.calibrators.newton import Minimum
 
 Curve = tuple[float, FloatArray, FloatArray]
 """Value, gradient and Hessian."""
 
-_LAST_DECREMENT = 1e-15
 _LOST_DIGITS = 1e-12
 """A predicted decrease below this share of the value is lost in rounding, and the step is not judged by it."""
 
@@ -21,12 +20,13 @@ _RIDGE = 1e-11
 
 
 def minimise_nonnegative(
-    objective: Callable[[FloatArray], Curve], start: FloatArray, *, max_iter: int = 100
+    objective: Callable[[FloatArray], Curve], start: FloatArray, *, max_iter: int = 100, last: float = 1e-11
 ) -> Minimum:
     """Return the minimum over x >= 0; the value never rises above the value at the start.
 
     Each step goes towards the minimum of the quadratic model over x >= 0, which is found exactly. The search has
-    converged if a step would lower the value by less than 1e-15, as the model predicts.
+    converged if a step would lower the value by less than `last`, as the model predicts; what is left after it is about
+    the square.
     """
     check_count(max_iter, "max_iter")
     x = start
@@ -41,7 +41,7 @@ def minimise_nonnegative(
             converged = decrement <= _LOST_DIGITS * max(1.0, abs(found[0]))
             return Minimum(x, found[0], _slope(x, found[1]), converged, n_iter)
         x, found = lower
-        if decrement <= _LAST_DECREMENT:
+        if decrement <= last:
             return Minimum(x, found[0], _slope(x, found[1]), True, n_iter)
     return Minimum(x, found[0], _slope(x, found[1]), False, max_iter)
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._numerics.nnls import nnls
+from calibrant._core.nnls import nnls
 from calibrant._typing import FloatArray
 from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
 
@@ -61,7 +61,7 @@ def least_nll(log_likelihoods: FloatArray, shares: FloatArray) -> BestWeights:
             return value, 1.0 - shares @ relative, (relative.T * shares) @ relative
 
     n_members = ratios.shape[1]
-    found = minimise_nonnegative(objective, np.full(n_members, 1.0 / n_members))
+    found = minimise_nonnegative(objective, np.full(n_members, 1.0 / n_members), last=1e-15)
     weights = found.x / found.x.sum()
     value, gradient, _ = objective(weights)
     loss = value - 1.0 - float(shares @ largest[:, 0])

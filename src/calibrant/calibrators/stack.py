@@ -1,7 +1,7 @@
 """Stacked calibration: the mixture of calibrators that predicts best what they were not fitted to."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -9,30 +9,18 @@ from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.ensemble import mixture, warn_unless_converged
-from calibrant.calibrators.folds import fold_masses
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
-from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
+from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, Identity, finite
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
+from calibrant.calibrators.stack_members import default_members, folds_for
+from calibrant.calibrators.unseen import Unseen, out_of_fold
 from calibrant.exceptions import InputError
 
-TWO_CLASSES = ("ts>guard", "svs", "spline>guard", "centred-isotonic>guard")
-MANY_CLASSES = ("ts", "svs", "sms", "iop-deep", "iop-diag>joint")
-MOST_CLASSES = ("ts", "iop-diag", "svs", "svs>iop-diag")
-KEPT_CLASSES = ("ts", "ets", "iop-diag", "iop-deep")
-"""Default members by name: for two classes, for more, for too many to fit a matrix, and if the predicted
-class has to stay. Chosen by benchmarks/calibrators_stack.py."""
-
-LARGEST_MATRIX = 200
-"""Classes up to which a matrix is fitted."""
-
-ENOUGH_ROWS = 5000
-"""Number of rows, not used to fit the members, that suffices to learn a few weights and a map."""
-
-FEW_ROWS = 1000
-"""Below this many rows there are ten folds instead of five, because the rows left out are then missed."""
+SMOOTHNESS = 30.0
+"""Of the map that follows the mixture: three times that of a map by itself, because little is left for it to do."""
 
 _LESS_LIKELY = 7.0
 """In a row of the prior, the labels are exp(7) times as likely by one member as by the others."""
@@ -41,19 +29,32 @@ _SMALL_WEIGHT = 1e-3
 """Members of less weight are left out."""
 
 
+class Mixed(NamedTuple):
+    """How members are mixed: their weights, and the map of the mixture."""
+
+    weights: FloatArray
+    map: Calibrator
+    found: BestWeights
+
+    def transform(self, log_probs: Sequence[FloatArray]) -> FloatArray:
+        """Return the calibrated log-probabilities that those of all members give."""
+        used = np.flatnonzero(self.weights).tolist()
+        return self.map.transform(mixture(self.weights[used].tolist(), (log_probs[place] for place in used)))
+
+
 class StackedCalibration(WithMembers):
     r"""Mix the probabilities of several calibrators, with the weights that are best on rows they were not fitted to.
 
     Parameters
     ----------
     calibrators : list of Calibrator, optional
-        What they have for `scores` is not read. By default a short list that depends on the number of classes.
+        What they have for `scores` is not read. By default a short list, by the numbers of classes and rows.
     keep_argmax : bool, default=False
         Whether the members by default are those that keep the order of the classes in every row.
     n_folds : int, optional
         By default 10 if the weights of the rows sum to less than 1000, otherwise 5.
     prior : float, default=200.0
-        How strongly weights are drawn towards a fixed mixture of all members, see below. 0 is without.
+        How strongly weights are drawn towards an equal mixture of all members, see below. 0 is without.
     scores : {"probs", "logits"}, default="probs"
 
     Attributes
@@ -64,40 +65,46 @@ class StackedCalibration(WithMembers):
         Members whose weight is not 0, fitted to all rows.
     weights_ : ndarray of shape (m,)
         Of these, of sum 1.
+    map_ : OrderPreserving or Identity
+        Applied last; the identity for two classes.
     converged_ : bool
         Whether the loss of the weights is certainly within 1e-10 of the smallest one, before those below 0.001 are left
-        out, and every member has converged that says so.
+        out, and the map and every member have converged that say so.
     gradient_norm_ : float
         As for `Ensemble`.
     n_iter_ : int
 
     Notes
     -----
-    :math:`q(x) = \sum_j w_j q_j(x)`. The rows are divided into folds, every member is fitted to all folds but one and
-    applied to that one, in turn, which gives every row i the probability :math:`\tilde q_{ij}` of its label, by a map
-    that has not seen it. The weights maximise
+    :math:`q(x) = f(\sum_j w_j q_j(x))`. The rows are divided into folds, every member is fitted to all folds but one
+    and applied to that one, in turn, which gives every row i the probability :math:`\tilde q_{ij}` of its label, by a
+    map that has not seen it. The weights maximise
 
     .. math:: \sum_i s_i \ln \sum_j w_j \tilde q_{ij}
-              + \frac a n \sum_l c_l \ln \Big(w_l + e^{-7} \sum_{j \ne l} w_j\Big),
+              + \frac a n \sum_l \ln \Big(w_l + e^{-7} \sum_{j \ne l} w_j\Big),
 
-    where a is `prior`, n the sum of the row weights :math:`s_i`, and :math:`c_l` is 0.3 for members that fit a matrix
-    and 1 for others: as if each member had been by far the best in another a / n or 0.3 a / n rows. That matters with
-    a few hundred rows, which cannot separate members, and where a mixture of all is safer than the one that happened
-    to be the best; with n = 5000 it is 0.04 rows. Then the members are fitted to all rows. `Ensemble` instead chooses
-    weights by the rows of the fit, and so prefers members that overfit.
+    where a is `prior` and n the sum of the row weights :math:`s_i`: as if each member had been by far the best in
+    another a / n rows. That matters with a few hundred rows, which cannot separate members, and where a mixture of all
+    is safer than the one that happened to be the best; with n = 5000 it is 0.04 rows. Then the members are fitted to
+    all rows. `Ensemble` instead chooses weights by the rows of the fit, and so prefers members that overfit.
 
-    The folds do not depend on the order of the rows (`fold_masses`), so there is no seed. Once 3000 rows
+    A mixture of calibrated probabilities is not sharp enough, and members that were fitted to the same rows share their
+    errors. So for more than two classes f is one increasing map, `OrderPreserving` with a smoothness of 30, fitted to
+    the mixtures :math:`\sum_j w_j \tilde q_j` of rows that their members have not seen. It keeps the order of a row.
+
+    The folds do not depend on the order of the rows (`fold_masses`), so there is no seed. Once 5000 rows
     have been predicted, no more folds are made.
 
-    By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep" and "iop-diag>joint"; above
-    200 classes "ts", "iop-diag", "svs" and "svs>iop-diag"; for two classes "svs" and, followed by the guard, "ts",
-    "spline" and "centred-isotonic"; and with `keep_argmax` "ts", "ets", "iop-diag" and "iop-deep".
+    By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep" and from 2000 rows on
+    "iop-diag>joint"; above 200 classes "ts", "svs" and "iop-diag"; for two classes "svs" and, followed by the guard,
+    "ts" and "spline"; and with `keep_argmax` "ts" and "iop-deep".
 
     References
     ----------
     D. H. Wolpert, "Stacked generalization", Neural Networks 5, 1992. L. Breiman, "Stacked regressions", Machine
     Learning 24, 1996. M. J. van der Laan, E. C. Polley, A. E. Hubbard, "Super learner", Statistical Applications in
-    Genetics and Molecular Biology 6, 2007.
+    Genetics and Molecular Biology 6, 2007. R. Ranjan, T. Gneiting, "Combining probability forecasts", Journal of the
+    Royal Statistical Society B 72, 2010.
 
     Examples
     --------
@@ -108,7 +115,7 @@ class StackedCalibration(WithMembers):
     """
 
     kind: ClassVar[Literal["ensemble"]] = "ensemble"
-    n_parameters: ClassVar[str] = "of its members, and their weights"
+    n_parameters: ClassVar[str] = "of its members, their weights, and 8"
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "high"
     list_name: ClassVar[str] = "calibrators"
@@ -141,25 +148,33 @@ class StackedCalibration(WithMembers):
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         self._check()
+        total = float(weights.sum())
         impossible = bool(log_probs[np.arange(len(labels)), labels].min() == -np.inf)
         self.zeros_ = LaplaceGuard(rows=1.0 if impossible else 0.0).learn(log_probs, labels, weights)
         scores = self.zeros_.transform(log_probs) if impossible else log_probs
-        members = self.members_for(log_probs.shape[1])
-        whole = SharedStages(members)
+        whole = SharedStages(self.members_for(log_probs.shape[1], total))
         whole.learn(scores, labels, weights)
-        total = float(weights.sum())
-        judged = out_of_fold(whole, scores, labels, weights, self.n_folds or (10 if total < FEW_ROWS else 5))
-        found = self.best_weights(members, *judged, total)
-        kept = np.flatnonzero(found.weights >= min(_SMALL_WEIGHT, 1.0 / len(members)))
-        self.calibrators_ = [whole.fitted(int(place)) for place in kept]
-        self.weights_ = found.weights[kept] / found.weights[kept].sum()
-        self.gradient_norm_, self.n_iter_ = found.gap, found.n_iter
-        self.converged_ = found.converged and all_converged(self.calibrators_)
-        warn_unless_converged(found.converged, found.gap, "StackedCalibration")
+        unseen = out_of_fold(whole, scores, labels, weights, self.n_folds or folds_for(total))
+        self._keep(whole, range(len(whole.members)), self.mixed(unseen, total))
+
+    def assembled(self, whole: SharedStages, places: Sequence[int], mixed: Mixed) -> Self:
+        """Take members of `whole`, by their places, and how they are mixed; no observed label had probability 0."""
+        self.zeros_ = LaplaceGuard(rows=0.0)
+        self.zeros_.share_ = 0.0
+        self._keep(whole, places, mixed)
+        return self
+
+    def _keep(self, whole: SharedStages, places: Sequence[int], mixed: Mixed) -> None:
+        kept = np.flatnonzero(mixed.weights).tolist()
+        self.calibrators_ = [whole.fitted(places[one]) for one in kept]
+        self.weights_, self.map_ = mixed.weights[kept], mixed.map
+        self.gradient_norm_, self.n_iter_ = mixed.found.gap, mixed.found.n_iter
+        self.converged_ = mixed.found.converged and all_converged([*self.calibrators_, self.map_])
+        warn_unless_converged(mixed.found.converged, mixed.found.gap, "StackedCalibration")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         scores = self.zeros_.transform(log_probs) if self.zeros_.share_ > 0 else log_probs
-        return mixture(self.weights_.tolist(), (member.transform(scores) for member in self.calibrators_))
+        return self.map_.transform(mixture(self.weights_.tolist(), (m.transform(scores) for m in self.calibrators_)))
 
     def _check(self) -> None:
         if self.n_folds is not None:
@@ -168,25 +183,42 @@ class StackedCalibration(WithMembers):
                 raise InputError(f"n_folds must be at least 2, but is {self.n_folds}.")
         check_rows(self.prior, "prior")
 
-    def members_for(self, n_classes: int) -> list[Calibrator]:
-        """Return members that are not fitted."""
+    def members_for(self, n_classes: int, n_rows: float) -> list[Calibrator]:
+        """Return members that are not fitted; `n_rows` is the sum of the weights."""
         if self.calibrators is not None:
             return self._fresh_members()
         from calibrant.calibrators.compose import parse
 
-        return [parse(name, scores="logits") for name in default_members(n_classes, self.keep_argmax)]
+        return [parse(name, scores="logits") for name in default_members(n_classes, n_rows, self.keep_argmax)]
 
     def _members(self) -> list[Calibrator]:
         return [] if self.calibrators is None else super()._members()
 
-    def best_weights(
-        self, members: Sequence[Calibrator], likelihoods: FloatArray, masses: FloatArray, total: float
-    ) -> BestWeights:
+    def mixed(self, unseen: Unseen, total: float) -> Mixed:
+        """Return the best weights of members, and the map of their mixture; `total` is the sum of all weights."""
+        mixed = self.weighted(unseen, total)
+        if unseen.log_probs[0].shape[1] == 2:
+            return mixed
+        scores = finite(mixed.transform(unseen.log_probs))
+        own = scores[np.arange(len(unseen.labels)), unseen.labels]
+        if not unseen.masses @ (own - scores.mean(axis=1)) > 0:  # No rows, or labels are not where the mixture is high.
+            return mixed
+        rising = OrderPreserving("diag", smoothness=SMOOTHNESS, scores="logits")
+        return mixed._replace(map=rising.learn(scores, unseen.labels, unseen.masses))
+
+    def weighted(self, unseen: Unseen, total: float) -> Mixed:
+        """Return the same without a map."""
+        each = np.arange(len(unseen.labels))
+        own = [np.maximum(log_probs[each, unseen.labels], SMALLEST_LOG_PROB) for log_probs in unseen.log_probs]
+        found = self.best_weights(np.column_stack(own), unseen.masses, total)
+        weights = np.where(found.weights >= min(_SMALL_WEIGHT, 1.0 / len(own)), found.weights, 0.0)
+        return Mixed(weights / weights.sum(), Identity(), found)
+
+    def best_weights(self, likelihoods: FloatArray, masses: FloatArray, total: float) -> BestWeights:
         """Return the best weights of members.
 
         Parameters
         ----------
-        members : sequence of m calibrators
         likelihoods : ndarray of shape (r, m)
             Finite logarithms of what members say of the labels of rows that they were not fitted to.
         masses : ndarray of shape (r,)
@@ -197,57 +229,7 @@ class StackedCalibration(WithMembers):
         n_members = likelihoods.shape[1]
         certain = np.full((n_members, n_members), -_LESS_LIKELY)
         np.fill_diagonal(certain, 0.0)
-        factors = [_OF_A_MATRIX if "K^2" in member.n_parameters else 1.0 for member in members]
-        both = np.append(masses, np.array(factors) * self.prior / total)
+        both = np.append(masses, np.full(n_members, self.prior / total))
         if not both.any():  # A single row, and no prior.
             both = np.ones(len(both))
         return least_nll(np.vstack([likelihoods, certain]), both / both.sum())
-
-
-def default_members(n_classes: int, keep_argmax: bool = False) -> tuple[str, ...]:
-    """Return the names of the members by default.
-
-    Examples
-    --------
-    >>> default_members(10)
-    ('ts', 'svs', 'sms', 'iop-deep', 'iop-diag>joint')
-    """
-    if keep_argmax:
-        return tuple(f"{name}>guard" for name in KEPT_CLASSES) if n_classes == 2 else KEPT_CLASSES
-    if n_classes == 2:
-        return TWO_CLASSES
-    return MANY_CLASSES if n_classes <= LARGEST_MATRIX else MOST_CLASSES
-
-
-def out_of_fold(
-    whole: SharedStages, log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_folds: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return what members say of the labels of rows that they were not fitted to, and the weights of these rows.
-
-    Parameters
-    ----------
-    whole : SharedStages
-        The members, fitted to all rows.
-    log_probs, labels, weights : arrays with n rows
-    n_folds : int
-
-    Returns
-    -------
-    log_likelihoods : ndarray of shape (r, m)
-    masses : ndarray of shape (r,)
-    """
-    likelihoods, masses = [np.empty((0, len(whole.members)))], [np.empty(0)]
-    n_rows = 0
-    for held_out in fold_masses(log_probs, labels, weights, n_folds):
-        rest = weights - held_out
-        rows, others = held_out > 0, rest > 0
-        if n_rows >= ENOUGH_ROWS or not rows.any() or not others.any():
-            continue
-        part = SharedStages(whole.members, near=whole)
-        part.learn(log_probs[others], labels[others], rest[others])
-        each, own = np.arange(int(rows.sum())), labels[rows]
-        found = [result[each, own] for result in part.transform(log_probs[rows])]
-        likelihoods.append(np.maximum(np.column_stack(found), SMALLEST_LOG_PROB))
-        masses.append(held_out[rows])
-        n_rows += len(each)
-    return np.vstack(likelihoods), np.concatenate(masses)

@@ -11,6 +11,7 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
+from calibrant.calibrators.scaling import Identity
 from calibrant.exceptions import InputError
 
 
@@ -170,7 +171,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "SplineCalibration": (Rule(("knots_", "values_"), _curve, "must be rising knots, with a finite value each"),),
     "Ensemble": (_MIXTURE,),
-    "StackedCalibration": (_GUARD, _MIXTURE),
+    "StackedCalibration": (
+        _GUARD,
+        _MIXTURE,
+        Rule(("map_",), lambda m: isinstance(m, (Identity, OrderPreserving)), "must be an increasing map"),
+    ),
     "Compose": (
         Rule(("stages_",), _all_calibrators, "must be calibrators"),
         Rule(("scores", "stages_"), _starts_raw, "must agree on raw logits: those of the whole are those of the first"),

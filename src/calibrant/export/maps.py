@@ -139,7 +139,7 @@ def _ensemble(c: Any, x: Value, k: int) -> Value:
 
 
 def _stack(c: Any, x: Value, k: int) -> Value:
-    return _ensemble(c, _guard(c.zeros_, x, k), k)
+    return _map(c.map_, _ensemble(c, _guard(c.zeros_, x, k), k), k)
 
 
 def _compose(c: Any, x: Value, k: int) -> Value:

@@ -1,0 +1,40 @@
+"""Which calibrators a stack mixes by default, and in how many folds."""
+
+TWO_CLASSES = ("ts>guard", "svs", "spline>guard")
+MANY_CLASSES = ("ts", "svs", "sms", "iop-deep")
+MANY_ROWS = (*MANY_CLASSES, "iop-diag>joint")
+MOST_CLASSES = ("ts", "svs", "iop-diag")
+KEPT_CLASSES = ("ts", "iop-deep")
+"""Default members by name: for two classes, for more, for more with many rows, for too many classes to fit a matrix,
+and if the predicted class has to stay. Chosen by benchmarks/calibrators_stack.py."""
+
+LARGEST_MATRIX = 200
+"""Classes up to which a matrix is fitted."""
+
+ROWS_OF_JOINT = 2000
+"""From this many rows on, a map and a matrix fitted at once are worth their weight; with fewer they fit too closely."""
+
+FEW_ROWS = 1000
+"""Below this many rows there are ten folds instead of five, because the rows left out are then missed."""
+
+
+def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) -> tuple[str, ...]:
+    """Return the names of the members by default.
+
+    Examples
+    --------
+    >>> default_members(10, 500)
+    ('ts', 'svs', 'sms', 'iop-deep')
+    """
+    if keep_argmax:
+        return tuple(f"{name}>guard" for name in KEPT_CLASSES) if n_classes == 2 else KEPT_CLASSES
+    if n_classes == 2:
+        return TWO_CLASSES
+    if n_classes > LARGEST_MATRIX:
+        return MOST_CLASSES
+    return MANY_CLASSES if n_rows < ROWS_OF_JOINT else MANY_ROWS
+
+
+def folds_for(n_rows: float) -> int:
+    """Return the number of folds by default."""
+    return 10 if n_rows < FEW_ROWS else 5
