@@ -48,7 +48,7 @@ def test_both_ways_to_clone_agree(name):
     for copied in (clone(fitted), clone_of_sklearn(fitted)):
         assert repr(copied) == repr(fitted)
         assert not any(key.endswith("_") for key in vars(copied))
-    again = pickle.loads(pickle.dumps(fitted))
+    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301 (written here)
     assert np.array_equal(again.predict_proba(p.probs), fitted.predict_proba(p.probs))
 
 
