@@ -24,7 +24,9 @@ def calibrator_classes() -> dict[str, type]:
     from calibrant import calibrators
 
     public = {name: value for name, value in vars(calibrators).items() if name in calibrators.__all__}
-    return {name: v for name, v in public.items() if isinstance(v, type) and issubclass(v, Calibrator)}
+    return {
+        name: v for name, v in public.items() if isinstance(v, type) and issubclass(v, Calibrator) and v != Calibrator
+    }
 
 
 def choice_classes() -> dict[str, type]:
