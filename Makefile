@@ -43,9 +43,9 @@ quick: .venv/test-installed
 	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow"
 
-# The oldest versions that pyproject.toml names, in an environment of their own. Tests of the report and of peers need newer tools.
+# The oldest versions that pyproject.toml names, in an environment of their own.
 lowest: build/lowest/installed
-	OMP_NUM_THREADS=1 build/lowest/$(SCRIPTS)/python -m pytest -m "not slow" --ignore=tests/docs --ignore=tests/report
+	OMP_NUM_THREADS=1 build/lowest/$(SCRIPTS)/python -m pytest -m "not slow"
 
 TARGETS := linux-aarch64 macos-arm64 macos-x86_64 windows-x86_64 linux-x86_64
 
@@ -131,5 +131,5 @@ build/lowest/installed: pyproject.toml $(CORE) | $(BIN)/python$(EXE)
 		print(*(re.sub(">=", "==", d) + ".*" for d in p["dependencies"] + p["optional-dependencies"]["cli"] + p["optional-dependencies"]["plot"]), sep="\n")' \
 		> build/lowest/constraints.txt
 	build/lowest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint build/lowest/constraints.txt \
-		--editable ".[cli,plot]" "pytest>=9.0" "pytest-xdist>=3.6" "hypothesis>=6.100" "pandas>=2.2" "pyarrow>=17" "mpmath>=1.3"
+		--constraint constraints.txt --editable ".[cli,plot]" --group test
 	touch $@

@@ -80,8 +80,8 @@ def described(name: str, rows: dict[str, Any], module: str) -> str:
     cells = []
     for key, choice in rows.items():
         about = choice.about()
-        cells.append((f"``{key}``", link(choice, module), f"{about.label}. {about.meaning}", about.caution))
-    return f"{title(name, '-')}\n" + table(("name", "made by", "meaning", "caution"), cells, "15 25 35 25")
+        cells.append((f"``{key}``", link(choice, module), f"{about.label}. {about.meaning} {about.caution}".rstrip()))
+    return f"{title(name, '-')}\n" + table(("name", "made by", "meaning"), cells, "18 30 52")
 
 
 def calibrators(rows: dict[str, Any]) -> str:
