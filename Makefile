@@ -84,7 +84,7 @@ benchmarks: build/peers/installed
 	cd benchmarks && OMP_NUM_THREADS=1 ../build/peers/$(SCRIPTS)/python -m peers ../docs/benchmarks
 
 timings: .venv/test-installed
-	for name in commands pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics; do \
+	for name in commands pair_sums skce skce_test omnibus replicates kde_ece curves forecast_metrics scale; do \
 		{ echo "$$ python benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; } | tee docs/benchmarks/$$name.txt; \
 	done
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import Predictions, assess
+from calibrant import InputError, Predictions, assess
 from calibrant.scale import Sketch, assess_sketch
 from calibrant.scale.judge import omnibus
 from scale_cases import SHAPES, classes
@@ -23,6 +23,14 @@ def test_two_classes(shape):
         mine, theirs = found.intervals.get(name), expected.intervals.get(name)
         if mine is not None and theirs is not None and mine.low is not None:
             assert [mine.low, mine.high] == pytest.approx([theirs.low, theirs.high], rel=1e-2)
+
+
+def test_assess_takes_sketches():
+    sketch = Sketch().update([0.9, 0.95] * 20, [0, 1] * 20)
+    found, expected = (judge(sketch, sections=(), n_resamples=99, rng=0) for judge in (assess, assess_sketch))
+    assert found.verdict.headline == expected.verdict.headline
+    with pytest.raises(InputError, match="sketch of each group"):
+        assess(sketch, by=["a", "b"])
 
 
 def test_all_sections():

@@ -42,7 +42,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
 
     Parameters
     ----------
-    predictions : Predictions, or array-like of shape (n,)
+    predictions : Predictions, Sketch, or array-like of shape (n,)
         With `y_prob`, the labels.
     y_prob : array-like of shape (n, K) or (n,), optional
         Probabilities, if labels are given: `assess(y_true, y_prob)`.
@@ -79,9 +79,14 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     >>> assess(p, sections=(), n_resamples=99, rng=0).verdict.headline
     'Biased: it predicts class 1 too often, with 92.5% on average where 50.0% are observed.'
     """
+    check_tolerance(tolerance)
+    if hasattr(predictions, "assessed"):  # A sketch, whose room is above this one.
+        if by is not None:
+            raise InputError("by is for rows, but a sketch holds none. Make a sketch of each group.")
+        own = {"name": name, "sections": sections, "metrics": metrics, "n_resamples": n_resamples}
+        return predictions.assessed(**own, tolerance=tolerance, progress=progress, rng=rng)
     predictions = as_data(predictions, y_prob, sample_weight)
     check_predictions(predictions)
-    check_tolerance(tolerance)
     wanted = _chosen(sections)
     groups = {} if by is None else _split(predictions, by)
     steps = Steps(n_resamples * (1 + len(groups)) + _share(n_resamples) * len(wanted), progress)

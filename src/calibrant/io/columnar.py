@@ -54,8 +54,12 @@ class Columnar(Table):
     def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns, of which values may be missing."""
         self._check_numbers("probs", numbers)
+        if self.kind is Kind.PARQUET:
+            check_parquet(self.file, {*texts, *numbers})
         with self._undamaged():
-            yield from super().rows(texts, numbers)
+            # However many there are: they are not kept.
+            yield from self._scan([*texts, *numbers]).collect_batches(chunk_size=limits.BATCH_ROWS)
+        self.file.check_unchanged()
 
     def frame(self) -> "pl.DataFrame":
         """Read all columns."""

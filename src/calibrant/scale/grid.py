@@ -97,6 +97,11 @@ class Grid:
 
 
 @cache
+def grid_of(digits: int) -> Grid:
+    """Return the grid, of which there is one for each number of digits."""
+    return Grid(digits)
+
+
 def _edges() -> FloatArray:
     """Return the smallest number above every cut."""
     found = []

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._border.files import write_atomically
+from calibrant._core.threads import available_threads, in_order
 from calibrant._typing import Progress
 from calibrant.exceptions import InputError
 from calibrant.scale.reading import Reading
-from calibrant.scale.sketch import Sketch
+from calibrant.scale.sketch import MANY_CLASSES, Sketch
+
+MOST_THREADS = 8
+"""Files that are read at a time, at most."""
 
 SAVED_EVERY = 10.0
 """Seconds after which a run with a checkpoint saves what it has."""
@@ -41,7 +45,7 @@ def sketch_files(
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Sketched:
-    """Return the sketch of many files, one after the other.
+    """Return the sketch of many files, of which each processor reads one at a time.
 
     Parameters
     ----------
@@ -59,11 +63,11 @@ def sketch_files(
     if checkpoint is not None and Path(checkpoint).exists():
         total, bad, done = _load(checkpoint, reading)
     saved = time.monotonic()
-    for count, file in enumerate(files, 1):
-        if _stamp(file) not in done:
-            found = part_of(file, reading, skip_bad=skip_bad)
-            total, bad = total + found.sketch, {**bad, **found.bad}
-            done.add(_stamp(file))
+    left = [file for file in files if _stamp(file) not in done]
+    parts = in_order(lambda file: part_of(file, reading, skip_bad=skip_bad), left, _threads(reading))
+    for count, (file, found) in enumerate(zip(left, parts, strict=True), 1 + len(files) - len(left)):
+        total, bad = total + found.sketch, {**bad, **found.bad}
+        done.add(_stamp(file))
         if checkpoint is not None and time.monotonic() > saved + SAVED_EVERY:
             _save(checkpoint, reading, total, bad, done)
             saved = time.monotonic()
@@ -72,6 +76,11 @@ def sketch_files(
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)
     return Sketched(total, bad)
+
+
+def _threads(reading: Reading) -> int:
+    """Return how many files are read at a time: sketches of many classes are large, and several wait."""
+    return min(available_threads(), MOST_THREADS) if reading.n_classes <= MANY_CLASSES else 1
 
 
 def part_of(file: str, reading: Reading, *, skip_bad: bool) -> Sketched:

@@ -116,8 +116,11 @@ class Reading:
         names = self.columns.probs
         single = len(names) == 1 and names[0] not in source.nested and frame[names[0]].dtype.is_float()
         scores = frame[names[0]].to_numpy() if single else source.matrix(frame, names, 0)
+        column = frame[self.columns.label]
+        if self.columns.classes is None and column.dtype.is_integer() and not column.null_count():
+            return scores, column.to_numpy()  # As it is: most are bytes, and there is nothing to look up.
         labels = Collector()
-        labels.append(frame[self.columns.label])
+        labels.append(column)
         return scores, as_labels(source.file.name, labels.result(), self.columns)
 
     def _arrays(self, source: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:

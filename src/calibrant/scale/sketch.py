@@ -11,8 +11,9 @@ from calibrant._core.sketch import sum_scores
 from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
+from calibrant.results import Assessment
 from calibrant.scale.batch import Batch, clean
-from calibrant.scale.grid import FEWEST_DIGITS, MOST_DIGITS, Grid
+from calibrant.scale.grid import FEWEST_DIGITS, MOST_DIGITS, grid_of
 from calibrant.scale.line import COLUMNS, UNIT, Cells, Line, as_predictions
 from calibrant.scale.pack import Packed, pack, unpack
 
@@ -22,8 +23,8 @@ DIGITS = 9
 MANY_CLASSES = 32
 """With more classes than this, those of each class have 5 digits instead of 7."""
 
-BLOCK = 2**18
-"""Probabilities that are rearranged at a time."""
+BLOCK, FEWEST_ROWS = 2**18, 4096
+"""Probabilities that are rearranged at a time, and rows at least: every class of them is one call."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Sketch:
         self.class_digits = _checked(usual if class_digits is None else class_digits)
         self.counters = Counters()
         self._logs = 0
-        own = [Grid(self.digits), *([Grid(self.class_digits)] * n_classes if n_classes > 2 else [])]
+        own = [grid_of(self.digits), *([grid_of(self.class_digits)] * n_classes if n_classes > 2 else [])]
         self._lines = [Line.empty(grid) for grid in own]
 
     @property
@@ -144,7 +145,7 @@ class Sketch:
 
     def _add_classes(self, batch: Batch) -> int:
         """Add rows some at a time, since all classes of a row are rearranged."""
-        width = max(1, BLOCK // self.n_classes)
+        width = max(FEWEST_ROWS, BLOCK // self.n_classes)
         blocks = (slice(start, start + width) for start in range(0, len(batch.labels), width))
         return sum(self._add_block(batch.probs[rows], batch.labels[rows]) for rows in blocks)
 
@@ -257,6 +258,12 @@ class Sketch:
         if c == 1:
             return as_predictions(cells, self.classes)
         return as_predictions(Cells(1.0 - cells.means[::-1], cells.events[::-1], cells.without[::-1]), names)
+
+    def assessed(self, **settings: Any) -> Assessment:
+        """Measure, test and judge it: what `calibrant.assess` does with a sketch, see `assess_sketch`."""
+        from calibrant.scale.assess import assess_sketch
+
+        return assess_sketch(self, **settings)
 
     def _line(self, c: int | None) -> Line:
         if c is not None and not 0 <= c < self.n_classes:

@@ -3,6 +3,7 @@
    machine rounds alike. */
 #include "lanes.h"
 
+#define BLOCK 1024
 #define COLUMNS 5
 /* Bits of 2^-27 and 2^-63: cells have all their bits from the first on, two between, and below 16 octaves each. */
 #define MAIN 0x3e40000000000000LL
@@ -70,23 +71,42 @@ INLINE int64_t place(int64_t bits, int64_t digits, int64_t *offset) {
     return bits == 0 ? 0 : 1 + (bits >> 56);
 }
 
+/* Cells and offsets of a block of rows. Nearly all of most data are in the range of all digits, which takes no branch. */
+INLINE void place_all(const double *probs, int64_t n, int64_t digits, int64_t last, int64_t *cells, int64_t *offsets) {
+    int64_t rest = 52 - digits, mask = (1LL << rest) - 1, cut = rest - OFFSET_BITS, outside = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double p = probs[i];
+        int64_t bits = bits_of(p > 0.5 ? 1.0 - p : p), cell = FIRST_MAIN + ((bits - MAIN) >> rest);
+        offsets[i] = (bits & mask) >> cut;
+        cells[i] = p > 0.5 ? last - cell : cell;
+        outside |= bits < MAIN;
+    }
+    for (int64_t i = 0; i < (outside ? n : 0); i++) {
+        int upper = probs[i] > 0.5;
+        int64_t cell = place(bits_of(upper ? 1.0 - probs[i] : probs[i]), digits, offsets + i);
+        cells[i] = upper ? last - cell : cell;
+    }
+}
+
 /* Rows into cells: those without the event, those with it, offsets, smallest and largest prediction of each. `first` is
    the first part of every cell, of which each cut makes one more. */
 EXPORT void NAME(sketch_rows)(const double *probs, const uint8_t *events, int64_t n, int64_t digits, int64_t last,
                               const int32_t *first, const double *cuts, int64_t *table) {
-    for (int64_t i = 0; i < n; i++) {
-        double p = probs[i];
-        int upper = p > 0.5;
-        int64_t offset, cell = place(bits_of(upper ? 1.0 - p : p), digits, &offset);
-        cell = upper ? last - cell : cell;
-        int64_t part = first[cell], parts = first[cell + 1] - part - 1;
-        const double *inside = cuts + (part - cell);
-        for (int64_t j = 0; j < parts; j++) part += p >= inside[j];
-        int64_t *to = table + COLUMNS * part, bits = bits_of(p);
-        to[events[i]] += 1;
-        to[2] += offset;
-        to[3] = smallest(to[3], bits);
-        to[4] = largest(to[4], bits);
+    int64_t cells[BLOCK], offsets[BLOCK];
+    for (int64_t start = 0; start < n; start += BLOCK) {
+        int64_t size = smallest(BLOCK, n - start);
+        const double *block = probs + start;
+        place_all(block, size, digits, last, cells, offsets);
+        for (int64_t i = 0; i < size; i++) {
+            int64_t cell = cells[i], part = first[cell], parts = first[cell + 1] - part - 1;
+            const double *inside = cuts + (part - cell);
+            for (int64_t j = 0; j < parts; j++) part += block[i] >= inside[j];
+            int64_t *to = table + COLUMNS * part, bits = bits_of(block[i]);
+            to[events[start + i]] += 1;
+            to[2] += offsets[i];
+            if (bits < to[3]) to[3] = bits;
+            if (bits > to[4]) to[4] = bits;
+        }
     }
 }
 
