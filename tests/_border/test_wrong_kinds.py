@@ -21,7 +21,7 @@ P = Predictions(PROBS, [0, 1, 0, 1])
             lambda: interval(ECE(), P),
             r"metric must be a metric such as ECE.* but is Predictions",
         ),
-        (lambda: interval(P, "ece"), "metric must be a metric .* but is 'ece'"),
+        (lambda: interval(P, 0.5), "metric must be a metric .* but is 0.5"),
         (lambda: compare([P, P]), "models must be a mapping of names to Predictions, but is of type list"),
         (lambda: compare({"a": P, "b": PROBS}), "model 'b' must be Predictions, but is of type ndarray"),
         (lambda: compare({"a": P}, {"x": "ece"}), "metric 'x' must be a metric .* but is 'ece'"),

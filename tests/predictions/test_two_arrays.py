@@ -37,6 +37,7 @@ def test_everything_else():
     assert recommend(Y_TRUE, Y_PROB, rng=0, candidates=["ts"]).headline
     assert interval(Y_TRUE, Y_PROB, NLL(), rng=0).low == interval(plain, NLL(), rng=0).low
     assert interval(Y_TRUE, y_prob=Y_PROB, metric=NLL(), rng=0).low == interval(plain, NLL(), rng=0).low
+    assert interval(Y_TRUE, Y_PROB, "NLL", rng=0).low == interval(plain, NLL(), rng=0).low
     assert decompose(Y_TRUE, Y_PROB, "log").score == decompose(plain, "log").score
     for curve in (reliability_curve, isotonic_curve, kernel_curve):
         assert curve(Y_TRUE, Y_PROB).error.value == curve(plain).error.value

@@ -14,7 +14,7 @@ from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
 from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
-from calibrant.metrics.base import check_metric
+from calibrant.metrics.names import chosen_metric
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
@@ -47,7 +47,7 @@ MOST_REDRAWS = 399
 @takes_two_arrays
 def interval(
     predictions: object,
-    metric: Metric,
+    metric: Metric | str,
     method: str = "auto",
     *,
     level: float = 0.95,
@@ -59,7 +59,7 @@ def interval(
     Parameters
     ----------
     predictions : Predictions or Forecasts
-    metric : Metric
+    metric : Metric, or name in METRICS
     method : {"auto", "hall", "wilson", "sandwich", "debiased", "law", "bootstrap-t", "bca", "percentile"}
         "auto" chooses by the metric, see Notes.
     level : float, default=0.95
@@ -110,7 +110,7 @@ def interval(
     (0.8, 0.711, 0.867)
     """
     check_level(level)
-    check_metric(metric)
+    metric = chosen_metric(metric)
     metric.check(predictions)
     bootstrap, generator = bootstrap or Bootstrap(999), np.random.default_rng(rng)
     name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)

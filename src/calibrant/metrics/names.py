@@ -47,6 +47,16 @@ def metric_name(given: object, known: Collection[str] | None = None) -> Any:
     return SPELLINGS.find(given, known or {**METRICS, **FORECAST_METRICS}) if isinstance(given, str) else given
 
 
+def chosen_metric(metric: "Metric | str") -> "Metric":
+    """Return a metric, given itself or its name in METRICS."""
+    from calibrant.metrics.base import check_metric
+
+    if isinstance(metric, str):
+        [metric] = chosen_metrics(metric).values()
+    check_metric(metric)
+    return metric
+
+
 def chosen_metrics(
     metrics: str | Mapping[str, "Metric"] | Sequence[str], table: "Mapping[str, Metric] | None" = None
 ) -> Mapping[str, "Metric"]:
