@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-ROUNDS, CALLS = 4, 9
+ROUNDS, CALLS = 2, 9
 
 WHOLE = """
 import numpy as np

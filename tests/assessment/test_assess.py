@@ -102,6 +102,17 @@ def test_the_same_seed_gives_the_same_assessment():
     assert first.settings["seed"] == 5
 
 
+def test_progress_moves_with_every_metric_and_every_limit():
+    p, seen, names = calibrated(), [], ("nll", "ece", "smooth-ece", "kde-ece")
+    assess(p, sections=(), n_resamples=99, rng=0)
+    asked = {"sections": ("metrics", "limits"), "metrics": names, "n_resamples": 99, "rng": 0}
+    assess(p, **asked, progress=lambda *step: seen.append(step))
+    steps = {done for done, _ in seen}
+    assert len(steps) >= 2 * len(names)  # With two sections alone it would be three.
+    assert seen[-1][0] == seen[-1][1]
+    assert seen == sorted(seen)
+
+
 def test_progress_counts_the_redraws_of_all_groups():
     seen = []
     assess(calibrated(), by=np.arange(400) % 2, n_resamples=9, progress=lambda *step: seen.append(step), rng=0)

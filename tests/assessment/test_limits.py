@@ -104,7 +104,7 @@ def test_more_rows_have_fewer_redraws_and_never_more_than_asked_for():
 
     def redrawn(view, metrics, n_redraws, rng):
         seen.append(n_redraws)
-        return {key: np.ones(n_redraws) for key in metrics}
+        return [(key, np.ones(n_redraws)) for key in metrics]
 
     with patch(f"{LIMITS}._redrawn", redrawn):
         for cells in (300 * 10**6, 300 * 60, 300):

@@ -89,7 +89,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     check_predictions(predictions)
     wanted = _chosen(sections)
     groups = {} if by is None else _split(predictions, by)
-    steps = Steps(n_resamples * (1 + len(groups)) + _share(n_resamples) * len(wanted), progress)
+    steps = Steps(n_resamples * (1 + len(groups)) + _share(n_resamples) * len(wanted), progress, _share(n_resamples))
     generator = np.random.default_rng(rng)
     # Every section has a stream of its own, so that none depends on which others are computed.
     streams = dict(zip(SECTIONS, generator.spawn(len(SECTIONS)), strict=True))
@@ -108,7 +108,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     fields: dict[str, Any] = {}
     for key in wanted:
         fields |= SECTIONS[key](work, streams[key])
-        steps.add(_share(n_resamples))
+        steps.end_section()
     settings = {
         "version": __version__,
         "resamples": n_resamples,

@@ -1,10 +1,10 @@
 """Confidence limits of one set of predictions and the range of errors by chance, within bounds on their time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._typing import FloatArray, Progress
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.lift import Lift
@@ -45,6 +45,8 @@ def limits_of(
     null: Mapping[str, FloatArray | None],
     n_resamples: int,
     rng: np.random.Generator,
+    *,
+    progress: Progress,
 ) -> dict[str, Interval]:
     """Return confidence limits of those metrics for which a valid method is known, and what chance makes, by name.
 
@@ -63,6 +65,8 @@ def limits_of(
         Redraws of the labels for other metrics, at most; there are never more than 99, and from 4000 rows on fewer,
         down to 39.
     rng : Generator
+    progress : callable
+        Called with (metrics done, metrics in all), those that are redrawn counted twice.
     """
     wanted = {
         key: metrics[key]
@@ -72,9 +76,11 @@ def limits_of(
         and _is_quick(metrics[key], predictions)
     }
     affordable = int(np.clip(RANGE_CELLS // predictions.n_samples, FEWEST_REDRAWS, MOST_REDRAWS))
-    null = {**null, **_ranges(predictions, wanted, min(affordable, n_resamples), rng)}
-    found: dict[str, Interval] = {}
-    for key, estimate in estimates.items():
+    total, found = len(wanted) + len(estimates), dict[str, Interval]()
+    ranges = _ranges(predictions, wanted, min(affordable, n_resamples), rng, lambda done: progress(done, total))
+    null = {**null, **ranges}
+    for done, (key, estimate) in enumerate(estimates.items(), start=len(wanted)):
+        progress(done, total)
         limits = known_interval(predictions, metrics[key], estimate.value, LEVEL, NOTHING, rng, null.get(key))
         if limits is not None:
             found[key] = limits
@@ -82,7 +88,11 @@ def limits_of(
 
 
 def _ranges(
-    predictions: Predictions, metrics: Mapping[str, Metric], n_redraws: int, rng: np.random.Generator
+    predictions: Predictions,
+    metrics: Mapping[str, Metric],
+    n_redraws: int,
+    rng: np.random.Generator,
+    report: Callable[[int], None],
 ) -> dict[str, FloatArray]:
     """Return values of errors over labels drawn from the predictions.
 
@@ -100,20 +110,23 @@ def _ranges(
         else:
             blocks = counted.cells.draw(n_redraws, stream, None)
             found[key] = np.concatenate([counted.evaluate(block) for block in blocks])
+            report(len(found))
     for view, some in by_labels.items():
-        found |= _redrawn(view, some, n_redraws, whole if view is predictions else confidence)
+        stream = whole if view is predictions else confidence
+        for key, values in _redrawn(view, some, n_redraws, stream):
+            found[key] = np.append(found.get(key, np.empty(0)), values)
+            report(len(found))
     return found
 
 
 def _redrawn(
     view: Predictions, metrics: Mapping[str, Metric], n_redraws: int, rng: np.random.Generator
-) -> dict[str, FloatArray]:
+) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the name of a metric and its values for some redraws, as they are computed."""
     evaluators = {key: metric.prepare_labels(view) for key, metric in metrics.items()}
-    draws: dict[str, list[FloatArray]] = {key: [] for key in evaluators}
     for labels in redraw_labels(view, n_redraws, rng):
         for key, evaluate in evaluators.items():
-            draws[key].append(evaluate(labels))
-    return {key: np.concatenate(parts) for key, parts in draws.items()}
+            yield key, evaluate(labels)
 
 
 def _is_quick(metric: Metric, predictions: Predictions) -> bool:

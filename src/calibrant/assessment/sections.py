@@ -15,7 +15,7 @@ Fields: TypeAlias = dict[str, Any]
 
 def metrics(work: Work, _rng: np.random.Generator) -> Fields:
     """Return the values of the metrics."""
-    return {"metrics": work.estimates()}
+    return {"metrics": work.estimates(work.steps.of_section)}
 
 
 def limits(work: Work, rng: np.random.Generator) -> Fields:
@@ -23,7 +23,11 @@ def limits(work: Work, rng: np.random.Generator) -> Fields:
     from calibrant.assessment.limits import limits_of
 
     null = {key: work.examined.size.null for key, metric in work.metrics.items() if metric == METRICS[SIZE]}
-    return {"intervals": limits_of(work.predictions, work.metrics, work.estimates(), null, work.n_resamples, rng)}
+    estimates = work.estimates()
+    found = limits_of(
+        work.predictions, work.metrics, estimates, null, work.n_resamples, rng, progress=work.steps.of_section
+    )
+    return {"intervals": found}
 
 
 def curves(work: Work, rng: np.random.Generator) -> Fields:

@@ -19,17 +19,32 @@ class Steps:
     total : int
     report : callable, optional
         Called with (done, total) after every step.
+    section : int, default=0
+        What a section is taken for.
     """
 
     total: int
     report: Progress | None = None
+    section: int = 0
     done: int = field(default=0, init=False)
+    ahead: int = field(default=0, init=False)
+    """What the section that is being computed has counted already."""
 
     def add(self, steps: int) -> None:
         """Count steps that were made."""
         self.done += steps
         if self.report is not None:
             self.report(self.done, self.total)
+
+    def of_section(self, done: int, total: int) -> None:
+        """Count a part of the section that is being computed; all of it at its end."""
+        before, self.ahead = self.ahead, self.section * done // total
+        self.add(self.ahead - before)
+
+    def end_section(self) -> None:
+        """Count what is left of the section that was computed."""
+        rest, self.ahead = self.section - self.ahead, 0
+        self.add(rest)
 
     def within(self) -> Progress:
         """Return a callback for a part of the work, which counts from 0."""
@@ -73,20 +88,24 @@ class Work:
     examine: Callable[..., Examined]
     steps: Steps
 
-    def estimates(self) -> dict[str, Estimate]:
+    def estimates(self, progress: Progress | None = None) -> dict[str, Estimate]:
         """Return the value of every metric that has enough rows, which is computed when it is first needed."""
-        return measured(self.predictions, self.metrics)
+        return measured(self.predictions, self.metrics, progress)
 
 
-def measured(predictions: Predictions, metrics: Mapping[str, Metric]) -> dict[str, Estimate]:
+def measured(
+    predictions: Predictions, metrics: Mapping[str, Metric], progress: Progress | None = None
+) -> dict[str, Estimate]:
     """Return the value of every metric that has enough rows of positive weight, kept with the predictions."""
     n_weighted = int((predictions.weights > 0).sum())
 
     def estimate(metric: Metric) -> Estimate:
         return predictions.once(("estimate", metric), lambda: metric.estimate(predictions))
 
-    return {
-        key: estimate(metric)
-        for key, metric in metrics.items()
-        if metric.least_rows <= n_weighted and metric.suits(predictions)
-    }
+    found: dict[str, Estimate] = {}
+    for done, (key, metric) in enumerate(metrics.items(), start=1):
+        if metric.least_rows <= n_weighted and metric.suits(predictions):
+            found[key] = estimate(metric)
+        if progress is not None:
+            progress(done, len(metrics))
+    return found

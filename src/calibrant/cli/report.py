@@ -59,7 +59,7 @@ def report(
     elif (sketch := engine.sketch(paths, options)) is not None:
         shown = {title(paths): options.assess(sketch, title(paths), "assessing")}
     elif len(paths) > 1:
-        shown = {name: _assessed(path, name, options) for name, path in _named(paths).items()}
+        shown = {name: _assessed(*options.grouped([path]), name, options) for name, path in _named(paths).items()}
     else:
         shown, extras = _predictions(paths[0], options, calibrate, folds)
     write_text(out, render_html(shown, title=f"Calibration of {title(paths)}", **extras))
@@ -67,10 +67,9 @@ def report(
         found = {name: show.without_draws(assessment) for name, assessment in shown.items()}
         show.print_json({"page": printable(out), "assessments": found, **extras})
         return
-    for name, assessment in shown.items():
-        if len(shown) > 1:
-            show.print_heading(name)
-        show.print_verdict(assessment)
+    if options.are_forecasts:
+        for name, assessment in shown.items():
+            _print_verdict(assessment, name if len(shown) > 1 else "")
     if "fix" in extras and extras["fix"].recommendation is not None and extras["fix"].recommendation.disagreement:
         show.print_lines(["", extras["fix"].recommendation.disagreement])
     show.print_path("page", out)
@@ -83,7 +82,8 @@ def _predictions(
     if calibrate is not None:
         _check_method(calibrate)
     before, groups = options.grouped([file])
-    shown, extras = {file.name: options.assess(before, file.name, "assessing", by=groups)}, dict[str, Any]()
+    heading = file.name if calibrate is not None else ""
+    shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, dict[str, Any]()
     if calibrate is not None:
         after, how = _fixed(before, calibrate, folds, options)
         extras["fix"] = how
@@ -107,9 +107,22 @@ def _named(files: list[Path]) -> dict[str, Path]:
     return dict(zip(names if len(set(names)) == len(names) else map(str, files), files, strict=True))
 
 
-def _assessed(file: Path, name: str, options: Judging) -> "Assessment":
-    predictions, groups = options.grouped([file])
+def _assessed(
+    predictions: "Predictions", groups: Any, name: str, options: Judging, heading: str | None = None
+) -> "Assessment":
+    """Print the verdict as soon as it is known, below a heading; then assess all that the page shows."""
+    if not options.json:
+        verdict = options.assess(predictions, name, f"testing {name}", sections=())
+        _print_verdict(verdict, name if heading is None else heading)
     return options.assess(predictions, name, f"assessing {name}", by=groups)
+
+
+def _print_verdict(assessment: Any, heading: str) -> None:
+    from calibrant.cli import show
+
+    if heading:
+        show.print_heading(heading)
+    show.print_verdict(assessment)
 
 
 def _check_method(calibrate: str) -> None:
@@ -150,7 +163,7 @@ def _compared(
     from calibrant.cli import show
 
     name, after = list(models.items())[-1]
-    judged = options.assess(after, name, "judging the fix")
+    judged = _assessed(after, None, name, options)
     with show.progress_bar("comparing before and after", quiet=options.silent) as progress:
         comparison = compare(models, COMPARED, intervals=False, progress=progress, rng=options.seed)
     return {**shown, name: judged}, comparison

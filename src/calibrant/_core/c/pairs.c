@@ -5,7 +5,8 @@
    once for four rows and keeps its eight sums in registers. Every reduction is a function of a finished tile. */
 #include "lanes.h"
 
-#define TILE 112
+/* Two tiles fit the first-level cache. */
+#define TILE 48
 #define PANEL (2 * LANES)
 /* Classes are taken in slices of this length, so that a slice of a panel stays in the first-level cache. */
 #define SLICE 256
