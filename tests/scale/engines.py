@@ -97,6 +97,7 @@ def test_a_file_that_kills_dask_workers_is_named(case):
     files, reading, _ = case
     cluster, client = workers(2)
     started = time.monotonic()
+    # Files that wait for the worker are suspected by Dask as well, and must not be named.
     with cluster, client, pytest.raises(InputError, match=r"part-07\.parquet: the workers that read it died"):
         sketch_dask(files, like(Deadly, reading), client=client)
     assert time.monotonic() - started < 60

@@ -46,8 +46,10 @@ def sketch_dask(
     with _connected(scheduler, client) as connected:
         # Without pure=False a file that was written anew would give what was computed of the old one.
         parts = connected.map(_part, files, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
-        names = {future.key: file for future, file in zip(parts, files, strict=True)}
-        _wait(parts, names, connected.loop, progress)
+        _wait(parts, connected.loop, progress)
+        for place, (future, file) in enumerate(zip(parts, files, strict=True)):
+            if future.status == "error":
+                parts[place] = _alone(connected, file, reading, skip_bad)
         while len(parts) > 1:
             groups = [parts[start : start + MERGED] for start in range(0, len(parts), MERGED)]
             parts = [connected.submit(_merged, *group, pure=False, retries=RETRIES) for group in groups]
@@ -82,23 +84,30 @@ def _distributed() -> Any:
     return distributed
 
 
-def _wait(parts: Sequence[Any], names: dict[str, str], loop: Any, progress: Progress | None) -> None:
-    """Wait for all files, and say which one it was if one fails, or kills its workers."""
+def _wait(parts: Sequence[Any], loop: Any, progress: Progress | None) -> None:
+    """Wait for all files; stop at one that cannot be read, but not at one whose workers died."""
     distributed = _distributed()
     for count, future in enumerate(distributed.as_completed(parts, loop=loop), 1):
-        if future.status == "error":
-            error = future.exception()
-            file = names[future.key]
+        error = future.exception() if future.status == "error" else None
+        if error is not None and not isinstance(error, distributed.KilledWorker):
             for other in parts:
                 other.cancel()
-            if isinstance(error, distributed.KilledWorker):
-                raise InputError(
-                    f"{file}: the workers that read it died, every time. It may need more memory than they have, or "
-                    "be damaged: write it in smaller files, or leave it out."
-                ) from error
             raise error
         if progress is not None:
             progress(count, len(parts))
+
+
+def _alone(client: Any, file: str, reading: Reading, skip_bad: bool) -> Any:
+    """Read a file while no other is read: when a worker dies, Dask suspects every file that waited for it."""
+    distributed = _distributed()
+    future = client.submit(_part, file, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
+    error = future.exception()  # Waits.
+    if isinstance(error, distributed.KilledWorker):
+        raise InputError(
+            f"{file}: the workers that read it died, every time. It may need more memory than they have, or be "
+            "damaged: write it in smaller files, or leave it out."
+        ) from error
+    return future
 
 
 def _part(file: str, reading: Reading, skip_bad: bool) -> Part:
