@@ -26,6 +26,7 @@ CASES = {
     "apply": ["apply", "q.csv", "--calibrator", "ts.json", "--out", "new.csv"],
     "report": ["report", "p.csv", "--calibrate", "ts", *FEW],
     "sketch": ["sketch", "p.csv", "--out", "p.sketch"],
+    "watch": ["watch", "days"],
     "experiment run": ["experiment", "run", "two.toml", "--out", "two"],
     "experiment status": ["experiment", "status", "two"],
     "experiment show": ["experiment", "show", "two"],
@@ -89,12 +90,14 @@ def folder(tmp_path_factory):
     write_table(where / "q.csv", power=2.0)
     write_logits(where / "logits")
     (where / "two.toml").write_text(CONFIG.format(seeds="[0]", folder="logits"), encoding="utf-8")
+    (where / "days").mkdir()
     (where / "empty.csv").touch()
     (where / "bytes.csv").write_bytes(bytes(range(256)) * 20)
     here = Path.cwd()
     os.chdir(where)
     try:
-        for arguments in (CASES["experiment run"], ["fit", "p.csv", "--out", "ts.json"]):
+        days = [["sketch", name, "--out", f"days/{day}.sketch"] for day, name in enumerate(["p.csv", "q.csv"])]
+        for arguments in (CASES["experiment run"], ["fit", "p.csv", "--out", "ts.json"], *days):
             assert main([*arguments, "--quiet", "--json"]) == 0
     finally:
         os.chdir(here)
