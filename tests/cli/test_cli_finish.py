@@ -300,7 +300,7 @@ class AtOnce:
         "recommend": ["fitting candidates"],
         "fit": ["fitting"],
         "apply": ["calibrating"],
-        "report": ["assessing", "fitting calibrators", "judging the fix", "comparing before and after"],
+        "report": ["assessing", "fitting calibrators", "assessing p.csv > ts", "comparing before and after"],
         "selfcheck": ["computing certified values"],
     }.items(),
 )
@@ -378,6 +378,7 @@ VALUES = {
         ["--weight", "x"],
     ],
     "sketch": [["--out", "x.doc"], ["--engine", "x"], ["--weight", "x"], ["--renormalise"], ["--label", "x"]],
+    "watch": [["--alpha", "2"], ["--alpha", "x"], ["--out", "x.doc"], ["--reference", "missing.sketch"]],
     "experiment run": [["--out", "p.csv"]],
     "experiment status": [["--out", "x"]],
     "experiment show": [["--seed", "1"]],

@@ -32,7 +32,7 @@ def test_metrics_are_those_of_the_rows(name):
     assert OF_CELLS[name](CELLS) == pytest.approx(OF_CELLS[name](ROWS), rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", METRICS.keys() - OF_CELLS.keys() - {"skce", "kce"})
+@pytest.mark.parametrize("name", sorted(METRICS.keys() - OF_CELLS.keys()))
 def test_other_metrics_refuse(name):
     with pytest.raises(InputError, match="single rows"):
         METRICS[name](CELLS)

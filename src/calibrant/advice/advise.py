@@ -10,7 +10,7 @@ from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.advice.choice import choose
-from calibrant.advice.cross_fit import OutOfFold, cross_fit_all, draw_folds
+from calibrant.advice.cross_fit import OutOfFold, check_folds, cross_fit_all, draw_folds
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
 from calibrant.advice.words import disagreement, headline, reasons
 from calibrant.assessment.verdict import examine
@@ -216,10 +216,7 @@ class _Plan:
         check_count(self.n_resamples, "n_resamples")
         check_count(self.n_folds, "n_folds")
         check_level(self.level)
-        if not 2 <= self.n_folds <= predictions.n_samples:
-            raise InputError(
-                f"n_folds must be from 2 to the number of rows, {predictions.n_samples}, but is {self.n_folds}."
-            )
+        check_folds(self.n_folds, predictions)
         if predictions.n_samples < LEAST_ROWS:
             raise InputError(
                 f"at least {LEAST_ROWS} rows are needed to choose between calibrators, but there are "

@@ -4,10 +4,9 @@ import numpy as np
 
 from calibrant._typing import Progress, Rng
 from calibrant.advice.advise import recommend
-from calibrant.advice.cross_fit import cross_fit, draw_folds
+from calibrant.advice.cross_fit import check_folds, cross_fit, draw_folds
 from calibrant.advice.fixing import AUTO
 from calibrant.calibrators import calibrator_name, parse
-from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.results import Fix
 
@@ -48,8 +47,7 @@ def calibrate_held_out(
     >>> how.method, after.n_samples
     ('platt', 500)
     """
-    if n_folds < 2 or n_folds > predictions.n_samples:
-        raise InputError(f"n_folds must be from 2 to the number of rows, {predictions.n_samples}, but is {n_folds}.")
+    check_folds(n_folds, predictions)
     seed = int(np.random.default_rng(rng).integers(2**63))  # Twice, so that the folds are those of the advice.
     advice = recommend(predictions, n_folds=n_folds, progress=progress, rng=seed) if method == AUTO else None
     name = calibrator_name(method) if advice is None else advice.name

@@ -27,11 +27,14 @@ def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
     widths = [max(map(len, column)) for column in zip(head[1:], *cells.values(), strict=True)]
     names = [f"  {printable(model)}" for model in comparison.models]
     room = max(0, min(max(map(len, names)), out.width - sum(widths) - 2 * len(widths)))
-    out.print(Text(_line("", head[1:], widths, room), style="bold"), soft_wrap=True)
+    out.print(Text(" " * room + _numbers(head[1:], widths), style="bold"), soft_wrap=True)
     for metric in comparison.metrics:
         out.print(Text(metric, style="bold"))
         for model, name in zip(comparison.models, names, strict=True):
-            out.print(Text(_line(name, cells[metric, model], widths, room)), soft_wrap=True)
+            if len(name) > room:  # It has lines of its own.
+                out.print(Text(name))
+            shown = name if len(name) <= room else ""
+            out.print(Text(f"{shown:<{room}}{_numbers(cells[metric, model], widths)}"), soft_wrap=True)
     note = (
         f"difference: minus {printable(comparison.baseline)}; * its interval excludes 0; {comparison.n_resamples:,} "
         f"bootstrap samples of {drawn}; p is adjusted for the number of differences (Holm)"
@@ -47,10 +50,9 @@ def _places(comparison: Comparison) -> Iterable[tuple[str, str]]:
     return product(comparison.metrics, comparison.models)
 
 
-def _line(name: str, cells: Sequence[str], widths: Sequence[int], room: int) -> str:
-    """Return a name and numbers below their headings; a name for which there is no room has a line of its own."""
-    numbers = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
-    return f"{name:<{room}}{numbers}" if len(name) <= room else f"{name}\n{'':<{room}}{numbers}"
+def _numbers(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return numbers below their headings."""
+    return "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
 def _cells(entry: Compared) -> tuple[str, ...]:

@@ -79,9 +79,13 @@ def _predictions(
     file: Path, options: Judging, calibrate: str | None, folds: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the page shows about class predictions."""
+    from calibrant.advice.cross_fit import check_folds
+
     if calibrate is not None:
         _check_method(calibrate)
     before, groups = options.grouped([file])
+    if calibrate is not None:
+        check_folds(folds, before)
     heading = file.name if calibrate is not None else ""
     shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, dict[str, Any]()
     if calibrate is not None:

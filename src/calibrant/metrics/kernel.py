@@ -175,6 +175,7 @@ class SKCE(KernelMetric):
 
     def value(self, data: Any) -> float:
         """Return the value at the data's own weights: kept with class predictions, as the root has the same pairs."""
+        self.check(data)
         if not isinstance(data, Predictions):
             return super().value(data)
         squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
