@@ -359,6 +359,8 @@ def test_files_that_cannot_be_used_are_refused_in_one_line(name, file, run):
     arguments = [*CASES[name]]
     if name == "experiment run" and file == "two.toml":
         return
+    if name == "watch" and file in {".", ""}:  # This folder, which holds sketches after other tests.
+        return
     arguments[position] = file
     is_refused(*run(*arguments))
 

@@ -21,7 +21,7 @@ def drawn_binned(whole):
 class TestMetricTable:
     def cells(self, **columns):
         pages = {name: assessment(metrics=values) for name, values in columns.items()}
-        body = Tree(render_html(pages)).find("table", class_="metrics")[0][1]
+        body = Tree(render_html(pages)).find("table", class_="metrics stacked")[0][1]
         return [line.split() for line in body.splitlines() if line.strip()]
 
     def rows(self, **columns):

@@ -472,10 +472,11 @@ def test_hostile_file_names_change_no_element(tmp_path, monkeypatch):
 
     names = [word for word in HOSTILE if is_file_name(word)]
     assert len(names) >= 40
-    monkeypatch.setattr("calibrant.cli.options.Judging.predictions", lambda *_: None)
+    monkeypatch.setattr("calibrant.cli.options.Judging.grouped", lambda *_: (None, None))
     monkeypatch.setattr("calibrant.cli.options.Judging.assess", lambda _, p, name, *words, **more: assessment(name))
     shapes = []
     for name in ("word", *names):
+        (tmp_path / name).touch()
         out = tmp_path / "page.html"
         assert cli.main(["report", str(tmp_path / name), "--out", str(out)]) == 0
         tree = Tree(out.read_text(encoding="utf-8"))
@@ -499,12 +500,10 @@ def write_columns(path, words):
 @pytest.fixture
 def quick_assess(monkeypatch):
     """Put numbers made by hand in place of an assessment: names are what matters here."""
-    from calibrant import assessment as rooms
-
     def stub(predictions, *, name, by=None, **_):
         return assessment(name, classes=tuple(map(str, predictions.classes)), groups=tuple(np.unique(by).tolist()))
 
-    monkeypatch.setattr(rooms, "assess", stub)
+    monkeypatch.setattr("calibrant.assessment.core.assess", stub)
 
 
 @needs_chromium
