@@ -500,6 +500,7 @@ def write_columns(path, words):
 @pytest.fixture
 def quick_assess(monkeypatch):
     """Put numbers made by hand in place of an assessment: names are what matters here."""
+
     def stub(predictions, *, name, by=None, **_):
         return assessment(name, classes=tuple(map(str, predictions.classes)), groups=tuple(np.unique(by).tolist()))
 
