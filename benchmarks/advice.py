@@ -22,8 +22,8 @@ from scipy.special import log_softmax
 from calibrant import Predictions, recommend
 from calibrant.advice.cross_fit import cross_fit, draw_folds
 from calibrant.calibrators import StackedCalibration, calibrate
+from calibrant.calibrators.folds import Unseen
 from calibrant.calibrators.shared_stages import SharedStages
-from calibrant.calibrators.unseen import Unseen
 from calibrant.metrics import NLL
 
 SINGLE = ("identity", "ts", "svs", "sms", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-deep")

@@ -1,9 +1,10 @@
 """The compiled core against the last version that compiled at run time, alternating, one thread.
 
 The other version is installed in an environment of its own, with numba: `python benchmarks/core.py OTHER/bin/python`;
-without it, only this one is measured. Every row is the best of several calls in each of several processes per
-version. Then whole processes: the first one, with empty caches, and a later one. All times are of the processor: one
-thread, and a machine that others may use too.
+without it, only this one is measured. One process of each version waits for its turn, a call or ten milliseconds
+of calls, so that what else the machine does slows both alike; every row is the best of many turns. Then whole
+processes: the first one, with empty caches, and a later one. All times are of the processor: one thread, and a machine
+that others may use too.
 """
 
 import json
@@ -14,12 +15,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-ROUNDS, CALLS = 2, 9
+ROUNDS, TURNS = 3, 20
+
+TURN = 0.01
+"""Seconds that a turn takes at least. Short calls are repeated: after the turn of the other one all caches are cold."""
+
+Calls = dict[str, Callable[[], Any]]
 
 WHOLE = """
 import numpy as np
@@ -29,17 +36,6 @@ rng = np.random.default_rng(0)
 p = Predictions(rng.dirichlet(np.ones(5), 5000), rng.integers(0, 5, 5000))
 SKCE()(p), KdeECE()(p)
 """
-
-
-def best(call: Callable[..., Any], *args: Any, **settings: Any) -> float:
-    """Return the shortest processor time of some calls, after one that does not count."""
-    call(*args, **settings)
-    times = []
-    for _ in range(CALLS):
-        start = time.process_time()
-        call(*args, **settings)
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def modules() -> Any:
@@ -59,13 +55,13 @@ def simulate(rng: np.random.Generator, n: int, k: int) -> tuple[Any, Any]:
     return probs, np.eye(k)[rng.integers(0, k, n)] - probs
 
 
-def of_pairs(part: Any, rng: np.random.Generator) -> dict[str, float]:
-    """Time sums over pairs."""
+def of_pairs(part: Any, rng: np.random.Generator) -> Calls:
+    """Return sums over pairs."""
     pairs, Kernel = part("pairs"), part("kernel").Kernel
-    exponential, found = Kernel("exponential", "total-variation", 0.5), {}
+    exponential, found = Kernel("exponential", "total-variation", 0.5), Calls()
     for n, k in ((6000, 3), (6000, 10), (3000, 100), (1000, 1000)):
         P, A = simulate(rng, n, k)
-        found[f"pair sum, {n} x {k}"] = best(pairs.pair_sum, P, A, kernel=exponential, n_threads=1)
+        found[f"pair sum, {n} x {k}"] = partial(pairs.pair_sum, P, A, kernel=exponential, n_threads=1)
     P, A = simulate(rng, 4000, 10)
     others = {
         "Gaussian, Euclidean": Kernel("gaussian", "euclidean", 0.5),
@@ -74,26 +70,26 @@ def of_pairs(part: Any, rng: np.random.Generator) -> dict[str, float]:
         "rational quadratic": Kernel("rational-quadratic", "euclidean", 0.5, 1.5),
     }
     for name, kernel in others.items():
-        found[f"pair sum, 4000 x 10, {name}"] = best(pairs.pair_sum, P, A, kernel=kernel, n_threads=1)
+        found[f"pair sum, 4000 x 10, {name}"] = partial(pairs.pair_sum, P, A, kernel=kernel, n_threads=1)
     block = rng.random((4000, 200))
     settings = {"kernel": exponential, "n_threads": 1}
-    found["row sums, 4000 x 10"] = best(pairs.row_sums, P, A, **settings)
-    found["200 quadratic forms"] = best(pairs.quadratic_forms, P, A, block, **settings)
+    found["row sums, 4000 x 10"] = partial(pairs.row_sums, P, A, **settings)
+    found["200 quadratic forms"] = partial(pairs.quadratic_forms, P, A, block, **settings)
     from calibrant.kernels import TotalVariation
 
     for n, k in ((2000, 10), (2000, 100)):
         P, _ = simulate(rng, n, k)
-        found[f"distances, {n} x {k}"] = best(TotalVariation().pairwise, P, P)
+        found[f"distances, {n} x {k}"] = partial(TotalVariation().pairwise, P, P)
     P, A = simulate(rng, 4000, 10)
-    found["blocks of 20"] = best(pairs.block_sums, P, A, blocksize=20, **settings)
+    found["blocks of 20"] = partial(pairs.block_sums, P, A, blocksize=20, **settings)
     return found
 
 
-def of_lines(part: Any, rng: np.random.Generator) -> dict[str, float]:
-    """Time sums on a line."""
+def of_lines(part: Any, rng: np.random.Generator) -> Calls:
+    """Return sums on a line."""
     Line, KernelSums = part("line.boxes").Line, part("line.sums").KernelSums
     BetaSums, RowGaps = part("line.beta").BetaSums, part("line.gaps").RowGaps
-    x, found = rng.beta(2, 1, 100_000), {}
+    x, found = rng.beta(2, 1, 100_000), Calls()
 
     def leave_one_out(kind: Any, x: Any, charges: Any, *settings: Any) -> Any:
         return kind(Line.of(x), *settings).leave_one_out(charges, n_threads=1)
@@ -102,49 +98,85 @@ def of_lines(part: Any, rng: np.random.Generator) -> dict[str, float]:
     charges = np.column_stack([y, np.ones(len(x))])
     for kernel in ("gaussian", "triweight", "epanechnikov"):
         for h in (0.005, 0.05):
-            found[f"1e5 rows, {kernel}, bandwidth {h}"] = best(leave_one_out, KernelSums, x, charges, h, kernel)
-    found["1e5 rows, Beta kernel"] = best(leave_one_out, BetaSums, x, charges, 0.001)
+            found[f"1e5 rows, {kernel}, bandwidth {h}"] = partial(leave_one_out, KernelSums, x, charges, h, kernel)
+    found["1e5 rows, Beta kernel"] = partial(leave_one_out, BetaSums, x, charges, 0.001)
     x, y, weights = x[:10_000], y[:10_000], rng.integers(0, 3, (10_000, 200)).astype(float)
     hits = rng.random((10_000, 200)) < x[:, None]
     for kernel, columns in (("gaussian", 200), ("triweight", 40)):
         sums = KernelSums(Line.of(x), 0.03, kernel)
         gaps = RowGaps(sums, 1.0, np.full(10_000, 1e-9), lambda a, b, c, d: (a + c) / (b + d))
         name = f"KDE-ECE of {columns}"
-        found[f"{name} weights, {kernel}"] = best(gaps.of_weights, y, weights[:, :columns], n_threads=1)
-        found[f"{name} labels, {kernel}"] = best(gaps.of_labels, hits[:, :columns], np.ones(10_000), n_threads=1)
+        found[f"{name} weights, {kernel}"] = partial(gaps.of_weights, y, weights[:, :columns], n_threads=1)
+        found[f"{name} labels, {kernel}"] = partial(gaps.of_labels, hits[:, :columns], np.ones(10_000), n_threads=1)
     return found
 
 
-def of_others(part: Any, rng: np.random.Generator) -> dict[str, float]:
-    """Time sorted sums and draws."""
+def of_others(part: Any, rng: np.random.Generator) -> Calls:
+    """Return sorted sums and draws."""
     SortedLine, draws = part("sorted1d").SortedLine, part("redraws")
     x, r = rng.random(1_000_000), rng.standard_normal(1_000_000)
     line, block = SortedLine.of(x, 0.3), rng.random((50_000, 64))
     short = SortedLine.of(x[:50_000], 0.3)
     keys = rng.integers(0, 2**64, 200, dtype=np.uint64)
     return {
-        "sorted pair sum, 1e6 rows": best(line.pair_sum, r),
-        "sorted row sums, 1e6 rows": best(line.row_sums, r),
-        "sorted product, 5e4 x 64": best(short.matmul, r[:50_000], block, n_threads=1),
-        "200 bootstrap samples of 1e4": best(draws.count_draws, keys, 10_000),
+        "sorted pair sum, 1e6 rows": partial(line.pair_sum, r),
+        "sorted row sums, 1e6 rows": partial(line.row_sums, r),
+        "sorted product, 5e4 x 64": partial(short.matmul, r[:50_000], block, n_threads=1),
+        "200 bootstrap samples of 1e4": partial(draws.count_draws, keys, 10_000),
     }
 
 
-def run(command: list[str], python: str, cache: str) -> str:
-    """Run a process of a version, with a folder for what it compiles, and return what it prints."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": cache, "PYTHONPATH": ""}
-    if python == sys.executable:
-        environment["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")
-    done = subprocess.run(  # noqa: S603 (this very file)
-        [python, *command], env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+def environment(python: str, cache: str) -> dict[str, str]:
+    """Return the environment of a process of a version, with a folder for what it compiles."""
+    path = str(Path(__file__).parents[1] / "src") if python == sys.executable else ""
+    return os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": cache, "PYTHONPATH": path}
+
+
+def answer() -> None:
+    """Do what the lines of the standard input name, and print the processor time of a call; "names" lists them."""
+    rng = np.random.default_rng(0)
+    calls = {name: call for calls in (of_pairs, of_lines, of_others) for name, call in calls(modules(), rng).items()}
+    for line in sys.stdin:
+        if line.strip() == "names":
+            print(json.dumps([*calls]), flush=True)
+            continue
+        call, start, n_calls, spent = calls[line.strip()], time.process_time(), 0, 0.0
+        while spent < TURN:
+            call()
+            n_calls, spent = n_calls + 1, time.process_time() - start
+        print(spent / n_calls, flush=True)
+
+
+def take_turns(pythons: list[str], cache: str) -> dict[str, list[float]]:
+    """Return the shortest time of every call in every version, after a turn that does not count."""
+    workers = [
+        subprocess.Popen(  # noqa: S603 (this very file)
+            [python, __file__, "--answer"],
+            env=environment(python, cache),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for python in pythons
+    ]
+
+    def asked(worker: Any, line: str) -> Any:
+        print(line, file=worker.stdin, flush=True)
+        return json.loads(worker.stdout.readline())
+
+    found = {}
+    for name in asked(workers[0], "names"):
+        times = [[asked(worker, name) for worker in workers] for _ in range(1 + TURNS)]
+        found[name] = [min(column) for column in zip(*times[1:], strict=True)]
+    for worker in workers:
+        worker.communicate()
+    return found
 
 
 def seconds(python: str, cache: str) -> float:
     """Return the processor time of a process that computes two errors, with all that it imports and compiles."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run(["-c", WHOLE], python, cache)
+    subprocess.run([python, "-c", WHOLE], env=environment(python, cache), check=True)  # noqa: S603 (the lines above)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -157,26 +189,23 @@ def print_row(name: str, shortest: list[float], decimals: int) -> None:
 
 def main() -> None:
     """Print both versions side by side."""
-    if "--measure" in sys.argv:
-        rng = np.random.default_rng(0)
-        print(json.dumps({k: v for times in (of_pairs, of_lines, of_others) for k, v in times(modules(), rng).items()}))
+    if "--answer" in sys.argv:
+        answer()
         return
     pythons = [sys.executable, *sys.argv[1:2]]
     with tempfile.TemporaryDirectory() as cache:
         first = [seconds(python, cache) for python in pythons]
-        rounds = [
-            [json.loads(run([__file__, "--measure"], python, cache)) for python in pythons] for _ in range(ROUNDS)
-        ]
+        times = take_turns(pythons, cache)
         later = [[seconds(python, cache) for python in pythons] for _ in range(ROUNDS)]
     print(
         f"{'milliseconds of the processor':42}{'C':>12}"
         + (f"{'numba':>12}{'C / numba':>11}" if len(pythons) > 1 else "")
     )
-    for key in rounds[0][0]:
-        print_row(key, [min(times[i][key] for times in rounds) * 1e3 for i in range(len(pythons))], 2)
+    for name, shortest in times.items():
+        print_row(name, [value * 1e3 for value in shortest], 2)
     print("\nseconds of the processor for a whole process: SKCE and KDE-ECE of 5000 x 5")
     print_row("first, with empty caches", first, 2)
-    print_row("later", [min(times[i] for times in later) for i in range(len(pythons))], 2)
+    print_row("later", [min(column) for column in zip(*later, strict=True)], 2)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
-from calibrant.advice import RULE
+from calibrant.advice import FORECAST_RULE, RULE
 from calibrant.calibrators import CALIBRATORS
+from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
+from calibrant.calibrators.forecasts.base import NEEDS
 from calibrant.hypotest import TESTS
 from calibrant.metrics import METRICS
 
@@ -42,6 +44,29 @@ def rule_table():
     return "\n".join(lines)
 
 
+def forecast_calibrators_table():
+    """One line for every row of FORECAST_CALIBRATORS."""
+    lines = ["| name | class | takes | parameters | keeps the mean | density | guarantee | use it |"]
+    lines += ["|---|---|---|---|---|---|---|---|"]
+    for name, build in FORECAST_CALIBRATORS.items():
+        c = build()
+        flags = ["yes" if flag else "no" for flag in (c.keeps_mean, c.has_density)]
+        cells = (f"`{name}`", f"`{type(c).__name__}`", NEEDS[c.accepts].words, c.n_parameters, *flags, c.guarantee)
+        lines.append(f"| {' | '.join((*cells, c.use_when))} |")
+    return "\n".join(lines)
+
+
+KINDS = {"density": "laws with a density", "columns": "quantiles", "ensemble": "ensembles", "vector": "vectors"}
+
+
+def forecast_rule_table():
+    """One line for every row of FORECAST_RULE."""
+    lines = ["| candidate | tried for | from rows on |", "|---|---|---|"]
+    tried = {row: ", ".join(KINDS[kind] for kind in row.kinds) for row in FORECAST_RULE}
+    lines += [f"| `{row.name}` | {kinds} | {row.least_rows} |" for row, kinds in tried.items()]
+    return "\n".join(lines)
+
+
 def metrics_table():
     """One line for every row of METRICS."""
     lines = ["| name | shown as | group | better | meaning | caution |", "|---|---|---|---|---|---|"]
@@ -64,6 +89,10 @@ def tests_table():
 
 PAGES = {
     "calibrators.md": {"calibrators": calibrators_table, "rule": rule_table},
+    "forecast_calibrators.md": {
+        "forecast calibrators": forecast_calibrators_table,
+        "forecast rule": forecast_rule_table,
+    },
     "measures.md": {"metrics": metrics_table},
     "tests.md": {"tests": tests_table},
 }

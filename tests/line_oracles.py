@@ -21,20 +21,14 @@ def pair_value(kernel, reflect, h, a, b):
 
 
 def leave_one_out_by_loops(c, Q, h, kernel, reflect):
-    out = np.zeros(Q.shape)
-    for i in range(len(c)):
-        for j in range(len(c)):
-            if j != i:
-                out[i] += pair_value(kernel, reflect, h, c[i], c[j]) * Q[j]
-    return out
+    c, rows = c.tolist(), range(len(c))
+    K = [[0.0 if i == j else pair_value(kernel, reflect, h, c[i], c[j]) for j in rows] for i in rows]
+    return np.array(K) @ Q
 
 
 def sums_at_by_loops(points, c, Q, h, kernel, reflect):
-    out = np.zeros((len(points), Q.shape[1]))
-    for i, point in enumerate(points):
-        for j in range(len(c)):
-            out[i] += pair_value(kernel, reflect, h, point, c[j]) * Q[j]
-    return out
+    K = [[pair_value(kernel, reflect, h, float(point), place) for place in c.tolist()] for point in points]
+    return np.array(K).reshape(len(points), len(c)) @ Q
 
 
 def kernel_matrix(points, c, h, kernel, reflect):
@@ -44,7 +38,8 @@ def kernel_matrix(points, c, h, kernel, reflect):
     def profile(u):
         if kernel == "gaussian":
             return np.exp(-u * u / 2)
-        return np.where(np.abs(u) < 1, 1 - u * u, 0.0) ** (3 if kernel == "triweight" else 1)
+        parabola = np.where(np.abs(u) < 1, 1 - u * u, 0.0)
+        return parabola * parabola * parabola if kernel == "triweight" else parabola  # A power takes ten times as long.
 
     K = profile((a - b) / h)
     return K + profile((a + b) / h) + profile((a - (2 - b)) / h) if reflect else K

@@ -13,6 +13,8 @@ MODULES = (
     "metrics",
     "hypotest",
     "calibrators",
+    "calibrators.forecasts",
+    "groups",
     "kernels",
     "forecasts",
     "curves",
@@ -22,6 +24,7 @@ MODULES = (
     "roc",
     "trees",
     "intervals",
+    "decisions",
     "report",
     "export",
     "io",
@@ -36,13 +39,12 @@ _SHARED = """
 as_smoothing bin_totals check_writable default_lengthscale difference_limits favours has_range joint_bin_totals
 known_interval known_limits method_for missing_differences missing_limits percentiles column_names printable
 read_column rule_in_words state target_deviation target_discrepancy target_kernel why_not write_atomically write_text
-Affordable BinaryTest Bins Binning Cells CheckedValue ClassSummary Counters CurveLine DifferenceLimits Distance
+join Affordable BinaryTest Bins Binning Cells CheckedValue ClassSummary Counters CurveLine DifferenceLimits Distance
 Distribution JointKernel Kernel Limits METHODS Method Pipeline PipelineCurves Profile RadialKernel SeedSummary
 SimplexBinning StepStatus
 """
 PLUMBING = frozenset(_SHARED.split())
 """What modules of the package share with each other: importable, not promised, and not in the reference."""
-COMMANDS = ("evaluate", "test", "recommend", "fit", "apply", "compare", "report", "experiment", "demo", "selfcheck")
 
 
 def public_names(module: Any) -> list[str]:
@@ -116,12 +118,19 @@ def tables(module: str) -> str:
     return ""
 
 
+def is_guest(name: str, module: str) -> bool:
+    """Whether a name is also that of the module that defines it, on whose page it is described."""
+    home = getattr(importlib.import_module(f"calibrant.{module}"), name).__module__
+    others = (other for other in MODULES if home.startswith(f"calibrant.{other}.") and not module.startswith(other))
+    return any(name in public_names(importlib.import_module(f"calibrant.{other}")) for other in others)
+
+
 def module_page(module: str) -> str:
     """Return the page of one module: its purpose, its table, its names."""
     name = f"calibrant.{module}"
     source = importlib.import_module(name)
     purpose = (source.__doc__ or "").strip().splitlines()[0]
-    shown = [n for n in public_names(source) if callable(getattr(source, n))]
+    shown = [n for n in public_names(source) if callable(getattr(source, n)) and not is_guest(n, module)]
     names = "\n".join(f"   ~{name}.{n}" for n in shown)
     return (
         f"{title(name)}\n{purpose}\n\n{tables(module)}\n"
@@ -145,6 +154,7 @@ def top_page() -> str:
 def commands_page() -> str:
     """Return the help of every command, as it is printed."""
     from calibrant.cli import main
+    from calibrant.cli.application import COMMANDS
 
     parts = [title("Commands"), "What ``calibrant COMMAND --help`` prints.\n"]
     for command in COMMANDS:

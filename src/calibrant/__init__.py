@@ -24,9 +24,11 @@ if TYPE_CHECKING:
         calibrators,
         counts,
         curves,
+        decisions,
         exceptions,
         export,
         forecasts,
+        groups,
         hypotest,
         intervals,
         io,
@@ -48,7 +50,17 @@ if TYPE_CHECKING:
     from calibrant.assessment.showing import show
     from calibrant.curves import ReliabilityDisplay, reliability_curve
     from calibrant.exceptions import DataWarning, InputError
-    from calibrant.forecasts import Forecasts, Laplace, Mixture, MvNormal, Normal, Samples
+    from calibrant.forecasts import (
+        Forecasts,
+        Laplace,
+        Mixture,
+        MvNormal,
+        Normal,
+        Quantiles,
+        Recalibrated,
+        Samples,
+        Student,
+    )
     from calibrant.hypotest.testing import test
     from calibrant.intervals import interval
     from calibrant.io import read_forecasts, read_predictions
@@ -67,8 +79,11 @@ _HOMES = {
     "MvNormal": "forecasts",
     "Normal": "forecasts",
     "Predictions": "predictions",
+    "Quantiles": "forecasts",
+    "Recalibrated": "forecasts",
     "ReliabilityDisplay": "curves",
     "Samples": "forecasts",
+    "Student": "forecasts",
     "as_record": "results",
     "assess": "assessment.core",
     "assess_forecasts": "assessment.forecasts",
@@ -98,8 +113,11 @@ __all__ = [
     "MvNormal",
     "Normal",
     "Predictions",
+    "Quantiles",
+    "Recalibrated",
     "ReliabilityDisplay",
     "Samples",
+    "Student",
     "as_record",
     "assess",
     "assess_forecasts",
@@ -108,10 +126,12 @@ __all__ = [
     "compare",
     "counts",
     "curves",
+    "decisions",
     "exceptions",
     "export",
     "fix",
     "forecasts",
+    "groups",
     "hypotest",
     "interval",
     "intervals",

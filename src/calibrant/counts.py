@@ -25,7 +25,7 @@ class Smoothing(ABC):
     def pseudo_counts(self, counts: FloatArray) -> FloatArray:
         """Return what is added to the counts, of shape (K,)."""
 
-    def __call__(self, counts: Any) -> FloatArray:
+    def __call__(self, counts: object) -> FloatArray:
         """Return the probabilities of the classes, (..., K)."""
         clean = _as_counts(counts)
         with np.errstate(over="ignore"):
@@ -112,7 +112,7 @@ class MEstimate(Smoothing):
         return self.m * np.array(self.prior)
 
 
-def relative_frequency(counts: Any) -> FloatArray:
+def relative_frequency(counts: object) -> FloatArray:
     """Return the share of every class, n_i / n, in the shape of the counts.
 
     Parameters
@@ -128,7 +128,7 @@ def relative_frequency(counts: Any) -> FloatArray:
     return RelativeFrequency()(counts)
 
 
-def laplace(counts: Any) -> FloatArray:
+def laplace(counts: object) -> FloatArray:
     """Return the Laplace-corrected share of every class, (n_i + 1) / (n + K).
 
     Parameters
@@ -143,7 +143,7 @@ def laplace(counts: Any) -> FloatArray:
     return LaplaceCorrection()(counts)
 
 
-def m_estimate(counts: Any, m: float, prior: object = "uniform") -> FloatArray:
+def m_estimate(counts: object, m: float, prior: object = "uniform") -> FloatArray:
     """Return the m-estimate of the share of every class, (n_i + m prior_i) / (n + m).
 
     Parameters

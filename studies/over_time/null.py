@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from calibrant._core.laws import expit
+from calibrant._core.laws import expit, softplus
 from calibrant._typing import FloatArray
 from calibrant.scale.over_time import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.evidence import accumulate
-from calibrant.scale.over_time.lines import softplus
 from studies.over_time.worlds import World
 
 LIMIT = np.log(20)

@@ -179,7 +179,7 @@ class TestAdvice:
 
     def test_calibrated_predictions_are_mostly_left_alone(self):
         names = [recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200).name for s in range(30)]
-        assert names.count("identity") >= 26  # 2.5 % in each of several correlated comparisons.
+        assert names.count("identity") >= 26  # 2.5% in each of several correlated comparisons.
         advice = recommend(calibrated(n=300, k=2, seed=0), rng=0)
         assert advice.name == "identity"
         assert "Leave the predictions as they are" in advice.headline

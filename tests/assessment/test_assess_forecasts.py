@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import Forecasts, Laplace, Mixture, MvNormal, Normal, Predictions, Samples, as_record, assess_forecasts
+from calibrant import (
+    Forecasts,
+    Laplace,
+    Mixture,
+    MvNormal,
+    Normal,
+    Predictions,
+    Quantiles,
+    Samples,
+    as_record,
+    assess_forecasts,
+)
 from calibrant.assessment.forecasts.core import redraw_test
 from calibrant.assessment.forecasts.transforms import all_transforms
 from calibrant.assessment.forecasts.words import judge
@@ -45,7 +56,7 @@ def laws(rng, mean, sd):
     "kind", ["normal", "mixture", "ensemble", "rounded ensemble", "weighted", "vectors", "members"]
 )
 def test_calibrated_forecasts_are_rejected_as_often_as_the_level_says(kind):
-    """Of 300 tests at 10 %, a binomial law leaves fewer than 16 or more than 46 in 1 case of 1000."""
+    """Of 300 tests at 10%, a binomial law leaves fewer than 16 or more than 46 in 1 case of 1000."""
     rejected = 0
     for seed in range(300):
         rng, mean, sd, y = truth(40, seed)
@@ -132,7 +143,8 @@ def test_an_assessment_of_numbers_holds_everything_and_can_be_written_as_json():
     assert found.spread.count.sum() == N
     assert found.settings["seed"] == 3
     assert len(found.test.null) == 99
-    assert steps == [(i + 1, len(FORECAST_METRICS) + 1) for i in range(len(FORECAST_METRICS) + 1)]
+    total = 1 + 2 * len(FORECAST_METRICS)  # The test, then every metric and its limits.
+    assert steps == [(i + 1, total) for i in range(total)]
     record = json.loads(json.dumps(as_record(found), allow_nan=False))
     assert record["verdict"]["code"] == found.verdict.code
     again = assess_forecasts(f, n_resamples=99, rng=3)
@@ -216,3 +228,62 @@ def test_weighted_forecasts_have_no_limits_and_say_so():
     found = verdict(Forecasts(Normal(mean, sd), y, weights=np.arange(1.0, 1 + len(y))))
     assert (found.low, found.size) == (None, "not known")
     assert found.reason in found.explanation
+
+
+LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
+
+
+def quantile_forecasts(levels=LEVELS, narrow=1.0, n=400):
+    _, mean, sd, y = truth(n)
+    return Forecasts(Quantiles(levels, Normal(mean, sd / narrow).quantile(levels)), y)
+
+
+def test_columns_of_quantiles_are_judged_at_their_own_levels():
+    found = assess_forecasts(quantile_forecasts(narrow=2.0), n_resamples=99, rng=0)
+    assert found.verdict.code == "over-confident"
+    assert "50% intervals hold" in found.verdict.headline
+    assert "90% intervals hold" in found.verdict.headline
+    assert found.pit is None
+    assert found.spread is None
+    assert found.quantiles.nominal.tolist() == LEVELS
+    assert found.intervals.nominal.tolist() == [0.5, 0.9]
+    assert list(found.metrics) == [
+        "crps",
+        "pinball",
+        "interval-score",
+        "mace",
+        "rmsce",
+        "mace-interval",
+        "interval-coverage",
+        "interval-width",
+    ]
+    f = quantile_forecasts(narrow=2.0)
+    below = (f.targets[:, None] <= f.distribution.values).mean(axis=0)
+    assert found.metrics["mace"].value == pytest.approx(np.abs(below - LEVELS).mean())
+    assert found.test.statistic == pytest.approx(found.metrics["mace"].value)
+    assert found.verdict.gap == pytest.approx(0.9 - (below[-1] - below[0]))
+
+
+@pytest.mark.parametrize(
+    ("levels", "words", "missing"),
+    [
+        ([0.1, 0.5, 0.9], "80% intervals hold", set()),
+        ([0.2, 0.7], "between the quantiles of level 0.2 and 0.7", {"interval-coverage", "mace-interval"}),
+    ],
+)
+def test_only_intervals_between_columns_are_spoken_of(levels, words, missing):
+    found = assess_forecasts(quantile_forecasts(levels), n_resamples=99, rng=0)
+    assert words in found.verdict.headline
+    assert "90%" not in found.verdict.headline
+    assert not missing.intersection(found.metrics)
+    assert (found.intervals is None) == bool(missing)
+
+
+def test_the_test_of_quantiles_holds_its_level_although_laws_between_them_are_assumed():
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(200):
+        mean = rng.normal(size=100)
+        law = Quantiles(LEVELS, Normal(mean, 1.0).quantile(LEVELS))
+        checks = all_transforms(Forecasts(law, mean + rng.normal(size=100)), rng)
+        hits += redraw_test(checks, 99, rng)[0].pvalue <= 0.05
+    assert hits <= 22  # Of 200; more has a probability of 0.0002 at a level of 0.05.

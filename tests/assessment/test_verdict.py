@@ -45,7 +45,7 @@ def rare(n=3000, seed=0):
 
 
 def two_percent(n=10_000, seed=0):
-    """Events of 2 % whose log-odds are too extreme: a test in bins of equal width has nearly all rows in one bin."""
+    """Events of 2% whose log-odds are too extreme: a test in bins of equal width has nearly all rows in one bin."""
     rng = np.random.default_rng(seed)
     log_odds = rng.normal(-4.5, 1.0, n)
     return Predictions(expit(log_odds / 0.6 + 2.6), rng.random(n) < expit(log_odds))
@@ -236,7 +236,7 @@ def test_errors_just_above_the_tolerance_are_seldom_called_within_it(n):
         bad = truth > 0.45  # One half of the rows errs, so that the mean of squares is that of the tolerance.
         p = Predictions(truth + np.where(bad, 0.05 * np.sqrt(2), 0.0), rng.random(n) < truth)
         claims += compare_with(0.05, *limits(p)[:2]) == "within tolerance"
-    assert claims <= 9  # P(more than 9 of 120 at 2.5 %) = 0.0005
+    assert claims <= 9  # P(more than 9 of 120 at 2.5%) = 0.0005
 
 
 def test_calibrated_rows_are_called_within_the_tolerance_if_there_are_enough():

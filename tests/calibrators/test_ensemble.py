@@ -17,7 +17,7 @@ from calibrant.calibrators import (
     irova,
 )
 from calibrant.calibrators.ensemble import warn_unless_converged
-from calibrant.calibrators.nonnegative import minimise_nonnegative
+from calibrant.calibrators.newton import minimise_nonnegative
 from calibrant.calibrators.simplex import least_nll, least_square
 from ensemble_cases import LOSSES, losses, mixed_loss, over_confident
 from simulate import calibrated, draw_labels

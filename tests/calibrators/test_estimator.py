@@ -56,7 +56,7 @@ def test_settings_of_a_setting_are_reached():
     lifted = OneVsRest(PlattScaling())
     lifted.set_params(calibrator__scores="raw")
     assert lifted.calibrator.scores == "raw"
-    with pytest.raises(InputError, match="'slope' must be a setting of OneVsRest, but is none"):
+    with pytest.raises(InputError, match="'slope' must be a setting of OneVsRest, but is not"):
         lifted.set_params(slope=1.0)
 
 

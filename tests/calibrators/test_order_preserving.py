@@ -10,9 +10,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from calibrant import InputError
 from calibrant.calibrators import OrderPreserving, TemperatureScaling, calibrate
-from calibrant.calibrators.order_invariant import rank_knots, rank_roughness, rank_segments
 from calibrant.calibrators.order_preserving import SMALLEST_SLOPE, weighted_quantiles
-from calibrant.calibrators.segments import Segments, SlopesLikelihood, roughness
+from calibrant.calibrators.segments import (
+    Segments,
+    SlopesLikelihood,
+    rank_knots,
+    rank_roughness,
+    rank_segments,
+    roughness,
+)
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
 from order_cases import bent, families

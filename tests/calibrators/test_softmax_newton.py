@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
+from calibrant._core.blocks import keep_argmax
 from calibrant.calibrators import newton
-from calibrant.calibrators.blocks import keep_argmax
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
 

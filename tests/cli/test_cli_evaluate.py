@@ -40,7 +40,7 @@ def test_a_selection_is_shown_in_groups_and_fits_a_narrow_terminal(file, capsys,
     lines = [line.rstrip() for line in out.splitlines()]
     assert lines.index("Scores") < lines.index("Calibration error")
     assert lines.index("Calibration error") < lines.index(next(x for x in lines if x.startswith("  kde-ece ")))
-    assert "14 of 44 metrics; all of them with --metrics all" in out
+    assert f"14 of {len(METRICS)} metrics are shown; --metrics all shows the others" in out
     _, everything, _ = run(capsys, "evaluate", file, "--metrics", "all")
     assert set(rows_of(everything)) == set(METRICS)
     assert all(len(line) <= 80 for line in everything.splitlines())
@@ -56,7 +56,7 @@ def test_intervals_are_those_of_the_library(file, capsys):
     debiased = interval(PREDICTIONS, METRICS["rms-debiased"])
     assert f" {debiased.low:.3g} to {debiased.high:.3g} " in rows["rms-debiased"]
     assert len(rows["ece"].split()) == 5  # Name, value, and the range if calibrated.
-    assert "no interval of ece, mmce, as none has known coverage: chance alone" in " ".join(out.split())
+    assert "no interval for ece, mmce, as none has known coverage: chance alone" in " ".join(out.split())
     assert len(rows["mmce"].split()) == 2  # No valid method is known.
 
 
@@ -67,13 +67,13 @@ def test_too_few_wrong_rows_leave_the_range_by_chance_and_say_so(tmp_path, capsy
     rows = rows_of(out)
     assert rows["accuracy"].split()[1:] == ["1"]
     assert len(rows["rms-debiased"].split()) == 5  # Name, value, and the range if calibrated.
-    assert "no interval of accuracy, rms-debiased, as none has known coverage: at least 10 wrong rows" in " ".join(
+    assert "no interval for accuracy, rms-debiased, as none has known coverage: at least 10 wrong rows" in " ".join(
         out.split()
     )
     other = tmp_path / "other.csv"
     pl.DataFrame({"proba_1": [0.98] * 60 + [0.01] * 60, "label": [1] * 60 + [0] * 60}).write_csv(other)
     _, out, _ = run(capsys, "compare", path, other, "--metrics", "nll")
-    assert "no interval of the difference of nll: at least 15 wrong rows" in " ".join(out.split())
+    assert "no interval for the difference in nll: at least 15 wrong rows" in " ".join(out.split())
 
 
 def test_json_holds_what_is_asked_for_with_intervals_and_what_gates_need(file, capsys):

@@ -20,6 +20,7 @@ FEW = ("--resamples", "9")
 CASES = {
     "evaluate": ["evaluate", "p.csv", "--by", "region", *FEW],
     "test": ["test", "p.csv", "--test", "consistency", "spiegelhalter", *FEW],
+    "groups": ["groups", "p.csv", "--features", "region", "--least-rows", "15"],
     "compare": ["compare", "p.csv", "q.csv", "--metrics", "nll", "ece", "--resamples", "30"],
     "recommend": ["recommend", "p.csv", "--candidates", "ts", "vs", "--resamples", "30"],
     "fit": ["fit", "p.csv", "--method", "ts>irm"],
@@ -368,6 +369,7 @@ def test_files_that_cannot_be_used_are_refused_in_one_line(name, file, run):
 VALUES = {
     "evaluate": [["--resamples", "-1"], ["--seed", "-1"], ["--seed", "x"], ["--metrics", "x"], ["--fail-if", "ece"]],
     "test": [["--fail-below", "nan"], ["--fail-below", "2"], ["--test", "x"], ["--kernel", "x"], ["--mean", "x"]],
+    "groups": [["--features", "x"], ["--depth", "0"], ["--alpha", "2"], ["--cluster", "x"], ["--seed", "-1"]],
     "compare": [["--metrics", "x"], ["--baseline", "x"], ["--id", "x"], ["--cluster", "x"], ["--by", "x"]],
     "recommend": [["--folds", "0"], ["--folds", "1000"], ["--score", "x"], ["--candidates", "x"], ["--seed", "-5"]],
     "fit": [["--method", ""], ["--method", ">"], ["--out", "p.csv"], ["--out", "no/where"], ["--probs", "x_*"]],
@@ -422,5 +424,5 @@ def test_a_defect_is_one_line_too(run, monkeypatch):
     monkeypatch.setattr("calibrant.cli.options.Judging.assess", broken)
     code, out, err = run("evaluate", "p.csv")
     assert (code, out) == (2, "")
-    assert err.startswith("calibrant: this is a defect of calibrant, ZeroDivisionError: first line second line.")
+    assert err.startswith("calibrant: this is a bug in calibrant: ZeroDivisionError: first line second line.")
     assert len(err.splitlines()) == 1

@@ -32,7 +32,9 @@ def test_every_measure_of_normal_forecasts_is_printed(tmp_path, capsys):
     assert values == pytest.approx({name: metric(f) for name, metric in FORECAST_METRICS.items()})
     assert main(["evaluate", path, "--label", "y", "--mean", "mu", "--sd", "s"]) == 0
     out = capsys.readouterr().out
-    assert all(f"\n{name} " in out for name in FORECAST_METRICS)
+    assert all(f"\n  {name} " in out for name in FORECAST_METRICS)
+    assert "95% interval" in out
+    assert "if calibrated" in out
 
 
 def test_ensembles_are_measured_by_all_but_the_log_score(tmp_path, capsys):
@@ -50,12 +52,82 @@ def test_vectors_are_measured_by_what_suits_them(tmp_path, capsys):
     assert set(measured(capsys, str(path), "--draws", "draws")) == {"crps", "sharpness", "skce", "kce", "ucme"}
 
 
-@pytest.mark.parametrize("command", ["evaluate", "report"])
-def test_groups_of_forecasts_are_refused_and_not_ignored(tmp_path, capsys, command):
-    columns = {"y": [0.0, 1.0], "mu": [0.0, 1.0], "s": [1.0, 1.0], "region": ["a", "b"]}
+def grouped(tmp_path):
+    rng = np.random.default_rng(4)
+    mean, region = rng.normal(size=300), np.repeat(["north", "south", "west"], 100)
+    y = mean + np.where(region == "west", 3.0, 1.0) * rng.normal(size=300)
+    return write(tmp_path / "a.parquet", {"y": y, "mu": mean, "s": np.ones(300), "region": region})
+
+
+OPTIONS = ("--label", "y", "--mean", "mu", "--sd", "s", "--by", "region", "--resamples", "99")
+
+
+def test_every_group_of_forecasts_has_a_verdict(tmp_path, capsys):
+    path = grouped(tmp_path)
+    assert main(["evaluate", path, *OPTIONS]) == 0
+    out = capsys.readouterr().out
+    table = out[out.index("group ") :].splitlines()
+    assert [line.split()[:2] for line in table[1:2]] == [["west", "100"]]  # The largest error first.
+    assert "over-confident" in table[1]
+    assert {line.split()[0] for line in table[1:4]} == {"north", "south", "west"}
+    assert main(["evaluate", path, *OPTIONS, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: group["n_samples"] for name, group in found["groups"].items()} == {
+        "north": 100,
+        "south": 100,
+        "west": 100,
+    }
+    assert found["adjusted"]["west"] == pytest.approx(3 * found["groups"]["west"]["test"]["pvalue"])
+    assert found["groups"]["west"]["test"]["null"] is None
+
+
+def test_groups_of_forecasts_are_on_the_page(tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["report", grouped(tmp_path), *OPTIONS, "--out", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "1 of 3 with an adjusted p-value" in text
+    assert ">west<" in text
+    assert "Coverage gap" in text
+
+
+def test_a_column_of_groups_that_is_not_there_is_told(tmp_path, capsys):
+    assert main(["evaluate", grouped(tmp_path), *OPTIONS[:-4], "--by", "regoin"]) == 2
+    assert "regoin" in capsys.readouterr().err
+
+
+def test_rows_left_out_are_left_out_of_the_groups_too(tmp_path, capsys):
+    columns = {"y": [0.1, None, 0.3, -0.2], "mu": [0.0] * 4, "s": [1.0] * 4, "region": ["a", "a", "b", "b"]}
     path = write(tmp_path / "a.parquet", columns)
-    assert main([command, path, "--label", "y", "--mean", "mu", "--sd", "s", "--by", "region"]) == 2
-    found = capsys.readouterr()
-    assert "--by" in found.err
-    assert "are for class predictions" in found.err.replace("--by is for", "--by are for")
-    assert found.out == ""
+    assert main(["evaluate", path, *OPTIONS, "--drop-missing", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: group["n_samples"] for name, group in found["groups"].items()} == {"a": 1, "b": 2}
+
+
+def quantile_file(tmp_path, **columns):
+    rng = np.random.default_rng(5)
+    y = rng.normal(size=120)
+    values = {f"q{level}": np.full(120, z) for level, z in (("05", -1.645), ("50", 0.0), ("95", 1.645))}
+    return write(tmp_path / "q.parquet", {"y": y, **values, **columns})
+
+
+def test_columns_of_quantiles_are_evaluated_and_tested(tmp_path, capsys):
+    path = quantile_file(tmp_path)
+    values = measured(capsys, path, "--quantiles", "q*", "--resamples", "99")
+    assert set(values) >= {"pinball", "interval-coverage", "mace"}
+    assert main(["test", path, "--quantiles", "q*", "--test", "all", "--resamples", "99", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == ["consistency"]
+    assert main(["test", path, "--quantiles", "q*", "--test", "skce"]) == 2
+    assert "needs whole laws" in capsys.readouterr().err
+
+
+def test_quantiles_that_were_not_named_are_hinted_at(tmp_path, capsys):
+    assert main(["evaluate", quantile_file(tmp_path), "--label", "y"]) == 2
+    assert "--quantiles 'q*'" in capsys.readouterr().err
+
+
+def test_quantiles_are_on_the_page(tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["report", quantile_file(tmp_path), "--quantiles", "q*", "--resamples", "99", "--out", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Where the values fall" not in text
+    assert "Coverage" in text

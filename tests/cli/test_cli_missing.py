@@ -47,4 +47,4 @@ def test_other_import_errors_stay_defects(capsys, monkeypatch):
 
     monkeypatch.setattr("calibrant.cli._run", fail)
     assert main([]) == 2
-    assert "this is a defect of calibrant" in capsys.readouterr().err
+    assert "this is a bug in calibrant" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def test_several_tests_come_with_adjusted_pvalues(good, capsys):
 
 
 def rare_events(path, spoilt):
-    """Write 100 rows of 2.4 % on average with weights, and rows of weight 0 that would refute anything."""
+    """Write 100 rows of 2.4% on average with weights, and rows of weight 0 that would refute anything."""
     rng = np.random.default_rng(4)
     probs = np.append(rng.beta(0.5, 20, 100), np.full(spoilt, 0.01))
     labels = np.append(rng.random(100) < probs[:100], np.ones(spoilt)).astype(int)

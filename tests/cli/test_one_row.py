@@ -70,7 +70,7 @@ def test_a_metric(file, capsys, monkeypatch):
 def test_a_test(file, capsys, monkeypatch):
     monkeypatch.setitem(TESTS, "half", HalfTest())
     assert main(["test", file, "--test", "half"]) == 0
-    assert "It sees: Nothing at all.\n  Never valid." in capsys.readouterr().out
+    assert "Detects: Nothing at all.\n  Never valid." in capsys.readouterr().out
 
 
 def test_a_calibrator(file, capsys, monkeypatch, tmp_path):

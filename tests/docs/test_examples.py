@@ -30,6 +30,11 @@ def doctests():
     return "\n".join(line for text in sources for line in re.findall(r"^\s*(?:>>>|\.\.\.) (.*)$", text, re.MULTILINE))
 
 
+def test_every_module_of_the_reference_is_in_its_contents():
+    contents = Path(DOCS, "reference", "index.md").read_text(encoding="utf-8").split()
+    assert [module for module in reference.MODULES if module not in contents] == []
+
+
 def test_every_public_name_has_an_example():
     shown = examples() + doctests()
     words = set(re.findall(r"\w+", shown))

@@ -35,21 +35,21 @@ def null_pvalues():
 @pytest.mark.parametrize("test", ALL, ids=repr)
 class TestEveryTest:
     def test_level_is_nearly_exact_at_1000_rows(self, test, null_pvalues):
-        """Within the 99.9 % binomial range of 0.05, plus 0.005 for the asymptotics; ECCE may be lower by 0.02 more."""
+        """Within the 99.9% binomial range of 0.05, plus 0.005 for the asymptotics; ECCE may be lower by 0.02 more."""
         rejected = np.mean(null_pvalues[repr(test)] <= 0.05)
         chance = norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / 1500)
         caution = 0.02 if isinstance(test, ECCETest) else 0.0
         assert 0.05 - chance - 0.005 - caution < rejected < 0.05 + chance + 0.005
 
     def test_pvalues_are_nearly_uniform_on_calibrated_data(self, test, null_pvalues):
-        """Kolmogorov's distance from the diagonal is below its 99.9 % bound, plus 0.02 for the asymptotics."""
+        """Kolmogorov's distance from the diagonal is below its 99.9% bound, plus 0.02 for the asymptotics."""
         ascending = np.sort(null_pvalues[repr(test)])
         grid = np.arange(1501) / 1500
         distance = max(np.max(grid[1:] - ascending), np.max(ascending - grid[:-1]))
         assert distance < 1.95 / np.sqrt(1500) + 0.02
 
     def test_weights_do_not_inflate_the_level(self, test):
-        """Exponential weights: taken as numbers of rows, they would double the variance and reject 17 %."""
+        """Exponential weights: taken as numbers of rows, they would double the variance and reject 17%."""
         sets = [binary(1000, seed, weighted=True) for seed in range(300)]
         rejected = np.mean([test.examine(p, p.weights).pvalue <= 0.05 for p in sets])
         assert rejected < 0.05 + norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / 300) + 0.01

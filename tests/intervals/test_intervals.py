@@ -409,7 +409,7 @@ def test_limits_of_a_difference_of_roots_contain_it_and_exclude_0_if_and_only_if
 
 
 def test_models_that_are_wrong_by_the_same_amount_in_opposite_ways_are_not_called_different():
-    """300 pairs, log-odds shifted by 0.35 up or down: 5 % and at most 3.9 standard errors (0.049) are significant."""
+    """300 pairs, log-odds shifted by 0.35 up or down: 5% and at most 3.9 standard errors (0.049) are significant."""
     found = []
     for seed in range(300):
         rng = np.random.default_rng(seed)

@@ -110,9 +110,9 @@ def test_missing_columns_are_told_with_close_names(tmp_path):
 
 def test_a_file_without_forecasts_is_refused_with_what_to_pass(tmp_path):
     message = failure(tmp_path / "a.csv", "y,low,high,sd,sample_id,draws\n1,0,2,1,17,5\n")
-    assert "neither a column of means (mean, mu, loc, prediction, y_pred) nor numbered columns of draws" in message
+    assert "neither a column of means (mean, mu, loc, prediction, y_pred), nor numbered columns of draws" in message
     assert "Columns found: 'y', 'low', 'high', 'sd', 'sample_id', 'draws'." in message
-    assert "with mean= and sd=, or the draws of an ensemble with draws=." in message
+    assert "with mean= and sd=, the draws of an ensemble with draws=, or quantiles with quantiles=." in message
 
 
 @pytest.mark.parametrize("name", ["var", "variance"])
@@ -126,7 +126,7 @@ def test_a_variance_is_never_taken_for_a_standard_deviation(tmp_path, name):
 
 def test_contradictions_are_refused_before_the_file_is_opened():
     for options in ({"mean": "m"}, {"sd": "s"}, {"mean": "m", "sd": "s"}):
-        with pytest.raises(InputError, match="mean= and sd= are for normal forecasts and draws= is for ensembles"):
+        with pytest.raises(InputError, match="mean= and sd= are for normal forecasts, draws= is for ensembles"):
             read_forecasts("missing.csv", draws="draw_*", **options)
     for draws in ([], [0, 1]):
         with pytest.raises(TypeError, match=r"draws must be a column name, a pattern such as 'draw_\*', or a list"):

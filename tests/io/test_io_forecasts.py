@@ -135,7 +135,7 @@ def test_plain_arrays_are_draws_and_need_a_file_of_targets(tmp_path, monkeypatch
     for options, expected in [
         ({}, "pass target='targets.npy'"),
         ({"target": "y"}, "pass target='targets.npy'"),
-        ({"target": "targets.npy", "draws": "x"}, "leave out mean=, sd= and draws="),
+        ({"target": "targets.npy", "draws": "x"}, "leave out mean=, sd=, draws= and quantiles="),
         ({"target": "targets.npy", "weight": "w"}, "'w' must be the path of an .npy file"),
     ]:
         with pytest.raises(InputError, match=re.escape(expected)):

@@ -6,7 +6,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant.lab.experiment import read_config, shipped_configs
-from calibrant.lab.experiment.config import DEFAULT_METRICS, LOSSES, MODELS
+from calibrant.lab.experiment.config import DEFAULT_METRICS, LOSSES, MODELS, PENALTIES, WATCHED
 from calibrant.lab.experiment.read import as_config, as_content
 from experiment_cases import CONFIG, TRAINED, write_config
 
@@ -61,9 +61,19 @@ def test_networks_come_after_those_that_they_start_from(tmp_path):
     assert [n.name for n in read_config(write_config(tmp_path, text)).networks] == ["ce", "focal-3"]
 
 
+def test_losses_have_penalties_and_schedules_watch_the_calibrated_log_loss(tmp_path):
+    text = TRAINED.replace('loss = "ce"', 'loss = "ce+8*mmce"\npatience = 2\nwatch = "calibrated-nll"')
+    config = read_config(write_config(tmp_path, text))
+    assert config.networks[0].loss == "ce+8*mmce"
+    assert config.networks[0].schedule == {"epochs": 3, "patience": 2, "watch": "calibrated-nll"}
+    assert as_config(as_content(config), "stored", Path()) == config
+
+
 def test_names_of_losses_and_models_are_those_of_training():
     training = pytest.importorskip("calibrant.lab.training", exc_type=ImportError)
     assert set(LOSSES) == set(training.LOSSES)
+    assert set(PENALTIES) == set(training.PENALTIES)
+    assert set(WATCHED) == set(training.schedule.WATCHED)
     assert set(MODELS) == set(training.MODELS)
 
 
@@ -110,6 +120,9 @@ def test_a_wrong_value_is_named_with_its_file_its_key_and_what_is_allowed(tmp_pa
 
 TRAINING_CHANGES = [
     ('loss = "ce"', 'loss = "mse"', r"\[networks\]: \[ce\]: loss must be one of ce, label-smoothing"),
+    ('loss = "ce"', 'loss = "ce+8*mce"', r"\[ce\]: a penalty beside a loss must be one of mmce, .* but is 'mce'"),
+    ('loss = "ce"', 'loss = "ce+-8*mmce"', r"\[ce\]: the weight of a penalty must be a positive number, but is '-8'"),
+    ("epochs = 3", 'watch = "ece"', r"\[ce\]: watch must be one of loss, calibrated-nll, but is 'ece'"),
     ('start = "ce"', 'start = "cf"', r"\[networks\]: focal-3.start must be one of ce, focal-3, but is 'cf'"),
     ('start = "ce"', 'start = "focal-3"', "focal-3.start must be a network that does not start from this one"),
     ("epochs = 3", "epochs = 0", r"\[ce\]: epochs must be a whole number from 1, but is 0"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions
+from calibrant.calibrators import TemperatureScaling, calibrate
 from calibrant.lab.datasets import Dataset, Split, load_dataset
 from calibrant.lab.experiment import run
 from calibrant.metrics import NLL, Accuracy
@@ -21,9 +22,11 @@ from torch import nn  # noqa: E402 (PyTorch may be missing)
 from calibrant.lab.training import (  # noqa: E402
     LOSSES,
     MODELS,
+    PENALTIES,
     Epoch,
     Schedule,
     load_weights,
+    parse_loss,
     predict_logits,
     save_weights,
     write_logits,
@@ -60,9 +63,9 @@ class TestLearning:
         after = torch.tensor(predict_logits(model, data.inputs)).softmax(dim=1).amax(dim=1).mean()
         assert after < before - 0.01
 
-    @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-    def test_every_loss_falls(self, loss):
-        _, history = fitted(MODELS["mlp"]((6,), 3), loss=loss)
+    @pytest.mark.parametrize("name", [*LOSSES, *(f"ce+{penalty}" for penalty in PENALTIES)])
+    def test_every_loss_falls(self, name):
+        _, history = fitted(MODELS["mlp"]((6,), 3), loss=parse_loss(name))
         assert history.epochs[-1].loss < history.epochs[0].loss
 
     def test_batches_of_one_row_do_not_occur(self):
@@ -162,6 +165,39 @@ class TestHeldOutRows:
         logits = torch.tensor(predict_logits(model, data.inputs[watched])).double()
         assert LOSSES["ce"](logits, torch.tensor(data.labels[watched])).item() == pytest.approx(min(losses), rel=1e-12)
 
+    def test_stop_the_training_by_the_log_loss_after_temperature_scaling(self):
+        schedule = Schedule(
+            epochs=30, learning_rate=0.2, batch_size=32, patience=5, held_out=0.3, watch="calibrated-nll"
+        )
+        model, history = fitted(MODELS["mlp"]((6,), 3), schedule=schedule)
+        values = [epoch.held_out_calibrated_nll for epoch in history.epochs]
+        assert history.kept == int(np.argmin(values)) + 1
+        watched = Trainer(model, noisy(), LOSSES["ce"], schedule, int(np.random.default_rng(0).integers(2**63))).watched
+        p = Predictions.from_logits(predict_logits(model, noisy().inputs[watched]), noisy().labels[watched])
+        assert NLL()(calibrate(TemperatureScaling().fit(p), p)) == pytest.approx(min(values), rel=1e-9)
+
+    def test_of_a_network_that_excludes_a_class_are_calibrated_too(self):
+        class Excluding(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = MODELS["mlp"]((6,), 3)
+
+            def forward(self, batch):
+                return nn.functional.pad(self.inner(batch), (0, 1), value=-float("inf"))
+
+        _, history = fitted(Excluding(), schedule=replace(SHORT, patience=2, watch="calibrated-nll"))
+        assert all(np.isfinite(epoch.held_out_calibrated_nll) for epoch in history.epochs)
+
+    def test_have_a_loss_in_batches_like_those_of_training(self):
+        loss = parse_loss("ce+2*mmce")
+        model, history = fitted(loss=loss, schedule=replace(SHORT, batch_size=8))
+        seed = int(np.random.default_rng(0).integers(2**63))
+        watched = Trainer(model, noisy(), loss, replace(SHORT, batch_size=8), seed).watched
+        logits = torch.tensor(predict_logits(model, noisy().inputs[watched])).double().tensor_split(4)
+        labels = torch.tensor(noisy().labels[watched]).tensor_split(4)
+        values = [loss(*pair).item() * len(pair[1]) / 30 for pair in zip(logits, labels, strict=True)]
+        assert history.epochs[-1].held_out_loss == pytest.approx(sum(values), rel=1e-12)
+
     def test_are_only_watched_without_patience(self):
         _, history = fitted()
         assert history.kept == 4
@@ -170,6 +206,13 @@ class TestHeldOutRows:
     def test_can_be_none(self):
         _, history = fitted(schedule=replace(SHORT, held_out=0))
         assert [(epoch.held_out_loss, epoch.held_out_accuracy) for epoch in history.epochs] == [(None, None)] * 4
+
+
+def test_the_epoch_that_is_kept_depends_on_what_is_watched():
+    # The network became too sure of itself, but ranks better: a temperature makes up for the former.
+    epochs = (Epoch(0.9, 0.80, 0.7, 0.75), Epoch(0.5, 0.85, 0.8, 0.65), Epoch(0.3, 0.95, 0.8, 0.70))
+    assert best_epoch(epochs, Schedule(patience=3)) == 1
+    assert best_epoch(epochs, Schedule(patience=3, watch="calibrated-nll")) == 2
 
 
 def test_patience_counts_epochs_since_the_best():
@@ -212,6 +255,7 @@ class TestRefusals:
             ({"learning_rate": float("nan")}, InputError, "learning_rate"),
             ({"weight_decay": -1.0}, InputError, "weight_decay"),
             ({"held_out": 1.0}, InputError, "held_out"),
+            ({"watch": "ece"}, InputError, "watch must be one of loss, calibrated-nll, but is 'ece'"),
             ({"held_out": 0.0, "patience": 3}, InputError, "patience needs rows to watch"),
         ],
     )
@@ -298,12 +342,20 @@ class TestWeights:
             load_weights(network(), tmp_path / "none.pt")
 
 
-def test_the_example_of_the_page_runs():
+def test_the_examples_of_the_page_run():
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     names = {}
-    exec(code, names)  # noqa: S102 (the page's own code)
+    for code in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(code, names)  # noqa: S102 (the page's own code)
     assert Accuracy()(names["p"]) > 0.9
+    assert (
+        Accuracy()(
+            Predictions.from_logits(
+                predict_logits(names["model"], names["data"].test.inputs), names["data"].test.labels
+            )
+        )
+        > 0.8
+    )
 
 
 def test_without_torch_the_import_says_what_to_install():

@@ -73,7 +73,7 @@ class TestEveryMetric:
         assert metric.family in {"score", "binned"}
         assert metric.better in {"lower", "none"}
         assert metric.measures in {"calibration", "both", "sharpness"}
-        assert metric.needs in {"anything", "line", "cdf", "density"}
+        assert metric.needs in {"anything", "line", "cdf", "density", "sd", "sd on the line"}
 
     def test_ignores_the_order_of_rows(self, metric, data):
         f, _ = weighted(data)
@@ -185,7 +185,10 @@ def test_metrics_of_classes_refuse_forecasts():
     assert METRICS["skce"].suits(normals())
 
 
-@pytest.mark.parametrize("name, needs", [("mace", "laws on the line with a"), ("ence", "laws on the line, but")])
+@pytest.mark.parametrize(
+    "name, needs",
+    [("mace", "laws on the line with a"), ("ence", "laws on the line with finite standard deviations, but")],
+)
 def test_vectors_are_refused_by_measures_of_the_line(name, needs):
     f = Forecasts(MvNormal(np.zeros((3, 2)), 1.0), np.zeros((3, 2)))
     with pytest.raises(InputError, match=f"needs {needs}"):

@@ -21,9 +21,8 @@ from calibrant.calibrators import (
     TemperatureScaling,
     VennAbers,
 )
-from calibrant.calibrators.binary import log_odds_of_classes
-from calibrant.calibrators.class_scores import class_scores
-from calibrant.calibrators.row_order import keep_order
+from calibrant.calibrators.binary import class_scores, log_odds_of_classes
+from calibrant.calibrators.lift import keep_order
 from simulate import calibrated, sharpened
 
 MAPS = [IsotonicCalibration(), QuadraticScaling(), HistogramBinning(), BBQ(), VennAbers()]

@@ -87,21 +87,21 @@ class TestReliability:
         points = np.column_stack([curve.predicted, curve.observed])
         assert fine.get_offsets().tolist() == points[~off].tolist()
         assert bad.get_offsets().tolist() == points[off].tolist()
-        assert labels(ax) == ["perfectly calibrated", "95 % confidence interval", "limits miss the diagonal"]
+        assert labels(ax) == ["perfectly calibrated", "95% confidence interval", "limits miss the diagonal"]
 
     def test_many_points_have_a_band_and_the_stretches_outside_are_drawn_again(self):
         curve = isotonic_curve(binary(2000, seed=3, sharpness=2.0), n_resamples=199, simultaneous=True, rng=0)
         ax = plot_reliability(curve)
         (band,) = of_kind(ax, FillBetweenPolyCollection)
         assert band.get_datalim(ax.transData).y1 == pytest.approx(curve.high.max())
-        assert labels(ax) == ["perfectly calibrated", "95 % consistency band, simultaneous", "outside the band"]
+        assert labels(ax) == ["perfectly calibrated", "95% consistency band, simultaneous", "outside the band"]
         outside = (curve.observed < curve.low) | (curve.observed > curve.high)
         assert np.isfinite(line(ax, "outside the band").get_ydata()).tolist() == outside.tolist()
 
     def test_nothing_is_marked_if_all_is_well_or_there_is_no_band(self):
         p = calibrated(n=300, k=2)
         whole = isotonic_curve(p, level=0.999, n_resamples=1999, simultaneous=True, rng=0)
-        assert labels(plot_reliability(whole)) == ["perfectly calibrated", "99.9 % consistency band, simultaneous"]
+        assert labels(plot_reliability(whole)) == ["perfectly calibrated", "99.9% consistency band, simultaneous"]
         assert labels(plot_reliability(kernel_curve(p, bandwidth=0.1))) == ["perfectly calibrated"]
 
     def test_more_classes_name_confidence_and_correctness(self):

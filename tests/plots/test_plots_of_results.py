@@ -180,9 +180,9 @@ class TestForecasts:
 
     def test_calibrated_forecasts_have_nothing_marked(self):
         f = forecasts(scale=1.0)
-        assert labels(plots.plot_pit(pit_histogram(f, level=0.9999))) == ["99.99 % by chance"]
+        assert labels(plots.plot_pit(pit_histogram(f, level=0.9999))) == ["99.99% by chance"]
         ax = plots.plot_quantiles(quantile_curve(f, level=0.9999))
-        assert labels(ax) == ["calibrated", "99.99 % by chance"]
+        assert labels(ax) == ["calibrated", "99.99% by chance"]
 
     def test_intervals_say_which_side_is_which(self):
         words = [text.get_text() for text in plots.plot_quantiles(quantile_curve(forecasts(), form="interval")).texts]

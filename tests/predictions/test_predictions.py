@@ -53,6 +53,18 @@ def test_rows_sum_to_one(rows):
 
 
 @always_the_same
+@given(rows=arrays(float, st.tuples(st.integers(1, 30), st.integers(2, 12)), elements=st.floats(0.0, 1.0)))
+def test_rows_are_summed_and_compared_as_numpy_does(rows):
+    rows[~rows.any(axis=1)] = 1.0
+    p = silently(rows, np.zeros(len(rows), dtype=int), renormalise=True)
+    relative = rows / rows.max(axis=1, keepdims=True)
+    sums = relative.sum(axis=1, keepdims=True)
+    sums[np.abs(sums - 1) <= rows.shape[1] * np.finfo(float).eps] = 1.0
+    assert p.probs.tobytes() == (relative / sums).tobytes()
+    assert p.predicted.tolist() == p.probs.argmax(axis=1).tolist()
+
+
+@always_the_same
 @given(valid_predictions(), st.floats(-1e3, 1e3))
 def test_an_offset_of_the_logits_does_not_matter(p, offset):
     logits = p.probs * 8 - 4

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from browser import needs_chromium
-from calibrant.report import render_html, text
+from calibrant.report import render_html
+from calibrant.results import writing as text
 from report_cases import HOSTILE, advised, comparison, forecast, pictured, poisoned_page
 
 pytestmark = needs_chromium
@@ -134,7 +135,7 @@ def test_dense_curves_tell_their_numbers_too(chromium, folder, source):
         page.locator('[data-view="cumulative"] [data-series="0"] .probe').nth(1).focus()
         assert page.get_by_role("tooltip").inner_text().split("\n")[1:] == [
             *("Predictions up to", "0.400"),
-            *("Rows", "750 (50.0 %)"),
+            *("Rows", "750 (50.0%)"),
             *("Sum", "\N{MINUS SIGN}0.0400"),
         ]
 

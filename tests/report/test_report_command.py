@@ -147,7 +147,7 @@ class TestCommand:
         "options, words",
         [
             (["--calibrate", "magic"], "magic"),
-            (["--calibrate", "ts", "--mean", "mean"], "--calibrate and --by are for class predictions"),
+            (["--calibrate", "ts", "--mean", "mean"], "a calibrator must have a known name"),
         ],
     )
     def test_mistakes_are_told_in_one_line(self, folder, capsys, options, words):

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.metrics import FORECAST_METRICS, METRICS
-from calibrant.report import diagram, figures, metrics, render_html, svg, tables, text, views
+from calibrant.report import diagram, figures, metrics, render_html, svg, tables, views
 from calibrant.report.series import as_series
+from calibrant.results import writing as text
 from report_cases import Tree, assessment, consistency, curve, measured, verdict
 
 
@@ -85,10 +86,10 @@ class TestFigures:
         assert points[2]["data-tip"].split("\n") == [
             "model",
             "Predictions\t0.400 to 0.600",
-            "Rows\t3 (20.0 %)",
+            "Rows\t3 (20.0%)",
             "Mean prediction\t0.500",
             "Frequency\t0.400",
-            "90 % interval\t0.350 to 0.450",
+            "90% interval\t0.350 to 0.450",
         ]
         assert [p["tabindex"] for p in points] == ["0", "-1", "-1", "-1", "-1"]
 

@@ -97,7 +97,7 @@ class TestViews:
             assert "probe" not in drawn
 
     def test_points_name_the_kind_of_their_limits(self):
-        assert "90 % band" in facts(points(dense_curve())[3], dense_curve())
+        assert "90% band" in facts(points(dense_curve())[3], dense_curve())
         bare = replace(dense_curve(), low=None, high=None)
         assert not any("%" in key for key in facts(points(bare)[3], bare))
 
@@ -108,8 +108,8 @@ class TestViews:
         assert up["d"].count("M") == down["d"].count("M") == 4
         assert "v-" in up["d"].split("h")[0]
         assert "v-" not in down["d"].split("h")[0]
-        assert "40 %" not in strip  # The tallest bar holds 4 of 20 rows.
-        assert "20 %" in strip
+        assert "40%" not in strip  # The tallest bar holds 4 of 20 rows.
+        assert "20%" in strip
 
     def test_the_bias_view_centres_on_zero(self):
         drawn = Tree(next(v for v in views.views(as_series(assessment())) if v.key == "bias").figure.__html__())
@@ -122,7 +122,7 @@ class TestViews:
     def test_the_running_sum_says_where_the_worst_interval_is(self):
         words = cumulative.reading(as_series(pictured()))
         assert words[-1] == (
-            "The largest net error (thick) is in the predictions from 0.1 to 0.4: 28 % predicted, 20 % observed in "
+            "The largest net error (thick) is in the predictions from 0.1 to 0.4: 28% predicted, 20% observed in "
             "750 rows."
         )
         still = replace(pictured(), cumulative=replace(pictured().cumulative, worst=None))
@@ -162,7 +162,7 @@ class TestMetrics:
         assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance 0.00400"]
         assert metrics.metric_notes(as_series(shown)) == []
         source = render_html(shown)
-        assert "90 % interval" in source
+        assert "90% interval" in source
         assert 'data-sheet="intervals"' in source
 
     def test_limits_that_are_not_known_to_cover_are_left_out_and_said_to_be(self):
@@ -171,7 +171,7 @@ class TestMetrics:
         (row,) = metrics.metric_rows(as_series(shown))
         assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance 0.00400")
         (note,) = metrics.metric_notes(as_series(shown))
-        assert note == "No interval of ECE, as none has known coverage: why."
+        assert note == "No interval for ECE, as none has known coverage: why."
         assert note in render_html(shown)
 
     def test_without_intervals_there_is_no_level(self):
@@ -244,7 +244,7 @@ class TestFix:
         text = tree.find("section", aria_labelledby="fix-title")[0][1]
         assert "Use ts: the loss falls." in text
         assert "It is the simplest." in text
-        assert "3.25 %" in text
+        assert "3.25%" in text
         assert "no row was judged by a map that had seen its label" in text
         assert len(tree.find("svg", class_="chart diagram fix-overlay")) == 1
 
@@ -369,7 +369,7 @@ class TestForecasts:
             "Could it be chance?",
             "Settings",
         ]
-        assert tree.find("p", class_="lead")[0][1].startswith("Do 80 % of the values")
+        assert tree.find("p", class_="lead")[0][1].startswith("Do 80% of the values")
         assert {a["data-sheet"] for a, _ in tree.find("details") if "data-sheet" in a} == {
             *("pit", "quantiles", "intervals", "spread", "metrics", "null")
         }

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from browser import needs_chromium
-from calibrant.report import render_html, text
+from calibrant.report import render_html
 from calibrant.report.experiment import render_experiment
 from calibrant.report.page import environment
 from calibrant.results import Estimate
+from calibrant.results import writing as text
 from report_cases import (
     Tree,
     advised,

@@ -62,7 +62,7 @@ def test_the_test_of_several_classes_keeps_its_level_and_has_power():
         p, _ = classes(1000, 4, rng)
         y = np.minimum((p.cumsum(axis=1) < rng.random((1000, 1))).sum(axis=1), 3)
         rejected += omnibus(Sketch(4, class_digits=5, digits=5).update(p, y), 99, rng).pvalue <= 0.1
-    assert rejected <= 20  # at most 10 expected; 0.1 % of binomial laws are beyond
+    assert rejected <= 20  # at most 10 expected; 0.1% of binomial laws are beyond
     p, y = classes(5000, 4, rng)
     assert omnibus(Sketch(4).update(p, y), 99, rng).pvalue <= 0.02
 

@@ -81,7 +81,7 @@ def test_statistics_and_range_by_chance_are_those_of_the_rows():
     for name, part in expected.details["parts"].items():
         assert found.details["parts"][name]["statistic"] == pytest.approx(part["statistic"], rel=1e-9)
     found, expected = (ConsistencyTest(ECE(), 999)(one, rng=0).details for one in (CELLS, ROWS))
-    # The standard error of either mean is about 1 % of it.
+    # The standard error of either mean is about 1% of it.
     assert found["expected"] == pytest.approx(expected["expected"], rel=0.06)
 
 
@@ -91,7 +91,7 @@ def test_the_omnibus_test_keeps_its_level():
         p = rng.beta(0.6, 2, 2000)
         sketch = Sketch(digits=5).update(p, rng.random(2000) < p)
         rejected += OmnibusTest(99)(sketch.one_vs_rest(1), rng=rng).pvalue <= 0.1
-    assert 5 <= rejected <= 28  # 15 expected; 0.1 % of binomial laws are beyond
+    assert 5 <= rejected <= 28  # 15 expected; 0.1% of binomial laws are beyond
 
 
 def test_labels_cannot_be_drawn_row_by_row():

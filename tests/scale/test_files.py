@@ -135,7 +135,7 @@ def test_a_checkpoint_of_something_else_is_refused(folder, monkeypatch):
     folder, _ = folder
     files, checkpoint = names(folder), folder / "all.sketch.part"
     checkpoint.write_bytes(b"something")
-    with pytest.raises(InputError, match="no checkpoint"):
+    with pytest.raises(InputError, match="not a checkpoint"):
         sketch_files(files, Reading.of(files[0]), checkpoint=checkpoint)
     monkeypatch.setattr(local, "SAVED_EVERY", -1.0)
     checkpoint.unlink()
@@ -145,7 +145,7 @@ def test_a_checkpoint_of_something_else_is_refused(folder, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         sketch_files(files, Reading.of(files[0]), checkpoint=checkpoint, progress=stop)
-    with pytest.raises(InputError, match="other columns or options"):
+    with pytest.raises(InputError, match="different columns or options"):
         sketch_files(files, Reading.of(files[0], skip_bad=True), checkpoint=checkpoint)
 
 
@@ -155,7 +155,7 @@ def test_saved_sketches(tmp_path):
     assert (tmp_path / "a.sketch").stat().st_size == size
     assert read_sketch(tmp_path / "a.sketch") == sketch
     (tmp_path / "b.sketch").write_bytes(b"no")
-    with pytest.raises(InputError, match=r"b\.sketch: this is no sketch"):
+    with pytest.raises(InputError, match=r"b\.sketch: this is not a sketch"):
         read_sketch(tmp_path / "b.sketch")
 
 

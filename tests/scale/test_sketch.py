@@ -139,10 +139,10 @@ def test_every_flipped_byte_is_refused():
     data = Sketch().update([0.3, 0.6], [1, 0]).to_bytes()
     for place in range(len(data)):
         broken = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
-        with pytest.raises(InputError, match=r"no sketch|damaged"):
+        with pytest.raises(InputError, match=r"not a sketch|damaged"):
             Sketch.from_bytes(broken)
     for end in (0, 5, 20, 60, len(data) - 1):
-        with pytest.raises(InputError, match=r"no sketch|damaged"):
+        with pytest.raises(InputError, match=r"not a sketch|damaged"):
             Sketch.from_bytes(data[:end])
 
 
@@ -209,3 +209,30 @@ def test_bad_rows_are_counted():
 def test_settings_are_checked(settings):
     with pytest.raises(InputError, match="must be"):
         Sketch(**settings)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, bool])
+def test_arrays_that_need_no_copy_are_their_rows(dtype, kind):
+    rng = np.random.default_rng(8)
+    p = rng.random(150_000).astype(dtype)  # More than one block.
+    p[:4] = 0, 1, 0.5, 0.1
+    y = rng.random(len(p)) < p
+    expected = Sketch().update(p.astype(float).tolist(), y.astype(int).tolist()).to_bytes()
+    assert Sketch().update(p, y.astype(kind)).to_bytes() == expected
+    apart = np.repeat(p, 2)[::2], np.repeat(y.astype(kind), 3)[::3]
+    assert not apart[0].flags.c_contiguous
+    assert Sketch().update(*apart, skip_bad=True).to_bytes() == expected
+
+
+@pytest.mark.parametrize("bad", [np.nan, -0.5, 1.5])
+def test_arrays_with_a_bad_number_are_refused_or_counted(bad):
+    p, y = np.array([0.2, bad, 0.9], dtype=np.float32), np.array([0, 1, 1], dtype=np.int8)
+    with pytest.raises(InputError, match="row 1"):
+        Sketch().update(p, y)
+    assert Sketch().update(p, y, skip_bad=True).n_samples == 2
+
+
+def test_arrays_with_a_label_that_is_no_class_are_refused():
+    with pytest.raises(InputError, match="labels"):
+        Sketch().update(np.array([0.2, 0.9]), np.array([0, 2], dtype=np.int8))

@@ -1,5 +1,6 @@
 """Foreign containers to NumPy: lists, data frames, tensors, by protocol and without importing their libraries."""
 
+import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Raw:
 
 def convert(data: object, name: str) -> Raw:
     """Convert any supported container; `name` is the argument's name in messages."""
-    if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ma.MaskedArray):
+    if isinstance(data, (list, tuple)) and data and _is_masked_array(data[0]):
         data = np.ma.array(data)
     _refuse(data, name)
     if hasattr(data, "detach"):
@@ -65,6 +66,11 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
+def _is_masked_array(data: object) -> bool:
+    """Return whether it is one: only if their module, which takes a while to load, is loaded already."""
+    return "numpy.ma" in sys.modules and isinstance(data, np.ma.MaskedArray)
+
+
 def _refuse(data: Any, name: str) -> None:
     if isinstance(data, Iterator):
         raise TypeError(f"{name} must be an array, but an iterator was given. Pass list({name}).")
@@ -72,7 +78,7 @@ def _refuse(data: Any, name: str) -> None:
     is_container = hasattr(data, "probs") and hasattr(data, "labels")
     if data is None or is_container or isinstance(data, (str, bytes, Mapping, AbstractSet, ValuesView)):
         raise TypeError(f"{name} must be an array, but got {type(data).__name__}. {READABLE}")
-    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+    if _is_masked_array(data) and np.ma.is_masked(data):
         masked = np.argwhere(np.ma.getmaskarray(data))
         raise InputError(
             f"{name} must have no missing values, but row {masked[0, 0]} is masked ({len(masked)} entries are). "

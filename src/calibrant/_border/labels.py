@@ -185,8 +185,8 @@ def _check_whole(values: NDArray[Any], probs: NDArray[Any], n_classes: int) -> N
 
 
 def _check_indices(labels: NDArray[Any], n_classes: int) -> IntArray:
-    bad = (labels < 0) | (labels >= n_classes)
-    if bad.any():
+    if labels.size and (labels.min() < 0 or labels.max() >= n_classes):
+        bad = (labels < 0) | (labels >= n_classes)
         row = int(bad.argmax())
         raise InputError(
             f"labels must be 0 to {n_classes - 1}, but row {row} is {labels[row].item()} "

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from calibrant.exceptions import InputError
 
 CELL_LIMIT = 60
-"""Longest piece of a cell, a column name or a foreign message that a message repeats."""
+"""Longest part of a cell, a column name or a foreign message that a message quotes."""
 
 
 def printable(text: str | bytes | os.PathLike[str], limit: int | None = None) -> str:

@@ -31,6 +31,19 @@ def expit(x: FloatArray) -> FloatArray:
     return found
 
 
+def softplus(x: FloatArray) -> FloatArray:
+    """Return ln(1 + exp(x)), which is minus the logarithm of the probability with log-odds -x.
+
+    Examples
+    --------
+    >>> softplus(np.array([-np.inf, 0.0, 1000.0])).round(4).tolist()
+    [0.0, 0.6931, 1000.0]
+    """
+    with np.errstate(under="ignore"):
+        found: FloatArray = np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+    return found
+
+
 def normal_tail(x: float) -> float:
     """Return the probability that a standard normal number exceeds x.
 

@@ -31,8 +31,9 @@ def in_order(task: Callable[[Job], Result], jobs: Sequence[Job], n_threads: int 
     Few results wait at any time, for any number of jobs. The threads are kept for the next call: starting them
     takes longer than most jobs. A job that itself has jobs does them in its own thread, so that none waits for another.
     """
-    n_threads = min(n_threads or available_threads(), len(jobs))
-    if n_threads <= 1 or getattr(_OURS, "is_worker", False):
+    is_alone = len(jobs) <= 1 or getattr(_OURS, "is_worker", False)
+    n_threads = 1 if is_alone else min(n_threads or available_threads(), len(jobs))
+    if n_threads <= 1:
         yield from map(task, jobs)
         return
     pool, waiting = _pool(n_threads), deque[Future[Result]]()

@@ -1,16 +1,18 @@
 """Which calibrator to use, decided by rows that were held out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
+from calibrant._core.threads import in_order
 from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.advice.choice import choose
 from calibrant.advice.cross_fit import OutOfFold, check_folds, cross_fit_all, draw_folds
+from calibrant.advice.group_fix import GROUPS, cross_fit_groups, group_table
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
 from calibrant.advice.words import disagreement, headline, reasons
 from calibrant.assessment.verdict import examine
@@ -18,6 +20,7 @@ from calibrant.calibrators import Calibrator, Identity
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.names import calibrator_name
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
 from calibrant.metrics import METRICS, NLL, Brier, Score
 from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions, check_predictions
@@ -26,7 +29,7 @@ from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Candidate, Recommendation
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
-"""What candidates may be compared by: proper scores, which the true probabilities minimise."""
+"""Scores by which candidates are compared: proper ones, which the true probabilities minimise."""
 
 MOST_REDRAWS = 999
 """Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
@@ -41,42 +44,47 @@ LEAST_ROWS = 50
 
 @takes_two_arrays
 def recommend(  # noqa: PLR0913 (each is one decision of the user)
-    predictions: Predictions,
+    predictions: Any,
     keep_argmax: bool = False,
-    candidates: Sequence[str] | Mapping[str, Calibrator] | None = None,
+    candidates: Sequence[str] | Mapping[str, Any] | None = None,
     *,
-    score: Literal["nll", "brier"] = "nll",
+    score: Literal["nll", "brier", "crps", "log"] | None = None,
     n_folds: int = 5,
     n_resamples: int = 1000,
     level: float = 0.95,
+    features: Any = None,
     progress: Progress | None = None,
     rng: Rng = None,
-) -> Recommendation:
-    """Recommend a calibrator for predictions, or advise to leave them as they are.
+) -> Any:
+    """Recommend a calibrator for predictions or forecasts, or advise to leave them as they are.
 
     Parameters
     ----------
-    predictions : Predictions
+    predictions : Predictions or Forecasts
         Of rows that the model was not trained on.
     keep_argmax : bool, default=False
         Whether the predicted class of every row has to stay.
     candidates : sequence of names, or mapping of names to calibrators, optional
-        From the simplest to the most flexible; by default those of `shortlist`.
-    score : {"nll", "brier"}, default="nll"
-        What decides: log loss or Brier score. A calibration error never does, because predictions that are all
-        the same can have none.
+        From the simplest to the most flexible; by default those of `shortlist`, or `forecast_shortlist`.
+    score : {"nll", "brier", "crps", "log"}, optional
+        What decides: log loss (the default) or Brier score, and of forecasts the CRPS (the default) or the log score.
+        A calibration error never does, because predictions that are all the same can have none.
     n_folds : int, default=5
     n_resamples : int, default=1000
         Bootstrap samples of the rows, shared by all candidates.
     level : float, default=0.95
         Of the intervals.
+    features : data frame, mapping of names to arrays, or array of shape (n, d), optional
+        Of the same rows, two classes: `calibrant.groups.GroupBoosting` is then a candidate too, "groups". It is
+        recommended if its loss is smaller than that of the one recommended otherwise by more than three standard
+        errors, as new rows will need their features. In every fold it searches the rows of the other folds only.
     progress : callable, optional
         Called with (steps done, steps in all).
     rng : Generator, int or None
 
     Returns
     -------
-    Recommendation
+    Recommendation, or ForecastRecommendation for forecasts
         Its `calibrator` is fitted to all rows.
 
     Notes
@@ -91,9 +99,12 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     of the studentised bootstrap, or of percentiles if a score is infinite.
 
     Of those that do, the stack is recommended, a mixture that shrinks towards equal weights where rows are few: the
-    smallest of several losses is often so by luck. Without a stack, it is the candidate of the smallest loss. A
-    simpler one takes its place if its loss is, with two standard errors to spare, at most 0.001 larger. A candidate
+    smallest of several losses is often the smallest by luck. Without a stack, it is the candidate of the smallest loss.
+    A simpler one takes its place if its loss is, with two standard errors to spare, at most 0.001 larger. A candidate
     whose score is infinite is out.
+
+    Forecasts are treated alike: their short list is `FORECAST_RULE`, their test that of `assess_forecasts`; there is no
+    stack, and a simpler candidate may be worse by 0.001 of the CRPS or of a nat.
 
     The intervals are about the rows, not about drawing other rows to fit the calibrators to; the score of the best of
     several is a little too good.
@@ -108,14 +119,36 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     >>> advice.name, round(advice.calibrator.stages_[0].temperature_)
     ('ts>guard', 3)
     """
+    shared: dict[str, Any] = {"n_folds": n_folds, "n_resamples": n_resamples, "level": level}
+    if isinstance(predictions, Forecasts):
+        from calibrant.advice.forecasts import recommend_forecasts
+
+        if keep_argmax or features is not None:
+            raise TypeError("keep_argmax and features are for classes, but these are Forecasts.")
+        return recommend_forecasts(predictions, candidates, score=score or "crps", progress=progress, rng=rng, **shared)
     check_predictions(predictions)
+    return _recommend_classes(
+        predictions, keep_argmax, candidates, _Plan(score or "nll", **shared), features, progress, rng
+    )
+
+
+def _recommend_classes(
+    predictions: Predictions,
+    keep_argmax: bool,
+    candidates: Sequence[str] | Mapping[str, Calibrator] | None,
+    plan: "_Plan",
+    features: Any,
+    progress: Progress | None,
+    rng: Rng,
+) -> Recommendation:
+    """Recommend a calibrator for predicted classes."""
     used = predictions if predictions.weights.all() else predictions.take(predictions.weights > 0)
-    plan = _Plan(score, n_folds, n_resamples, level)
     plan.check(used)
     tried = _candidates(used, keep_argmax, candidates)
+    table = None if features is None else group_table(features, predictions, keep_argmax)
     generator = np.random.default_rng(rng)
-    folds = draw_folds(used, n_folds, generator)
-    total, done = n_folds + len(tried) + 2, 0
+    folds = draw_folds(used, plan.n_folds, generator)
+    total, done = plan.n_folds + len(tried) + 2 + (table is not None), 0
 
     def tick() -> None:
         nonlocal done
@@ -124,18 +157,24 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
             progress(done, total)
 
     found = cross_fit_all(tried, used, folds, tick)
-    judged = {name: plan.judge(name, one, used, tick) for name, one in found.items()}
+    if table is not None:
+        found[GROUPS] = cross_fit_groups(table, used, folds)
+    judged = {}
+    for one in in_order(lambda name: plan.judge(name, found[name], used), list(found)):
+        judged[one.candidate.name] = one
+        tick()
     # The draws of assess with the same seed, so that both speak of the same verdict.
     again = np.random.default_rng(rng) if isinstance(rng, int) else generator
-    verdict = examine(used, min(n_resamples, MOST_REDRAWS), rng=again).verdict
+    verdict = examine(used, min(plan.n_resamples, MOST_REDRAWS), rng=again).verdict
     tick()
     chosen = choose(
         {name: one.losses for name, one in judged.items()},
         used.weights,
-        Bootstrap(n_resamples),
-        level,
+        Bootstrap(plan.n_resamples),
+        plan.level,
         generator,
         safe=stack_of(tried),
+        exceptional=None if table is None else GROUPS,
         miscalibrated=verdict.pvalue <= SMALL_PVALUE,
     )
     tick()
@@ -152,12 +191,12 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
         alternative=chosen.alternative,
         over_alternative=chosen.over_alternative,
         keep_argmax=keep_argmax,
-        score=score,
+        score=plan.score,
         n_samples=used.n_samples,
         n_classes=used.n_classes,
-        n_folds=n_folds,
-        n_resamples=n_resamples,
-        level=level,
+        n_folds=plan.n_folds,
+        n_resamples=plan.n_resamples,
+        level=plan.level,
         settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
     )
     differs = disagreement(advice, verdict)
@@ -191,7 +230,7 @@ def _candidates(
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """A candidate without its differences to others, and its score on every row."""
+    """A candidate without its differences from others, and its score on every row."""
 
     candidate: Candidate
     losses: FloatArray
@@ -224,7 +263,7 @@ class _Plan:
                 "with so few."
             )
 
-    def judge(self, name: str, found: OutOfFold, predictions: Predictions, tick: Callable[[], None]) -> _Judged:
+    def judge(self, name: str, found: OutOfFold, predictions: Predictions) -> _Judged:
         """Measure what cross-fitting a candidate has given."""
         calibrated = found.predictions
         losses = SCORES[self.score].per_row(calibrated)
@@ -240,5 +279,4 @@ class _Plan:
             over_nothing=None,
             behind_best=None,
         )
-        tick()
         return _Judged(candidate, losses)

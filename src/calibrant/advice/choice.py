@@ -14,7 +14,7 @@ from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Difference
 
 SURE = 3.0
-"""By how many standard errors of the paired difference a loss must be smaller to be so beyond doubt."""
+"""A loss is smaller beyond doubt if the paired difference is at least this many standard errors."""
 
 SPARE = 2.0
 """How many standard errors of a paired difference count as chance."""
@@ -35,7 +35,7 @@ class Choice:
     over_alternative: Difference | None
 
 
-def choose(
+def choose(  # noqa: PLR0913 (each is a part of the rule)
     losses: Mapping[str, FloatArray],
     weights: FloatArray,
     bootstrap: Bootstrap,
@@ -44,6 +44,8 @@ def choose(
     *,
     safe: str | None = None,
     miscalibrated: bool = False,
+    tolerance: float = TOLERANCE,
+    exceptional: str | None = None,
 ) -> Choice:
     """Return the simplest candidate that is as good as the best, of those that improve on doing nothing.
 
@@ -59,35 +61,44 @@ def choose(
         The candidate that is preferred to others whose loss is smaller.
     miscalibrated : bool, default=False
         Whether a test has found that there is something to improve: then a smaller loss is enough.
+    tolerance : float, default=0.001
+        Additional loss that is accepted for a simpler candidate.
+    exceptional : str, optional
+        The last candidate, which needs more than the others do: it is chosen only if its loss is smaller than that of
+        the one that would be chosen without it, beyond doubt.
 
     Notes
     -----
     The smallest of several losses is often the smallest by luck, most of all with few rows. So the loss of the safe
     candidate, if there is one, is what others are held against. A simpler candidate is chosen instead if it is safe to
-    say, with two standard errors to spare, that its loss is at most `TOLERANCE` larger.
+    say, with two standard errors to spare, that its loss is at most `tolerance` larger.
     """
     rows = _Rows(losses, weights, bootstrap, int(rng.integers(2**63)))
     values, names = rows.values, list(losses)
     nothing = names[0]
-    over_nothing = rows.against(nothing, names, level)
+    usual = [name for name in names[1:] if name != exceptional]
     helpful = [
-        name for name in names[1:] if rows.beats(name, nothing) or (miscalibrated and values[name] < values[nothing])
+        name for name in usual if rows.beats(name, nothing) or (miscalibrated and values[name] < values[nothing])
     ]
-    best = min(helpful or names, key=values.__getitem__)
+    best = min(helpful or [nothing, *usual], key=values.__getitem__)
     held_against = safe if safe in helpful else best
-    chosen = next((name for name in helpful if rows.is_about(name, held_against)), nothing)
+    chosen = next((name for name in helpful if rows.is_about(name, held_against, tolerance)), nothing)
     if chosen not in (nothing, held_against):  # A simplification: one that is even simpler, and better, comes first.
         even_simpler = helpful[: helpful.index(chosen) + 1]
         chosen = min(even_simpler, key=values.__getitem__)
+    if exceptional is not None and rows.beats(exceptional, chosen) and rows.beats(exceptional, best):
+        chosen = best = exceptional
     simpler = names[1 : names.index(chosen)]
     alternative = min(simpler, key=values.__getitem__, default=None)
+    compared = [(nothing, names), (best, names)] + ([] if alternative is None else [(alternative, [chosen])])
+    over_nothing, behind_best, *over_alternative = rows.against(compared, level)
     return Choice(
         name=chosen,
         best=best,
         alternative=alternative,
         over_nothing=over_nothing,
-        behind_best=rows.against(best, names, level),
-        over_alternative=None if alternative is None else rows.against(alternative, [chosen], level).get(chosen),
+        behind_best=behind_best,
+        over_alternative=over_alternative[0].get(chosen) if over_alternative else None,
     )
 
 
@@ -116,10 +127,10 @@ class _Rows:
         value, error = self._difference(name, base)
         return value < -SURE * error
 
-    def is_about(self, name: str, base: str) -> bool:
-        """Return whether the loss is at most `TOLERANCE` larger, with two standard errors to spare."""
+    def is_about(self, name: str, base: str, tolerance: float) -> bool:
+        """Return whether the loss is at most `tolerance` larger, with two standard errors to spare."""
         value, error = self._difference(name, base)
-        return name == base or value + SPARE * error <= TOLERANCE
+        return name == base or value + SPARE * error <= tolerance
 
     def _difference(self, name: str, base: str) -> tuple[float, float]:
         """Return the difference of two finite losses and its standard error."""
@@ -132,27 +143,36 @@ class _Rows:
         spread = float(shares @ (rows - value) ** 2) / max(n_effective - 1.0, 1.0)
         return value, float(np.sqrt(spread))
 
-    def against(self, base: str, names: Sequence[str], level: float) -> dict[str, Difference]:
-        """Return the differences to one candidate, where they are numbers: studentised, or percentiles if infinite."""
-        others = [name for name in names if name != base and not self.values[name] == self.values[base] == np.inf]
-        finite = [name for name in others if np.isfinite(self.values[name] - self.values[base])]
-        known = self._studentised(base, finite, level)
-        found = {name: known[name] if name in known else self._resampled(name, base, level) for name in others}
-        adjusted = holm({name: d.pvalue for name, d in found.items()}) if found else {}
-        return {name: replace(d, adjusted=adjusted[name]) for name, d in found.items()}
+    def against(self, compared: Sequence[tuple[str, Sequence[str]]], level: float) -> list[dict[str, Difference]]:
+        """Return the differences of candidates from a base, for each pair of these, where they are numbers.
+
+        They are studentised, or percentiles if a loss is infinite. All share the same bootstrap samples.
+        """
+        values = self.values
+        others = [
+            [(name, base) for name in names if name != base and not values[name] == values[base] == np.inf]
+            for base, names in compared
+        ]
+        finite = {pair: None for part in others for pair in part if np.isfinite(values[pair[0]] - values[pair[1]])}
+        known, adjusted = self._studentised([*finite], level), []
+        for part in others:
+            found = {pair[0]: known[pair] if pair in known else self._resampled(*pair, level) for pair in part}
+            by_name = holm({name: d.pvalue for name, d in found.items()}) if found else {}
+            adjusted.append({name: replace(d, adjusted=by_name[name]) for name, d in found.items()})
+        return adjusted
 
     def _resampled(self, name: str, base: str, level: float) -> Difference:
         known = percentiles(self.draws[name], self.draws[base], level)
         value = self.values[name] - self.values[base]
         return Difference(value=value, **known._asdict(), adjusted=known.pvalue, is_significant=known.exclude_zero)
 
-    def _studentised(self, base: str, names: Sequence[str], level: float) -> dict[str, Difference]:
-        if not names:
+    def _studentised(self, pairs: Sequence[tuple[str, str]], level: float) -> dict[tuple[str, str], Difference]:
+        if not pairs:
             return {}
-        rows = np.column_stack([self.losses[name] - self.losses[base] for name in names])
+        rows = np.column_stack([self.losses[name] - self.losses[base] for name, base in pairs])
         means = studentised_means(rows, self.weights, level, self.bootstrap, np.random.default_rng(self.seed))
         return {
-            name: Difference(
+            (name, base): Difference(
                 value=self.values[name] - self.values[base],
                 low=mean.low,
                 high=mean.high,
@@ -161,5 +181,5 @@ class _Rows:
                 is_significant=mean.low > 0 or mean.high < 0,
                 method="bootstrap-t",
             )
-            for name, mean in zip(names, means, strict=True)
+            for (name, base), mean in zip(pairs, means, strict=True)
         }

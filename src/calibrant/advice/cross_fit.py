@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._core.blas import one_blas_thread
+from calibrant._core.blocks import keep_argmax
+from calibrant._core.threads import in_order
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.advice.rule import has_impossible_labels
 from calibrant.calibrators import Calibrator, StackedCalibration
-from calibrant.calibrators.blocks import keep_argmax
 from calibrant.calibrators.estimator import clone
+from calibrant.calibrators.folds import Unseen
 from calibrant.calibrators.shared_stages import SharedStages
-from calibrant.calibrators.unseen import Unseen
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 
@@ -58,6 +60,7 @@ def cross_fit(
     return cross_fit_all({"": calibrator}, predictions, folds, tick)[""]
 
 
+@one_blas_thread()  # Folds are fitted in our own threads.
 def cross_fit_all(
     calibrators: Mapping[str, Calibrator], predictions: Predictions, folds: list[IntArray], tick: Callable[[], None]
 ) -> dict[str, OutOfFold]:
@@ -95,13 +98,17 @@ class _Crossed:
         self.whole.learn(predictions.log_probs, predictions.labels, predictions.weights)
         self.outputs = [np.empty_like(predictions.probs) for _ in members]
         self.converged = np.array([self.whole.converged(place) for place in range(len(members))])
-        for rows in folds:
+
+        def task(rows: IntArray) -> list[bool]:
             others = _without(rows, predictions.n_samples)
             stages = SharedStages(members, near=self.whole)
             stages.learn(predictions.log_probs[others], predictions.labels[others], predictions.weights[others])
             for place, result in enumerate(stages.transform(predictions.log_probs[rows])):
                 self.outputs[place][rows] = result
-                self.converged[place] &= stages.converged(place)
+            return [stages.converged(place) for place in range(len(members))]
+
+        for converged in in_order(task, folds):
+            self.converged &= converged
             tick()
 
     def of(self, calibrator: Calibrator, places: range) -> OutOfFold:
@@ -121,13 +128,18 @@ class _Crossed:
         """Mix the predictions of every fold as is best for the other folds, by members that have seen neither."""
         p, result = self.predictions, np.empty_like(self.predictions.probs)
         unseen: list[list[Unseen]] = [[] for _ in self.folds]
-        for one, other in combinations(range(len(self.folds)), 2):
-            known = _without(np.concatenate([self.folds[one], self.folds[other]]), p.n_samples)
+        pairs = list(combinations(range(len(self.folds)), 2))
+
+        def task(pair: tuple[int, int]) -> list[Unseen]:
+            own = [self.folds[fold] for fold in pair]
+            known = _without(np.concatenate(own), p.n_samples)
             stages = SharedStages([self.whole.members[place] for place in places], near=self.whole)
             stages.learn(p.log_probs[known], p.labels[known], p.weights[known])
-            for outer, inner in ((one, self.folds[other]), (other, self.folds[one])):
-                outputs = list(stages.transform(p.log_probs[inner]))
-                unseen[outer].append(Unseen(outputs, p.labels[inner], p.weights[inner]))
+            return [Unseen(list(stages.transform(p.log_probs[rows])), p.labels[rows], p.weights[rows]) for rows in own]
+
+        for (one, other), (of_one, of_other) in zip(pairs, in_order(task, pairs), strict=True):
+            unseen[one].append(of_other)
+            unseen[other].append(of_one)
         for rows, parts in zip(self.folds, unseen, strict=True):
             outputs = [np.concatenate(own) for own in zip(*(part.log_probs for part in parts), strict=True)]
             masses = np.concatenate([part.masses for part in parts])

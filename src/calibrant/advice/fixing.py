@@ -4,7 +4,8 @@ from typing import Any
 
 from calibrant._typing import Rng
 from calibrant.advice.advise import recommend
-from calibrant.calibrators import Calibrator, parse
+from calibrant.calibrators import parse
+from calibrant.forecasts import Forecasts
 from calibrant.predictions import check_predictions
 from calibrant.predictions.two_arrays import as_data
 
@@ -21,12 +22,14 @@ def fix(
     keep_argmax: bool = False,
     positive: Any = None,
     rng: Rng = None,
-) -> Calibrator:
+) -> Any:
     """Fit a calibrator to predictions, for use on new ones: `fix(y_true, y_prob).predict_proba(new)`.
+
+    Forecasts are fixed, too: `fix(forecasts).apply(new_distribution)`.
 
     Parameters
     ----------
-    data : array-like of shape (n,), or Predictions
+    data : array-like of shape (n,), Predictions or Forecasts
         With `y_prob`, the labels. Of rows that the model was not trained on.
     y_prob : array-like of shape (n, K) or (n,), optional
         Probabilities, if labels are given: `fix(y_true, y_prob)`.
@@ -34,7 +37,7 @@ def fix(
         Weights of the rows, if labels are given.
     method : str, default="auto"
         A name in CALIBRATORS, a composition such as "ts>irm", or "auto" for what `calibrant.recommend` advises, which
-        is `Identity` if the predictions are best left as they are.
+        is `Identity` if the predictions are best left as they are. For forecasts, a name in FORECAST_CALIBRATORS.
     keep_argmax : bool, default=False
         Whether the advice must keep the predicted class of every row.
     positive : optional
@@ -44,7 +47,7 @@ def fix(
 
     Returns
     -------
-    Calibrator
+    Calibrator, or ForecastCalibrator for forecasts
         Fitted to all rows. Judge it on other rows than these.
 
     Examples
@@ -60,7 +63,17 @@ def fix(
     [0.3, 0.7]
     """
     predictions = as_data(data, y_prob, sample_weight, positive)
+    if isinstance(predictions, Forecasts):
+        return _fix_forecasts(predictions, method, keep_argmax, rng)
     check_predictions(predictions, "data")
     if method == AUTO:
         return recommend(predictions, keep_argmax, rng=rng).calibrator
     return parse(method).fit(predictions)
+
+
+def _fix_forecasts(forecasts: Forecasts, method: str, keep_argmax: bool, rng: Rng) -> Any:
+    if method == AUTO:
+        return recommend(forecasts, keep_argmax, rng=rng).calibrator
+    from calibrant.calibrators.forecasts import parse_forecast
+
+    return parse_forecast(method).fit(forecasts)

@@ -1,5 +1,7 @@
 """Predictions as a calibrator would make them, for rows that it has not seen."""
 
+from typing import Any
+
 import numpy as np
 
 from calibrant._typing import Progress, Rng
@@ -7,26 +9,27 @@ from calibrant.advice.advise import recommend
 from calibrant.advice.cross_fit import check_folds, cross_fit, draw_folds
 from calibrant.advice.fixing import AUTO
 from calibrant.calibrators import calibrator_name, parse
-from calibrant.predictions import Predictions
+from calibrant.forecasts import Forecasts
 from calibrant.results import Fix
 
 
 def calibrate_held_out(
-    predictions: Predictions,
+    predictions: Any,
     method: str = AUTO,
     *,
     n_folds: int = 5,
     progress: Progress | None = None,
     rng: Rng = None,
-) -> tuple[Predictions, Fix]:
+) -> tuple[Any, Fix]:
     """Calibrate every row by a calibrator that was fitted to other rows.
 
     Parameters
     ----------
-    predictions : Predictions
+    predictions : Predictions or Forecasts
         Of rows that the model was not trained on.
     method : str, default="auto"
-        A name in `CALIBRATORS`, a composition such as "ts>irm", or "auto" for what `recommend` advises.
+        A name in `CALIBRATORS` (of forecasts, in `FORECAST_CALIBRATORS`), a composition such as "ts>irm", or "auto"
+        for what `recommend` advises.
     n_folds : int, default=5
     progress : callable, optional
         Called with (steps done, steps in all).
@@ -34,12 +37,13 @@ def calibrate_held_out(
 
     Returns
     -------
-    Predictions
+    Predictions or Forecasts
         The same rows; an honest "after" to compare with what was there before.
     Fix
 
     Examples
     --------
+    >>> from calibrant import Predictions
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.uniform(size=500)
     >>> over_confident = Predictions.from_logits(3 * np.log(truth / (1 - truth)), rng.random(500) < truth)
@@ -47,6 +51,10 @@ def calibrate_held_out(
     >>> how.method, after.n_samples
     ('platt', 500)
     """
+    if isinstance(predictions, Forecasts):
+        from calibrant.advice.forecasts import hold_out_forecasts
+
+        return hold_out_forecasts(predictions, method, n_folds=n_folds, progress=progress, rng=rng)
     check_folds(n_folds, predictions)
     seed = int(np.random.default_rng(rng).integers(2**63))  # Twice, so that the folds are those of the advice.
     advice = recommend(predictions, n_folds=n_folds, progress=progress, rng=seed) if method == AUTO else None

@@ -19,7 +19,7 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import LearningCurve, LearningPoint
 
 LEAST_HELD_OUT = 50
-"""Fewer held-out rows than this say nothing about a calibrator."""
+"""Fewer held-out rows than this say too little about a calibrator."""
 
 
 def learning_curve(
@@ -57,7 +57,7 @@ def learning_curve(
     -----
     In each repeat the rows are shuffled. A calibration set is the first rows of this order, so that a larger one holds
     the smaller ones; the rows after the largest are held out, and all calibrators are judged by them. The `change`
-    of a point is the mean of the paired differences to the predictions as they are. The repeats share rows, so
+    of a point is the mean of the paired differences from the predictions as they are. The repeats share rows, so
     their deviation is somewhat smaller than that of independent data sets.
 
     Examples

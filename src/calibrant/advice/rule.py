@@ -10,13 +10,13 @@ from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 
 NOTHING = "identity"
-"""What every fix is measured against."""
+"""The baseline of every fix."""
 
 GUARD = "guard"
-"""What bounds probabilities away from 0."""
+"""Keeps probabilities away from 0."""
 
 STACKS = ("stack", "stack-order")
-"""Candidates that others are held against."""
+"""Candidates with which others are compared."""
 
 Case = Literal["two", "many", "keep"]
 """Two classes, more classes, or predicted classes unchanged."""

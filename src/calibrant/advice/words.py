@@ -5,23 +5,26 @@ import numpy as np
 from calibrant.advice.choice import TOLERANCE
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
 from calibrant.predictions import Predictions
-from calibrant.results import Candidate, Difference, Recommendation, Verdict
+from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
 
-NAMES = {"nll": "log loss", "brier": "Brier score"}
+NAMES = {"nll": "log loss", "brier": "Brier score", "crps": "CRPS", "log": "log score"}
+
+Advice = Recommendation | ForecastRecommendation
 
 FEW_ROWS = 500
 """Below this, a fix that helps often cannot be distinguished from chance."""
 
 
-def headline(advice: Recommendation) -> str:
+def headline(advice: Advice) -> str:
     """Say in one sentence what to do."""
     loss = NAMES[advice.score]
+    what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
     before, after = advice.candidates[0].loss, advice.candidate(advice.name).loss
     if advice.name != NOTHING:
         return f"Use {advice.name}: on rows it was not fitted to, the {loss} falls from {before:.4g} to {after:.4g}."
     if np.isinf(before):
-        return f"Leave the predictions as they are: the {loss} is infinite with every candidate."
-    return f"Leave the predictions as they are: no candidate lowers the {loss} by more than chance."
+        return f"Leave the {what} as they are: the {loss} is infinite with every candidate."
+    return f"Leave the {what} as they are: no candidate lowers the {loss} by more than chance."
 
 
 def reasons(advice: Recommendation, predictions: Predictions) -> tuple[str, ...]:
@@ -29,16 +32,20 @@ def reasons(advice: Recommendation, predictions: Predictions) -> tuple[str, ...]
     chosen = advice.candidate(advice.name)
     found = [
         _tried(advice),
-        _gain(advice, chosen),
-        _choice(advice, chosen),
-        _alternative(advice),
+        *differences_in_words(advice),
         _decisions(advice, chosen),
         *_reservations(advice, chosen, predictions),
     ]
     return tuple(filter(None, found))
 
 
-def disagreement(advice: Recommendation, verdict: Verdict) -> str:
+def differences_in_words(advice: Advice) -> tuple[str, str, str]:
+    """Say how the recommended candidate compares with doing nothing, with the best one and with a simpler one."""
+    chosen = advice.candidate(advice.name)
+    return _gain(advice, chosen), _choice(advice, chosen), _alternative(advice)
+
+
+def disagreement(advice: Advice, verdict: Verdict) -> str:
     """Say why nothing is advised where the verdict finds miscalibration, or the other way round; else nothing."""
     is_found = verdict.pvalue <= verdict.level
     if is_found == (advice.name != NOTHING):
@@ -46,7 +53,8 @@ def disagreement(advice: Recommendation, verdict: Verdict) -> str:
     test = f"p = {verdict.pvalue:.2g}"
     if not is_found:
         return f"The verdict finds no miscalibration ({test}): {_unseen_gain(advice)}"
-    found = f"The verdict finds the predictions {verdict.code} ({test}; what revealed it: {verdict.gave_away})"
+    what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
+    found = f"The verdict finds the {what} {verdict.code} ({test}; what revealed it: {verdict.gave_away})"
     if verdict.size == "within tolerance":
         return (
             f"{found}, but within the tolerance of {verdict.tolerance:g}: the difference is real, but too small for a "
@@ -58,9 +66,8 @@ def disagreement(advice: Recommendation, verdict: Verdict) -> str:
     )
 
 
-def _unseen_gain(advice: Recommendation) -> str:
-    chosen = advice.candidate(advice.name)
-    if chosen.accuracy > advice.candidates[0].accuracy:
+def _unseen_gain(advice: Advice) -> str:
+    if isinstance(advice, Recommendation) and advice.candidate(advice.name).accuracy > advice.candidates[0].accuracy:
         return "part of the gain is accuracy, which no test of calibration sees."
     return "a paired difference of losses can see errors that are too small for a test of one model."
 
@@ -74,7 +81,7 @@ def _tried(advice: Recommendation) -> str:
     )
 
 
-def _gain(advice: Recommendation, chosen: Candidate) -> str:
+def _gain(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name != NOTHING:
         change = _written(advice, chosen.over_nothing)
         return f"Compared with doing nothing, the {NAMES[advice.score]} changes by {change}."
@@ -86,22 +93,26 @@ def _gain(advice: Recommendation, chosen: Candidate) -> str:
     )
 
 
-def _choice(advice: Recommendation, chosen: Candidate) -> str:
+def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name == NOTHING:
         return ""
     if advice.name == advice.best:
-        return "It has the smallest loss of those that improve on doing nothing; no simpler one is surely as good."
+        return (
+            "It has the smallest loss of those that improve on doing nothing; no simpler one is certain to be as good."
+        )
     behind = f"{advice.best}: the difference is {_written(advice, chosen.behind_best)}"
     if advice.name == stack_of([advice.name]):
         return (
             "It mixes calibrators with weights learnt from rows they were not fitted to, and is preferred because the "
-            f"smallest of several losses is often so by luck. The smallest has {behind}."
+            f"smallest of several losses is often the smallest by luck. The smallest here is that of {behind}."
         )
-    return f"It is the simplest whose loss is, beyond doubt, within {TOLERANCE:g} of the best, {behind}."
+    tolerance = advice.tolerance if isinstance(advice, ForecastRecommendation) else TOLERANCE
+    return f"It is the simplest whose loss is, beyond doubt, within {tolerance:.2g} of the best, {behind}."
 
 
-def _alternative(advice: Recommendation) -> str:
-    if advice.alternative is None or advice.over_alternative is None:
+def _alternative(advice: Advice) -> str:
+    said = advice.name != advice.best and advice.alternative == advice.best  # By `_choice`, of the same two.
+    if said or advice.alternative is None or advice.over_alternative is None:
         return ""
     return f"Compared with the best simpler one, {advice.alternative}: {_written(advice, advice.over_alternative)}."
 
@@ -139,8 +150,8 @@ def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predic
     return found
 
 
-def _written(advice: Recommendation, difference: Difference | None) -> str:
+def _written(advice: Advice, difference: Difference | None) -> str:
     if difference is None:
         return "undefined, because both are infinite"
     limits = f"{difference.low:+.3g} to {difference.high:+.3g}"
-    return f"{difference.value:+.3g} ({100 * advice.level:g} % interval {limits})"
+    return f"{difference.value:+.3g} ({100 * advice.level:g}% interval {limits})"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._typing import Evaluator, FloatArray, Progress, Rng
 from calibrant.assessment.comparison_inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning
+from calibrant.assessment.forecasts.comparison import compare_forecasts
+from calibrant.forecasts import Forecasts
 from calibrant.hypotest import holm
 from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
 from calibrant.intervals.differences import Pair, around
@@ -38,7 +40,7 @@ Cell = tuple[str, str]
 
 
 def compare(  # noqa: PLR0913 (each is one decision of the user)
-    models: Mapping[str, Predictions],
+    models: Mapping[str, Any],
     metrics: Mapping[str, Metric] | Sequence[str] = DEFAULT_METRICS,
     *,
     baseline: str | None = None,
@@ -59,9 +61,10 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
 
     Parameters
     ----------
-    models : mapping of str to Predictions
-        With the same labels and weights, row by row.
-    metrics : mapping of str to Metric, or sequence of names in METRICS
+    models : mapping of str to Predictions, or to Forecasts
+        With the same labels and weights, row by row. Forecasts are compared by `compare_forecasts`, to which of the
+        following only `metrics`, `baseline`, `by`, `intervals`, `progress` and `rng` matter.
+    metrics : mapping of str to Metric, or sequence of names in METRICS (of forecasts, in FORECAST_METRICS)
     baseline : str, optional
         The model that the others are compared with; the first, if not given.
     n_resamples : int, default=1000
@@ -129,6 +132,11 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     >>> result.entry("sharp", "brier").difference.is_significant
     True
     """
+    if isinstance(models, Mapping) and any(isinstance(one, Forecasts) for one in models.values()):
+        asked = None if metrics is DEFAULT_METRICS else [*metrics]
+        return compare_forecasts(
+            models, asked, baseline=baseline, by=by, intervals=intervals, progress=progress, rng=rng
+        )
     plan = _Plan(
         metrics=chosen_metrics(metrics),
         baseline=checked_baseline(models, baseline),

@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 
 from calibrant import __version__
-from calibrant._border.convert import convert
 from calibrant._typing import Progress, Rng
 from calibrant.assessment.sections import SECTIONS, assembled
 from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine
-from calibrant.assessment.work import Steps, Work
+from calibrant.assessment.work import Steps, Work, rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
-from calibrant.resampling.bootstrap import group_rows
 from calibrant.results import Assessment
 
 OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
@@ -163,10 +161,5 @@ def _share(n_resamples: int) -> int:
 
 
 def _split(predictions: Predictions, by: Any) -> dict[str, Predictions]:
-    keys = convert(by, "by").values.ravel()
-    if len(keys) != predictions.n_samples:
-        raise InputError(
-            f"by must have one group per row, but there are {len(keys)} entries for {predictions.n_samples} rows."
-        )
-    parts = {name: predictions.take(rows) for name, rows in group_rows(keys, len(keys)).items()}
+    parts = {name: predictions.take(rows) for name, rows in rows_by_group(by, predictions.n_samples).items()}
     return {name: part for name, part in parts.items() if part.weights.any()}

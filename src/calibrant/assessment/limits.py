@@ -34,6 +34,9 @@ MOST_REDRAWN: Mapping[type[Metric], int] = {
 MOST_CELLS = 2_000_000
 """With more probabilities, no error that is an average over classes gets a range."""
 
+LEAST_ROWS = 1000
+"""A class takes the time of at least this many rows."""
+
 NOTHING = Bootstrap(1)
 """Limits are formulas: nothing is resampled."""
 
@@ -130,10 +133,10 @@ def _redrawn(
 
 
 def _is_quick(metric: Metric, predictions: Predictions) -> bool:
-    size = predictions.n_samples
+    size, work = predictions.n_samples, 0
     while isinstance(metric, Lift):
         if not isinstance(metric, (Root, TopLabel)):
             size = predictions.n_samples * predictions.n_classes
+            work = max(predictions.n_samples, LEAST_ROWS) * predictions.n_classes
         metric = metric.metric
-    most = MOST_REDRAWN.get(type(metric), size)
-    return size <= (most if size == predictions.n_samples else min(most, MOST_CELLS))
+    return size <= MOST_REDRAWN.get(type(metric), size) and work <= MOST_CELLS

@@ -104,4 +104,4 @@ SECTIONS: Mapping[str, Callable[[Work, np.random.Generator], Fields]] = {
     "tests": tests,
     "groups": groups,
 }
-"""Every section by its name, in the order in which they are computed. The verdict is always there."""
+"""Every section by name, in the order in which they are computed. The verdict is always computed."""

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from calibrant._typing import Progress
+from calibrant._border.convert import convert
+from calibrant._typing import IntArray, Progress
 from calibrant.assessment.verdict import Examined
+from calibrant.exceptions import InputError
 from calibrant.metrics import Metric
 from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import group_rows
 from calibrant.results import Estimate
 
 
@@ -109,3 +113,11 @@ def measured(
         if progress is not None:
             progress(done, len(metrics))
     return found
+
+
+def rows_by_group(by: Any, n_rows: int) -> dict[str, IntArray]:
+    """Return the rows of each group, given the group of each row."""
+    keys = convert(by, "by").values.ravel()
+    if len(keys) != n_rows:
+        raise InputError(f"by must have one group per row, but there are {len(keys)} entries for {n_rows} rows.")
+    return group_rows(keys, len(keys))

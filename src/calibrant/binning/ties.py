@@ -20,7 +20,7 @@ def line_of(view: Predictions) -> Line:
 
 
 NEGLIGIBLE = 1e-100
-"""Rows with less than this share of the largest weight count as absent: their share could underflow."""
+"""Rows with less than this share of the largest weight are left out: their share could underflow."""
 
 DECIMALS = 12
 """Decimals to which predictions are compared: 0.1 + 0.2 and 0.3 are equal."""

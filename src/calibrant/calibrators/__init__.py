@@ -21,6 +21,7 @@ from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling
 from calibrant.calibrators.names import calibrator_name
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
+from calibrant.calibrators.prior_shift import PriorShift
 from calibrant.calibrators.scaling import Identity
 from calibrant.calibrators.spline import SplineCalibration
 from calibrant.calibrators.stack import StackedCalibration
@@ -54,6 +55,7 @@ __all__ = [
     "OrderPreserving",
     "PlattScaling",
     "Pooled",
+    "PriorShift",
     "QuadraticScaling",
     "ROCConvexHull",
     "SplineCalibration",

@@ -5,10 +5,11 @@ from typing import Self
 
 import numpy as np
 
+from calibrant._core.newton import Minimum
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.inverse_temperature import best_log_beta
-from calibrant.calibrators.newton import Minimum, warn_unless_converged
+from calibrant.calibrators.newton import warn_unless_converged
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 

@@ -1,20 +1,24 @@
 """What every calibrator is: an estimator that maps scores to calibrated probabilities."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies
 from calibrant._border.labels import column_order
+from calibrant._core.blocks import keep_argmax, log_softmax, softmax
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.blocks import keep_argmax, log_softmax, softmax
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.calibrators.given import check_order, check_same_columns, columns_of, texts, words_of_calibrators
 from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits
 from calibrant.calibrators.zeros import warn_of_impossible_labels
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.forecasts import ForecastCalibrator
 
 Scores = Literal["probs", "logits"]
 """What a calibrator is given."""
@@ -248,14 +252,24 @@ def normalised(scores: FloatArray) -> FloatArray:
     return log_softmax(scores)
 
 
-def calibrate(calibrator: Calibrator, predictions: Predictions) -> Predictions:
-    """Return the predictions with calibrated probabilities and everything else as it was.
+@overload
+def calibrate(calibrator: Calibrator, predictions: Predictions) -> Predictions: ...
+
+
+@overload
+def calibrate(calibrator: "ForecastCalibrator", predictions: Forecasts) -> Forecasts: ...
+
+
+def calibrate(
+    calibrator: "Calibrator | ForecastCalibrator", predictions: Predictions | Forecasts
+) -> Predictions | Forecasts:
+    """Return the predictions with calibrated probabilities, or forecasts with calibrated laws; the rest as it was.
 
     Parameters
     ----------
-    calibrator : Calibrator
+    calibrator : Calibrator or ForecastCalibrator
         Fitted, on other rows than these.
-    predictions : Predictions
+    predictions : Predictions or Forecasts
 
     Examples
     --------
@@ -265,9 +279,20 @@ def calibrate(calibrator: Calibrator, predictions: Predictions) -> Predictions:
     [0.2, 0.7]
     """
     check_is_fitted(calibrator)
+    if isinstance(predictions, Forecasts) or not isinstance(calibrator, Calibrator):
+        return _calibrate_forecasts(calibrator, predictions)
     check_order(predictions.classes, calibrator.classes_.tolist(), "classes of predictions")
     check_has_logits(calibrator)
     return calibrate_logits(calibrator, predictions.log_probs, predictions)
+
+
+def _calibrate_forecasts(calibrator: Any, forecasts: Any) -> Forecasts:
+    if isinstance(calibrator, Calibrator) or not isinstance(forecasts, Forecasts):
+        raise TypeError(
+            f"predictions take a calibrator of classes, and forecasts one of calibrant.calibrators.forecasts, but "
+            f"these are {type(calibrator).__name__} and {type(forecasts).__name__}."
+        )
+    return calibrator.calibrate(forecasts)
 
 
 def calibrate_logits(calibrator: Calibrator, logits: FloatArray, predictions: Predictions) -> Predictions:

@@ -1,13 +1,14 @@
 """Calibrators of two classes: one function of one score."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from calibrant._border.checks import check_copies
+from calibrant._core.laws import softplus
 from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.estimator import check_is_fitted, clone
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
@@ -110,18 +111,6 @@ def bounded(log_odds: FloatArray) -> FloatArray:
     return np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
-def softplus(values: FloatArray) -> FloatArray:
-    """Return ln(1 + exp(x)), which is minus the logarithm of the probability with log-odds -x.
-
-    Examples
-    --------
-    >>> softplus(np.array([-np.inf, 0.0, 1000.0])).round(4).tolist()
-    [0.0, 0.6931, 1000.0]
-    """
-    with np.errstate(under="ignore"):
-        return np.maximum(values, 0.0) + np.log1p(np.exp(-np.abs(values)))
-
-
 def log_probs_of(log_odds: FloatArray) -> FloatArray:
     """Return the logarithms of both probabilities, (n, 2).
 
@@ -164,3 +153,24 @@ def log_odds_of_classes(log_probs: FloatArray) -> FloatArray:
         probs[rows, top] = 0.0
         rest[rows, top] = np.log(probs.sum(axis=1))
     return log_probs - rest
+
+
+Score = Literal["probability", "logit", "margin"]
+
+SCORE_DECIMALS = 12
+"""Scores of classes that agree to this many decimals are ties: they were computed by different sums."""
+
+
+def class_scores(log_probs: FloatArray, score: Score) -> FloatArray:
+    """Return one score for every class, (n, K), rounded so that equal probabilities make ties."""
+    if score == "probability":
+        values = log_odds_of_classes(log_probs)
+    elif score == "logit":
+        values = normalised(log_probs)
+    elif score == "margin":
+        ascending = np.sort(log_probs, axis=1)
+        best, second = ascending[:, -1:], ascending[:, -2:-1]
+        values = log_probs - np.where(log_probs == best, second, best)
+    else:
+        raise InputError(f'score must be "probability", "logit" or "margin", but is {score!r}.')
+    return np.round(values, SCORE_DECIMALS)

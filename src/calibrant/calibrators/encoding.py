@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.estimator import Estimator
 from calibrant.exceptions import InputError
 
 MAX_DEPTH = 20
@@ -20,13 +21,15 @@ _DTYPES = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
 
 
 def calibrator_classes() -> dict[str, type]:
-    """Return the classes that may stand in a file, by name: the public calibrators."""
+    """Return the classes that may stand in a file, by name: the public calibrators, of classes and of forecasts."""
     from calibrant import calibrators
+    from calibrant.calibrators import forecasts
 
-    public = {name: value for name, value in vars(calibrators).items() if name in calibrators.__all__}
-    return {
-        name: v for name, v in public.items() if isinstance(v, type) and issubclass(v, Calibrator) and v != Calibrator
+    bases = (Calibrator, forecasts.ForecastCalibrator)
+    public = {
+        name: vars(room)[name] for room in (calibrators, forecasts) for name in room.__all__ if name in vars(room)
     }
+    return {name: v for name, v in public.items() if isinstance(v, type) and issubclass(v, bases) and v not in bases}
 
 
 def choice_classes() -> dict[str, type]:
@@ -39,7 +42,7 @@ def choice_classes() -> dict[str, type]:
 
 def encode(value: Any) -> Any:
     """Return what JSON can say of a value."""
-    if isinstance(value, Calibrator):
+    if isinstance(value, Estimator):
         return _encode_calibrator(value)
     if isinstance(value, np.ndarray):
         return _encode_array(value)
@@ -57,7 +60,7 @@ def encode(value: Any) -> Any:
     return {"choice": name, "fields": {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
 
 
-def _encode_calibrator(calibrator: Calibrator) -> dict[str, Any]:
+def _encode_calibrator(calibrator: Estimator) -> dict[str, Any]:
     name = type(calibrator).__name__
     if calibrator_classes().get(name) is not type(calibrator):
         raise TypeError(f"only calibrators of calibrant can be saved, but {name} is defined elsewhere.")
@@ -131,8 +134,8 @@ def _decode_choice(name: Any, settings: Any, depth: int) -> Any:
     return _built(choice_classes(), name, settings, depth)
 
 
-def _decode_calibrator(name: Any, params: Any, fitted: Any, depth: int) -> Calibrator:
-    calibrator: Calibrator = _built(calibrator_classes(), name, params, depth)
+def _decode_calibrator(name: Any, params: Any, fitted: Any, depth: int) -> Estimator:
+    calibrator: Estimator = _built(calibrator_classes(), name, params, depth)
     if not isinstance(fitted, dict) or not all(_is_learnt(key) for key in fitted):
         raise InputError(f"what {name} has learnt must be named with a final underscore.")
     for key, entry in fitted.items():

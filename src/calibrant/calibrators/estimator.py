@@ -25,7 +25,7 @@ class Estimator:
                     settings.update({f"{name}__{key}": inner for key, inner in value.get_params().items()})
         return settings
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Change settings, by the names that `get_params` has."""
         nested: dict[str, dict[str, Any]] = {}
         own, known = _defaults(type(self)), self.get_params()
@@ -33,7 +33,7 @@ class Estimator:
             name, _, rest = key.partition("__")
             if name not in known:
                 there = f"There are {', '.join(sorted(own))}." if own else "There are none."
-                raise InputError(f"{name!r} must be a setting of {type(self).__name__}, but is none. {there}")
+                raise InputError(f"{name!r} must be a setting of {type(self).__name__}, but is not. {there}")
             if rest:
                 nested.setdefault(name, {})[rest] = value
             else:
@@ -107,7 +107,8 @@ def check_is_fitted(estimator: object) -> None:
 def _defaults(kind: type) -> dict[str, Any]:
     """Return the settings of a class and their defaults."""
     arguments = list(signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]  # what a class has
-    return {one.name: one.default for one in arguments if one.kind is not Parameter.VAR_KEYWORD}
+    any_number = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return {one.name: one.default for one in arguments if one.kind not in any_number}
 
 
 def _has_settings(value: object) -> bool:

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._core.blocks import BLOCK, FEW_CLASSES, add_blocks, over_classes, threads_for
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.blocks import BLOCK, FEW_CLASSES, add_blocks, over_classes, threads_for
 
 LARGEST_LOG_TEMPERATURE = 16.0
 """Temperatures are searched from exp(-16) to exp(16)."""
 
 _TOLERANCE, _ROUGH = 1e-8, 1e-3
-"""Steps below this are the last: what is then left to go is smaller by orders of magnitude."""
+"""Steps below this are the last: the remaining distance is smaller by orders of magnitude."""
 
 _SMALL_STEP = 0.1
 """After a step below this, the change of the derivatives is predicted well enough not to compute them again."""

@@ -7,14 +7,15 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._core.blocks import BLOCK, by_blocks
+from calibrant._core.newton import Minimum
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.blocks import BLOCK, by_blocks
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
 from calibrant.calibrators.matrix import check_strength
-from calibrant.calibrators.newton import Minimum, minimise, warn_unless_converged
+from calibrant.calibrators.newton import minimise, warn_unless_converged
 from calibrant.calibrators.order_preserving import line_knots, weighted_quantiles
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.segments import fallen, roughness
@@ -150,7 +151,7 @@ class JointScaling(Calibrator):
         start = start if len(start) == len(target) else target
         if never_wrong(scores, labels):  # Steeper is better without end.
             value, gradient = objective(target)
-            found = Minimum(target, value, float(np.abs(gradient).max()), True, 0)
+            found = Minimum(target, value, gradient, True, 0)
         else:
             found = minimise(objective, start, max_iter=self.max_iter)
         self.slopes_, self.row_factors_ = found.x[:g], found.x[g : g + h]

@@ -35,7 +35,7 @@ class WithMembers(Calibrator):
                 settings.update({f"{name}__{key}": value for key, value in member.get_params().items()})
         return settings
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Change settings, members or their settings, by the names that `get_params` has."""
         if self.list_name in params:
             setattr(self, self.list_name, params.pop(self.list_name))

@@ -1,13 +1,15 @@
-"""Minimise a smooth convex function by Newton's method."""
+"""Directions of Newton's method for likelihoods of many parameters, and for parameters that may not be negative."""
 
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._core.blas import one_blas_thread
+from calibrant._core.newton import Curve, Minimum, descend
+from calibrant._core.nnls import nnls
 from calibrant._typing import FloatArray
 
 _FEW_PARAMETERS = 150
@@ -17,9 +19,9 @@ _SMALL_DECREMENT, _SMALL_DECREMENT_EXACT = 1e-13, 1e-10
 """A step of a smaller predicted decrease is the last one. What an exact Newton step leaves is about its square."""
 
 _SMALL_GRADIENT = 1e-12
-_SUFFICIENT = 1e-4
-_LOST_DIGITS = 1e-12
-"""A predicted decrease below this share of the value is lost in rounding, and the step is not judged by it."""
+
+_RIDGE = 1e-11
+"""What is added to a scaled Hessian, which may be singular: softmax does not see a number added to every class."""
 
 
 class Objective(Protocol):
@@ -38,16 +40,6 @@ class Objective(Protocol):
         """Return the Hessian."""
 
 
-class Minimum(NamedTuple):
-    """Where the search ended."""
-
-    x: FloatArray
-    value: float
-    gradient_norm: float
-    converged: bool
-    n_iter: int
-
-
 @one_blas_thread()
 def minimise(objective: Objective, start: FloatArray, *, max_iter: int = 100) -> Minimum:
     """Return the minimum; the value never rises, so that it is at most the value at the start.
@@ -56,22 +48,35 @@ def minimise(objective: Objective, start: FloatArray, *, max_iter: int = 100) ->
     factorised, as a quadratic model predicts, or if the gradient is nowhere above 1e-12.
     """
     check_count(max_iter, "max_iter")
-    x = start
-    value, gradient = objective(x)
-    last = _SMALL_DECREMENT_EXACT if len(x) <= _FEW_PARAMETERS else _SMALL_DECREMENT
-    for n_iter in range(max_iter):
-        norm = float(np.abs(gradient).max())
-        if norm <= _SMALL_GRADIENT:
-            return Minimum(x, value, norm, True, n_iter)
-        step = _direction(objective, gradient)
-        decrement = -float(gradient @ step)
-        found = _line_search(objective, x, step, value, decrement) if decrement > 0 else None
-        if found is None:
-            return Minimum(x, value, norm, decrement <= _LOST_DIGITS * max(1.0, abs(value)), n_iter)
-        x, value, gradient = found
-        if decrement <= last:
-            return Minimum(x, value, float(np.abs(gradient).max()), True, n_iter + 1)
-    return Minimum(x, value, float(np.abs(gradient).max()), False, max_iter)
+    return descend(
+        lambda x: (*objective(x), np.empty((0, 0))),
+        lambda _, found: _direction(objective, found[1]),
+        start,
+        last=_SMALL_DECREMENT_EXACT if len(start) <= _FEW_PARAMETERS else _SMALL_DECREMENT,
+        max_iter=max_iter,
+        flat=_SMALL_GRADIENT,
+    )
+
+
+def minimise_nonnegative(
+    objective: Callable[[FloatArray], Curve], start: FloatArray, *, max_iter: int = 100, last: float = 1e-11
+) -> Minimum:
+    """Return the minimum over x >= 0 of a function of few numbers; it is at most the value at the start.
+
+    Each step goes towards the minimum of the quadratic model over x >= 0, which is found exactly. The search has
+    converged if a step would lower the value by less than `last`, as the model predicts.
+    """
+    check_count(max_iter, "max_iter")
+    found = descend(
+        lambda x: objective(np.maximum(x, 0.0)),  # Rounding may have left less than 0.
+        lambda x, found: _nonnegative_minimum(x, found) - x,
+        start,
+        last=last,
+        max_iter=max_iter,
+    )
+    x = np.maximum(found.x, 0.0)
+    # A derivative that a bound stops does not count.
+    return found._replace(x=x, gradient=np.where(x > 0, found.gradient, np.minimum(found.gradient, 0.0)))
 
 
 def warn_unless_converged(found: Minimum, name: str) -> None:
@@ -84,22 +89,6 @@ def warn_unless_converged(found: Minimum, name: str) -> None:
             "probabilities are not the best ones. Raise max_iter, or use a method with fewer parameters."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
-
-
-def _line_search(
-    objective: Objective, x: FloatArray, step: FloatArray, value: float, decrement: float
-) -> tuple[FloatArray, float, FloatArray] | None:
-    """Return the first of x + step, x + step / 2, ... where the value falls enough, and value and gradient there."""
-    size = 1.0
-    lost = decrement <= _LOST_DIGITS * max(1.0, abs(value))
-    allowance = 4.0 * np.finfo(float).eps * max(1.0, abs(value)) if lost else 0.0
-    for _ in range(40):
-        candidate = x + size * step
-        lower, gradient = objective(candidate)
-        if lower <= value - _SUFFICIENT * size * decrement + allowance:
-            return candidate, lower, gradient
-        size /= 2.0
-    return None
 
 
 def _direction(objective: Objective, gradient: FloatArray) -> FloatArray:
@@ -121,8 +110,7 @@ def _by_factor(hessian: FloatArray, gradient: FloatArray) -> FloatArray | None:
     """Return the Newton step, or None if rounding has left a Hessian that is not positive."""
     scale = 1.0 / np.sqrt(_raised(np.diag(hessian)))
     hessian *= scale[:, None] * scale
-    # Softmax does not see a number that is added to every class: there the Hessian is singular, and rounding decides.
-    hessian[np.diag_indices_from(hessian)] += 1e-11
+    hessian[np.diag_indices_from(hessian)] += _RIDGE
     try:
         np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:
@@ -152,3 +140,15 @@ def _by_conjugate_gradients(
             break
         direction = scaled + (size / last) * direction
     return solution if solution.any() else -gradient / diagonal
+
+
+def _nonnegative_minimum(x: FloatArray, found: Curve) -> FloatArray:
+    """Return the minimum of the quadratic model at x over all points without a negative entry."""
+    _, gradient, hessian = found
+    scale = 1.0 / np.sqrt(_raised(np.diag(hessian)))
+    # By eigenvalues, because rounding may have made the smallest of them negative.
+    values, vectors = np.linalg.eigh(hessian * scale[:, None] * scale)
+    roots = np.sqrt(np.maximum(values, 0.0) + _RIDGE)
+    factor = roots[:, None] * vectors.T
+    target = factor @ (x / scale) - vectors.T @ (scale * gradient) / roots
+    return scale * nnls(factor, target)

@@ -6,17 +6,23 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._core.blocks import by_blocks, softmax
+from calibrant._core.newton import Curve, Minimum
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
-from calibrant.calibrators.blocks import by_blocks, softmax
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
-from calibrant.calibrators.newton import Minimum, warn_unless_converged
-from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
-from calibrant.calibrators.order_invariant import rank_knots, rank_roughness, rank_segments
+from calibrant.calibrators.newton import minimise_nonnegative, warn_unless_converged
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.calibrators.scaling import finite
-from calibrant.calibrators.segments import Segments, SlopesLikelihood, roughness
+from calibrant.calibrators.segments import (
+    Segments,
+    SlopesLikelihood,
+    rank_knots,
+    rank_roughness,
+    rank_segments,
+    roughness,
+)
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
 
@@ -175,7 +181,7 @@ class OrderPreserving(Calibrator):
             start = np.maximum(near.slopes_ / unit - SMALLEST_SLOPE, 0.0)
         if never_wrong(scores, labels):  # Steeper is better without end: the temperature has its rule for that.
             value, gradient, _ = above_smallest(start)
-            found = Minimum(start, value, float(np.abs(gradient).max()), True, 0)
+            found = Minimum(start, value, gradient, True, 0)
         else:
             found = minimise_nonnegative(above_smallest, start, max_iter=self.max_iter)
         self.slopes_ = unit * (found.x + SMALLEST_SLOPE)

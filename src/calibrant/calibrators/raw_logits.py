@@ -18,7 +18,7 @@ RAW_LOGITS = "raw-logits"
 """What the argument `scores` of a calibrator is to say."""
 
 LARGEST_LOGIT = 1e6
-"""Larger ones are no logits of a network, and their squares would leave no digits for the others."""
+"""Larger numbers are not logits of a network, and their squares would leave no digits for the others."""
 
 
 @np.errstate(all="ignore")
@@ -36,7 +36,7 @@ def as_raw_logits(data: object, classes: tuple[Hashable, ...] | None = None) -> 
         fail_at(raw, values, bad, "must be finite to be taken raw", 'With scores="logits", -inf is allowed.')
     bad = np.abs(values) > LARGEST_LOGIT
     if bad.any():
-        remedy = "Divide all of them by one number: maps of raw logits do not depend on it."
+        remedy = "Divide all of them by the same number: maps of raw logits do not depend on it."
         fail_at(raw, values, bad, f"must not exceed {LARGEST_LOGIT:,.0f} in size to be taken raw", remedy)
     order = column_order(raw.columns, classes)
     return values if order is None else values.take(order, axis=1)

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
+from calibrant._core.blas import one_blas_thread
+from calibrant._core.threads import in_order
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.compose import Compose
@@ -28,26 +30,35 @@ class SharedStages:
         self.members = list(members)
         self.near = near
         self.fits: dict[Path, Calibrator] = {}
-        paths = [_path(member) for member in self.members]
-        self._shared = {path[:i] for path in paths for i in range(1, len(path))}
+        self._paths = [_path(member) for member in self.members]
+        self._shared = {path[:i] for path in self._paths for i in range(1, len(path))}
 
+    @one_blas_thread()  # Stages are fitted in our own threads.
     def learn(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
-        """Fit every stage to the output of the stages before it."""
+        """Fit every stage to the output of the stages before it, stages in the same place at the same time."""
         outputs: dict[Path, FloatArray] = {(): log_probs}
-        for member in self.members:
-            path = _path(member)
-            for i, stage in enumerate(_stages(member)):
-                here = path[: i + 1]
-                if here not in self.fits:
-                    self.fits[here] = self._fitted(here, stage, (outputs[path[:i]], labels, weights))
-                if here in self._shared and here not in outputs:
-                    outputs[here] = self.fits[here].transform(outputs[path[:i]])
+        stages = {
+            path[: i + 1]: stage
+            for path, member in zip(self._paths, self.members, strict=True)
+            for i, stage in enumerate(_stages(member))
+        }
+
+        def task(here: Path) -> tuple[Calibrator, FloatArray | None]:
+            before = outputs[here[:-1]]
+            fit = self._fitted(here, stages[here], (before, labels, weights))
+            return fit, fit.transform(before) if here in self._shared else None
+
+        for depth in range(1, 1 + max(map(len, stages), default=0)):
+            jobs = [path for path in stages if len(path) == depth]
+            for here, (fit, after) in zip(jobs, in_order(task, jobs), strict=True):
+                self.fits[here] = fit
+                if after is not None:
+                    outputs[here] = after
 
     def transform(self, log_probs: FloatArray) -> Iterator[FloatArray]:
         """Yield calibrated log-probabilities for every member, in order."""
         outputs: dict[Path, FloatArray] = {(): log_probs}
-        for member in self.members:
-            path = _path(member)
+        for path in self._paths:
             result = log_probs
             for i in range(1, len(path) + 1):
                 here = path[:i]
@@ -58,8 +69,7 @@ class SharedStages:
 
     def fitted(self, place: int) -> Calibrator:
         """Return a member, fitted."""
-        member = self.members[place]
-        path = _path(member)
+        member, path = self.members[place], self._paths[place]
         stages = [self.fits[path[: i + 1]] for i in range(len(path))]
         if not isinstance(member, Compose):
             return copy(stages[0]).set_params(scores=member.scores)
@@ -70,7 +80,7 @@ class SharedStages:
 
     def converged(self, place: int) -> bool:
         """Return whether all stages of a member have converged, of those that say so."""
-        path = _path(self.members[place])
+        path = self._paths[place]
         return all_converged([self.fits[path[: i + 1]] for i in range(len(path))])
 
     def _fitted(self, path: Path, stage: Calibrator, rows: tuple[FloatArray, IntArray, FloatArray]) -> Calibrator:

@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._core.newton import Curve
 from calibrant._core.nnls import nnls
 from calibrant._typing import FloatArray
-from calibrant.calibrators.nonnegative import Curve, minimise_nonnegative
+from calibrant.calibrators.newton import minimise_nonnegative
 
 SMALL_GAP = 1e-10
 """Weights whose loss is certainly within this of the smallest possible one have converged."""

@@ -5,13 +5,13 @@ from typing import Protocol
 
 import numpy as np
 
+from calibrant._core.blocks import BLOCK, add_blocks, over_classes
 from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.blocks import BLOCK, add_blocks, over_classes
 
 _SMALL_PRODUCT = 1 << 18
 """The libraries of linear algebra multiply matrices on one thread up to this many multiplications."""
 
-_ENOUGH_ROWS = 256
+_LEAST_HEIGHT = 256
 """With fewer rows in a block, threads wait for each other longer than they work."""
 _LARGE_BLOCK = 1 << 20
 
@@ -100,7 +100,7 @@ class Full:
         self.shape = n_classes, n_classes + 1
         # Products of small matrices on our own threads; large ones bring threads of their own.
         height = _SMALL_PRODUCT // (n_classes * (n_classes + 1))
-        small = height >= _ENOUGH_ROWS
+        small = height >= _LEAST_HEIGHT
         self.entries = height * n_classes if small else _LARGE_BLOCK
         self.n_threads = None if small else 1
 
@@ -218,7 +218,7 @@ class PenalisedLikelihood:
                 hessian[c * m : (c + 1) * m, c * m : (c + 1) * m] += own
             return hessian
 
-        height = max(_ENOUGH_ROWS, _SMALL_PRODUCT // (k * m) ** 2)
+        height = max(_LEAST_HEIGHT, _SMALL_PRODUCT // (k * m) ** 2)
         hessian = add_blocks(task, self.probs.shape, entries=height * k)
         hessian[np.diag_indices_from(hessian)] += 2.0 * self.penalty.ravel()
         return hessian

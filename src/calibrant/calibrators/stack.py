@@ -9,6 +9,7 @@ from calibrant._border.checks import check_count
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.ensemble import mixture, warn_unless_converged
+from calibrant.calibrators.folds import Unseen, out_of_fold
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
@@ -16,11 +17,10 @@ from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, Identity, finite
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
 from calibrant.calibrators.stack_members import default_members, folds_for
-from calibrant.calibrators.unseen import Unseen, out_of_fold
 from calibrant.exceptions import InputError
 
 SMOOTHNESS = 30.0
-"""Of the map that follows the mixture: three times that of a map by itself, because little is left for it to do."""
+"""Penalty of the map after the mixture: three times that of a map alone, because little is left for it to correct."""
 
 _LESS_LIKELY = 7.0
 """In a row of the prior, the labels are exp(7) times as likely by one member as by the others."""

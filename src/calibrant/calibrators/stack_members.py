@@ -12,10 +12,10 @@ LARGEST_MATRIX = 200
 """Classes up to which a matrix is fitted."""
 
 ROWS_OF_JOINT = 2000
-"""From this many rows on, a map and a matrix fitted at once are worth their weight; with fewer they fit too closely."""
+"""From this many rows on, a map and a matrix fitted together pay off; with fewer rows they overfit."""
 
 FEW_ROWS = 1000
-"""Below this many rows there are ten folds instead of five, because the rows left out are then missed."""
+"""Below this many rows there are ten folds instead of five, because every row is then needed for fitting."""
 
 
 def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) -> tuple[str, ...]:

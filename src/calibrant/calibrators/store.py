@@ -6,13 +6,19 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.stored_rules import check_learnt, check_usable
 from calibrant.exceptions import InputError
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.forecasts import ForecastCalibrator
+
+Stored = Union[Calibrator, "ForecastCalibrator"]
+"""What can be kept in a file: a calibrator of classes or of predictive distributions."""
 
 FORMAT = 1
 """Number of the newest format; older ones are read too."""
@@ -29,24 +35,24 @@ class StoredCalibrator:
 
     Attributes
     ----------
-    calibrator : Calibrator
+    calibrator : Calibrator or ForecastCalibrator
     details : dict
         What was stored beside it.
     sha256 : str
         The checksum, which names this calibrator.
     """
 
-    calibrator: Calibrator
+    calibrator: Any
     details: dict[str, Any]
     sha256: str
 
 
-def save(calibrator: Calibrator, path: str | os.PathLike[str], *, details: Mapping[str, Any] | None = None) -> str:
+def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[str, Any] | None = None) -> str:
     """Write a fitted calibrator to a file, completely or not at all.
 
     Parameters
     ----------
-    calibrator : Calibrator
+    calibrator : Calibrator or ForecastCalibrator
         Fitted, and of calibrant: a class of your own cannot be loaded again. Of a `CalibratedModel`, save the
         `calibrator_`.
     path : str or path
@@ -66,15 +72,14 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str], *, details: Mappi
     """
     from calibrant._border.files import write_atomically
 
-    if not isinstance(calibrator, Calibrator):
+    if not _is_calibrator(calibrator):
         raise TypeError(
             f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, save calibrator_."
         )
     check_is_fitted(calibrator)
-    if not hasattr(calibrator, "classes_"):
+    if isinstance(calibrator, Calibrator) and not hasattr(calibrator, "classes_"):
         raise InputError("the calibrator was fitted inside another one and has no classes. Save the outer one.")
-    check_learnt(calibrator)
-    check_usable(calibrator)
+    _check(calibrator)
     content, checksum = _as_json(calibrator, details or {})
     if len(content) > MAX_FILE_BYTES:
         raise InputError(
@@ -86,8 +91,8 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str], *, details: Mappi
     return checksum
 
 
-def load(path: str | os.PathLike[str]) -> Calibrator:
-    """Return the calibrator in a file that `save` has written.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the calibrator, of classes or of predictive distributions, in a file that `save` has written.
 
     Nothing in the file is executed, and only classes of calibrant are built. The content is checked as a whole, by its
     checksum, and in its meaning: a negative temperature or steps that fall are refused.
@@ -126,7 +131,26 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
             raise InputError(f"{file.name} cannot be used as a calibrator: {error}") from error
 
 
-def _as_json(calibrator: Calibrator, details: Mapping[str, Any]) -> tuple[bytes, str]:
+def _is_calibrator(value: object) -> bool:
+    if isinstance(value, Calibrator):
+        return True
+    from calibrant.calibrators.forecasts import ForecastCalibrator
+
+    return isinstance(value, ForecastCalibrator)
+
+
+def _check(calibrator: Stored) -> None:
+    """Refuse what no fit can give."""
+    check_learnt(calibrator)
+    if isinstance(calibrator, Calibrator):
+        check_usable(calibrator)
+        return
+    from calibrant.calibrators.forecasts.stored import check_usable_forecasts
+
+    check_usable_forecasts(calibrator)
+
+
+def _as_json(calibrator: Stored, details: Mapping[str, Any]) -> tuple[bytes, str]:
     """Return the content of a file and its checksum, that of the same content with zeros in its place."""
     from calibrant import __version__
 
@@ -161,14 +185,13 @@ def _from_json(content: bytes) -> StoredCalibrator:
         )
     checksum = _verified(content, document.get("sha256"))
     calibrator, details = decode(document["calibrator"]), document.get("details")
-    if not isinstance(calibrator, Calibrator) or not isinstance(details, dict):
+    if not _is_calibrator(calibrator) or not isinstance(details, dict):
         raise InputError("it does not describe a calibrator.")
-    check_learnt(calibrator)
-    check_usable(calibrator)
+    _check(calibrator)
     return StoredCalibrator(calibrator, details, checksum)
 
 
-def _verified(content: bytes, checksum: Any) -> str:
+def _verified(content: bytes, checksum: object) -> str:
     if not isinstance(checksum, str) or not re.fullmatch("[0-9a-f]{64}", checksum):
         raise InputError("it is incomplete. Write it again.")
     if hashlib.sha256(content.replace(checksum.encode(), _NO_CHECKSUM.encode(), 1)).hexdigest() != checksum:

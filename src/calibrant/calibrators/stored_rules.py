@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.estimator import Estimator
 from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
@@ -23,7 +24,8 @@ class Rule(NamedTuple):
     words: str
 
 
-def _vector(value: Any) -> FloatArray:
+def vector(value: Any) -> FloatArray:
+    """Return a value that must be an array of numbers of one dimension."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype != np.float64:
         raise TypeError
     return value
@@ -35,24 +37,27 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _positive(value: Any) -> bool:
+def positive(value: Any) -> bool:
+    """Whether it is a positive number."""
     return bool(0 < _number(value) < np.inf)
 
 
-def _not_negative(*values: Any) -> bool:
+def not_negative(*values: Any) -> bool:
+    """Whether they are numbers of at least 0."""
     return all(0 <= _number(value) < np.inf for value in values)
 
 
-def _finite(*values: Any) -> bool:
+def finite(*values: Any) -> bool:
+    """Whether they are finite numbers."""
     return all(np.isfinite(_number(value)) for value in values)
 
 
 def _rising(values: Any) -> bool:
-    return bool(np.all(_vector(values)[1:] >= values[:-1]))
+    return bool(np.all(vector(values)[1:] >= values[:-1]))
 
 
 def _probabilities(values: Any) -> bool:
-    return len(_vector(values)) > 0 and values.min() >= 0 and values.max() <= 1
+    return len(vector(values)) > 0 and values.min() >= 0 and values.max() <= 1
 
 
 def _shares(weights: Any, n: int | None = None) -> bool:
@@ -67,12 +72,12 @@ def _steps(*arrays: Any, more: int = 0, rising: bool = True) -> bool:
 
 
 def _affine(coef: Any, intercept: Any) -> bool:
-    k = len(_vector(intercept))
+    k = len(vector(intercept))
     return coef.shape in ((k,), (k, k)) and bool(np.isfinite(coef).all() and np.isfinite(intercept).all())
 
 
 def _curve(knots: Any, values: Any) -> bool:
-    same_length = len(_vector(knots)) == len(_vector(values))
+    same_length = len(vector(knots)) == len(vector(values))
     return same_length and bool(np.all(np.diff(knots) > 0) and np.isfinite(values).all())
 
 
@@ -91,8 +96,8 @@ def _all_maps_of_lines(layers: Any) -> bool:
 
 
 def _falling_line(knots: Any, slopes: Any) -> bool:
-    falls = knots[0] == 0 and knots[-1] == -np.inf and np.all(_vector(knots)[1:] < knots[:-1])
-    return bool(falls and len(knots) == len(_vector(slopes)) + 1 and np.isfinite(slopes).all())
+    falls = knots[0] == 0 and knots[-1] == -np.inf and np.all(vector(knots)[1:] < knots[:-1])
+    return bool(falls and len(knots) == len(vector(slopes)) + 1 and np.isfinite(slopes).all())
 
 
 def _mixture(members: Any, weights: Any) -> bool:
@@ -100,8 +105,8 @@ def _mixture(members: Any, weights: Any) -> bool:
 
 
 def _segments(family: Any, knots: Any, slopes: Any) -> bool:
-    n_segments = len(_vector(knots)) - 1
-    return n_segments > 0 and len(_vector(slopes)) == (2 * n_segments if family == "oi" else n_segments)
+    n_segments = len(vector(knots)) - 1
+    return n_segments > 0 and len(vector(slopes)) == (2 * n_segments if family == "oi" else n_segments)
 
 
 def _starts_raw(scores: Any, stages: Any) -> bool:
@@ -116,7 +121,7 @@ def _ranks_raw(scores: Any, members: Any) -> bool:
 def _knots(family: Any, segments: Any, knots: Any, scores: Any) -> bool:
     """Whether knots go from 0 to the last rank, or from the top down to minus infinity, in at most `segments` steps."""
     raw_top = scores == RAW_LOGITS and family == "diag" and abs(knots[0]) <= LARGEST_LOGIT
-    if not (raw_top or knots[0] == 0) or len(_vector(knots)) - 1 > segments:
+    if not (raw_top or knots[0] == 0) or len(vector(knots)) - 1 > segments:
         return False
     if family == "oi":
         return bool(np.isfinite(knots).all() and np.array_equal(knots, np.round(knots)) and np.all(np.diff(knots) > 0))
@@ -125,7 +130,7 @@ def _knots(family: Any, segments: Any, knots: Any, scores: Any) -> bool:
 
 _REPORT = (
     Rule(("converged_",), lambda v: isinstance(v, bool), "must be true or false"),
-    Rule(("gradient_norm_",), _not_negative, "must not be negative"),
+    Rule(("gradient_norm_",), not_negative, "must not be negative"),
     Rule(("feature_names_in_", "classes_"), _columns, "must be distinct names, one per column"),
     Rule(("n_iter_",), lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "must be a count"),
 )
@@ -137,7 +142,7 @@ _NEW_GUARD = _GUARD._replace(
 )
 _MIXTURE = Rule(("calibrators_", "weights_"), _mixture, "must be calibrators, with shares that sum to 1")
 _AFFINE = Rule(("coef_", "intercept_"), _affine, "must be finite, with one row per class")
-_TEMPERATURE = Rule(("temperature_",), _positive, "must be a positive number")
+_TEMPERATURE = Rule(("temperature_",), positive, "must be a positive number")
 _RISING_STEPS = "must be of the same length and must not fall, and the last must hold probabilities"
 _STEPS = "must be edges that do not fall, and one probability per bin"
 
@@ -148,18 +153,22 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("weights_",), partial(_shares, n=3), "must be three shares that sum to 1"),
     ),
     "LaplaceGuard": (Rule(("share_",), lambda v: 0 <= _number(v) <= 1, "must be a share"),),
+    "PriorShift": (
+        Rule(("trained_rate_",), lambda v: _shares(v) and v.min() > 0, "must be shares above 0 that sum to 1"),
+        Rule(("base_rate_",), lambda v: _shares(v) and v.min() > 0, "must be shares above 0 that sum to 1"),
+    ),
     "VectorScaling": (_AFFINE,),
     "MatrixScaling": (_AFFINE,),
     "DirichletCalibration": (_AFFINE,),
     "StructuredScaling": (_NEW_GUARD, _AFFINE),
-    "PlattScaling": (Rule(("slope_", "intercept_"), _finite, "must be finite"),),
+    "PlattScaling": (Rule(("slope_", "intercept_"), finite, "must be finite"),),
     "QuadraticScaling": (
-        Rule(("coef_",), lambda c: len(_vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
-        Rule(("range_",), lambda r: len(_vector(r)) == 2 and np.isfinite(r).all() and _rising(r), "must be a range"),
+        Rule(("coef_",), lambda c: len(vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
+        Rule(("range_",), lambda r: len(vector(r)) == 2 and np.isfinite(r).all() and _rising(r), "must be a range"),
     ),
     "BetaCalibration": (
-        Rule(("a_", "b_"), _not_negative, "must not be negative"),
-        Rule(("c_",), _finite, "must be finite"),
+        Rule(("a_", "b_"), not_negative, "must not be negative"),
+        Rule(("c_",), finite, "must be finite"),
     ),
     "IsotonicCalibration": (Rule(("scores_", "probabilities_"), _steps, _RISING_STEPS),),
     "ROCConvexHull": (Rule(("lower_", "upper_", "probabilities_"), _steps, _RISING_STEPS),),
@@ -193,7 +202,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "DeepOrderPreserving": (Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),),
     "OrderPreserving": (
         _TEMPERATURE,
-        Rule(("slopes_",), lambda s: _vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
+        Rule(("slopes_",), lambda s: vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
         Rule(("family", "knots_", "slopes_"), _segments, "must be segments that meet at the knots"),
         Rule(("family", "segments", "knots_", "scores"), _knots, "must be knots from the top of a row to its bottom"),
     ),
@@ -201,7 +210,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 """Rules by class; classes that are not listed hold only numbers of any size."""
 
 
-def check_learnt(calibrator: Calibrator) -> None:
+def check_learnt(calibrator: Estimator) -> None:
     """Refuse learnt attributes that no fit can give, here and in the calibrators inside."""
     for name, value in vars(calibrator).items():
         is_float = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
@@ -211,7 +220,7 @@ def check_learnt(calibrator: Calibrator) -> None:
         check_learnt(inner)
     # With more than two classes, the maps of a calibrator of two classes are in the lift.
     is_lifted = hasattr(calibrator, "lifted_")
-    for rule in RULES.get(type(calibrator).__name__, ()):
+    for rule in _rules(calibrator):
         if not is_lifted or any(hasattr(calibrator, name) for name in rule.names):
             _check_rule(calibrator, rule)
     for rule in _REPORT:
@@ -219,15 +228,24 @@ def check_learnt(calibrator: Calibrator) -> None:
             _check_rule(calibrator, rule)
 
 
-def _inner(calibrator: Calibrator) -> Iterator[Calibrator]:
+def _rules(calibrator: Estimator) -> tuple[Rule, ...]:
+    """Return the rules of a calibrator's class."""
+    if isinstance(calibrator, Calibrator):
+        return RULES.get(type(calibrator).__name__, ())
+    from calibrant.calibrators.forecasts.stored import FORECAST_RULES
+
+    return FORECAST_RULES.get(type(calibrator).__name__, ())
+
+
+def _inner(calibrator: Estimator) -> Iterator[Estimator]:
     """Yield the fitted calibrators inside."""
     for name, value in vars(calibrator).items():
         if name.endswith("_"):
             entries = value if isinstance(value, list) else [value]
-            yield from (entry for entry in entries if isinstance(entry, Calibrator))
+            yield from (entry for entry in entries if isinstance(entry, Estimator))
 
 
-def _check_rule(calibrator: Calibrator, rule: Rule) -> None:
+def _check_rule(calibrator: Estimator, rule: Rule) -> None:
     name = type(calibrator).__name__
     try:
         sound = bool(rule.holds(*(getattr(calibrator, attribute) for attribute in rule.names)))

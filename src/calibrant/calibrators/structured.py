@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._core.blocks import by_blocks, over_classes, threads_for
 from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.affine import AffineScaling
-from calibrant.calibrators.blocks import by_blocks, over_classes, threads_for
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
@@ -63,11 +63,11 @@ class StructuredScaling(AffineScaling):
     where n is the sum of the weights, so that a weight counts as that many rows.
 
     A zero does not say how improbable a class is, and whatever number is taken for its logarithm, a single one that
-    turns out wrong decides the temperature: then zeros are repaired first. Others do no harm, and if they come from
-    underflow it would do harm to raise them. The guard after temperature scaling is small as it also hides differences
-    between small probabilities, from which networks gain; for other models 1 is better. Z is kept, that is, features
-    are not normalised again, so that without guard they are what temperature scaling takes the softmax of. What all of
-    this gains and costs is measured in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
+    turns out wrong decides the temperature: then zeros are repaired first. Other zeros do not matter, and raising zeros
+    that come from underflow would make the fit worse. The guard after temperature scaling is small as it also hides
+    differences between small probabilities, from which networks gain; for other models 1 is better. Z is kept, that is,
+    features are not normalised again, so that without guard they are what temperature scaling takes the softmax of.
+    What all of this gains and costs is measured in benchmarks/calibrators_defaults.py, see docs/calibrators.md.
 
     References
     ----------

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.binary import BinaryCalibrator, class_scores
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.isotonic import pooled_ties, pools
 
@@ -99,8 +99,6 @@ class VennAbers(BinaryCalibrator):
         _, log_probs = self._read(scores)
         if log_probs.shape[1] == 2:
             return self.line_intervals(log_probs[:, 1] - log_probs[:, 0])
-        from calibrant.calibrators.class_scores import class_scores
-
         columns = class_scores(log_probs, "probability").T
         own = [c for c in self.lifted_.calibrators_ if isinstance(c, VennAbers)]
         pairs = [c.line_intervals(x) for c, x in zip(own, columns, strict=True)]

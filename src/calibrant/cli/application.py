@@ -13,6 +13,7 @@ from calibrant.cli.demo import demo
 from calibrant.cli.evaluate import evaluate
 from calibrant.cli.experiment import experiment
 from calibrant.cli.fit import fit
+from calibrant.cli.groups import groups
 from calibrant.cli.options import INPUT
 from calibrant.cli.outputs import console
 from calibrant.cli.recommend import recommend_for
@@ -42,6 +43,7 @@ def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Pa
 COMMANDS: dict[str, Callable[..., Any] | App] = {
     "evaluate": evaluate,
     "test": run_tests,
+    "groups": groups,
     "compare": compare_files,
     "recommend": recommend_for,
     "fit": fit,

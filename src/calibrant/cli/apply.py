@@ -6,24 +6,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import FIXING, OUTPUT, File, Out, Source
+from calibrant.cli.options import FIXING, OUTPUT, EitherSource, File, Out, Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calibrant._typing import FloatArray, Progress
     from calibrant.calibrators.store import StoredCalibrator
+    from calibrant.cli.shifting import Shift
 
 
-def apply(
+def apply(  # noqa: PLR0913 (each is one decision of the user)
     file: File,
     /,
     *,
-    calibrator: Annotated[Path, Parameter(group=FIXING)],
     out: Out,
-    source: Source = Source(),
+    calibrator: Annotated[Path | None, Parameter(group=FIXING)] = None,
+    base_rate: Annotated[str | None, Parameter(group=FIXING)] = None,
+    trained_rate: Annotated[str | None, Parameter(group=FIXING)] = None,
+    source: EitherSource = EitherSource(),
     replace: Annotated[
-        bool, Parameter(group=OUTPUT, help="Write over the columns of probabilities instead of adding others.")
+        bool, Parameter(group=OUTPUT, help="Overwrite the columns of probabilities instead of adding new ones.")
     ] = False,
     overwrite: Annotated[bool, Parameter(group=OUTPUT, help="Allow FILE itself to be replaced.")] = False,
 ) -> None:
@@ -31,11 +34,16 @@ def apply(
 
     The calibrated proba_a is in calibrated_proba_a, and so on. Labels are not needed. With --logits the new columns
     hold logits, too: logarithms of the calibrated probabilities. A calibrator fitted with --raw-logits needs --logits.
+    Forecasts get columns such as calibrated_mu and calibrated_sigma, or of their quantiles or draws; where they are no
+    longer normal, mean, sd and five quantiles.
     With --drop-missing, nothing is calibrated in rows with missing values, which are kept.
 
     For example:
       calibrant apply new.csv --calibrator calibrator.json --out new.parquet
       calibrant apply logits.csv --logits --calibrator calibrator.json --out out.csv
+      calibrant apply new.csv --calibrator calibrator.json --base-rate 0.02 --out new.parquet
+      calibrant apply new.csv --base-rate auto --trained-rate 0.3 --out new.parquet
+      calibrant apply new.csv --mean mu --sd sigma --calibrator calibrator.json --out out.csv
 
     Parameters
     ----------
@@ -45,22 +53,66 @@ def apply(
         File written by calibrant fit.
     out
         Where to write; the extension determines the format.
+    base_rate
+        Share of class 1 in FILE, or of all classes, with commas, to which probabilities are moved, after the calibrator
+        if there is one; "auto" estimates that of two classes from the rows. It is right if each class looks as before.
+    trained_rate
+        The share that the probabilities are calibrated for; by default that of the rows the calibrator was fitted to.
     """
-    from calibrant.calibrators.store import load_with_details
-    from calibrant.cli import show
+    from calibrant.calibrators import Calibrator
+    from calibrant.cli.forecasting import apply_forecasts
     from calibrant.cli.outputs import refuse_same
+    from calibrant.cli.shifting import Shift
     from calibrant.exceptions import InputError
     from calibrant.io import check_writable
-    from calibrant.io.rewrite import rewrite_probabilities
 
-    refuse_same(calibrator, out)
     if not overwrite:
         refuse_same(file, out, "Name another file, or allow it with --overwrite.")
+    if base_rate is not None and source.are_forecasts:
+        raise InputError("--base-rate is for classes, but the options describe forecasts. Remove it.")
+    stored = _stored(calibrator, out, needed=base_rate is None)
     check_writable(out)
-    stored = load_with_details(calibrator)
-    if stored.calibrator.scores == "raw":
+    if stored is not None and (not isinstance(stored.calibrator, Calibrator) or source.are_forecasts):
+        _check_kind(stored, source, base_rate)
+        apply_forecasts(file, stored, out, source, replace=replace)
+        return
+    shift = None
+    if base_rate is not None:
+        shift = Shift.of(base_rate, trained_rate, stored and stored.details.get("class_shares"))
+    _apply_classes(file, (stored, shift), out, source, replace=replace)
+
+
+def _stored(calibrator: Path | None, out: Path, *, needed: bool) -> "StoredCalibrator | None":
+    """Return the calibrator in the file, None if none is named nor needed."""
+    from calibrant.calibrators.store import load_with_details
+    from calibrant.cli.outputs import refuse_same
+    from calibrant.exceptions import InputError
+
+    if calibrator is None:
+        if needed:
+            raise InputError("--calibrator, or --base-rate, is needed. Name the file that calibrant fit has written.")
+        return None
+    refuse_same(calibrator, out)
+    return load_with_details(calibrator)
+
+
+def _apply_classes(
+    file: Path,
+    steps: "tuple[StoredCalibrator | None, Shift | None]",
+    out: Path,
+    source: Source,
+    *,
+    replace: bool,
+) -> None:
+    """Write a copy of the file with columns of calibrated probabilities."""
+    from calibrant.cli import show
+    from calibrant.exceptions import InputError
+    from calibrant.io.rewrite import rewrite_probabilities
+
+    stored, shift = steps
+    if stored is not None and stored.calibrator.scores == "raw":
         raise InputError("the calibrator was fitted to raw scores, which files do not hold. Apply it in Python.")
-    if stored.calibrator.scores == "raw-logits" and not source.logits:
+    if stored is not None and stored.calibrator.scores == "raw-logits" and not source.logits:
         raise InputError("the calibrator was fitted to raw logits. If the columns of FILE hold these, add --logits.")
     counts = _Counts()
 
@@ -68,34 +120,65 @@ def apply(
         columns = rewrite_probabilities(
             file,
             out,
-            lambda values: _calibrated(stored, values, source, counts, progress),
+            lambda values: _calibrated(steps, values, source, counts, progress),
             label=source.label,
             probs=source.columns,
             logits=source.logits,
-            classes=source.class_names or stored.calibrator.classes_.tolist(),
+            classes=source.class_names or (None if stored is None else stored.calibrator.classes_.tolist()),
             replace=replace,
             percent=source.percent,
             drop_missing=source.drop_missing,
         )
+    _print(stored, shift, counts, columns, source)
+    if not source.json:
+        show.print_path("table", out)
+        if not replace:
+            show.print_lines([f"The new columns are {listed(columns)}."])
+
+
+def _print(
+    stored: "StoredCalibrator | None",
+    shift: "Shift | None",
+    counts: "_Counts",
+    columns: "Sequence[str]",
+    source: Source,
+) -> None:
+    """Say what was done."""
+    from calibrant.cli import show
+
     changed = counts.changed / counts.rows
     if source.json:
-        result = {"n_samples": counts.rows, "columns": list(columns), "changed": changed, "sha256": stored.sha256}
-        show.print_json(result)
+        result = {"n_samples": counts.rows, "columns": list(columns), "changed": changed}
+        if stored is not None:
+            result["sha256"] = stored.sha256
+        show.print_json(result | ({} if shift is None else shift.found))
         return
-    kind = " of raw logits" if stored.calibrator.scores == "raw-logits" else ""
-    method = stored.details.get("method", type(stored.calibrator).__name__)
-    show.print_lines(
-        [
-            f"{show.rows(counts.rows)} calibrated by {method}{kind} ({stored.sha256[:12]}).",
-            f"{changed:.2%} of the predicted classes have changed.",
-        ]
-    )
-    show.print_path("table", out)
-    if not replace:
-        show.print_lines([f"The new columns are {_listed(columns)}."])
+    lines = [] if shift is None else list(shift.lines)
+    if stored is not None:
+        kind = " of raw logits" if stored.calibrator.scores == "raw-logits" else ""
+        method = stored.details.get("method", type(stored.calibrator).__name__)
+        lines.insert(0, f"{show.rows(counts.rows)} calibrated by {method}{kind} ({stored.sha256[:12]}).")
+    show.print_lines([*lines, f"{changed:.2%} of the predicted classes have changed."])
 
 
-def _listed(columns: "Sequence[str]") -> str:
+def _check_kind(stored: "StoredCalibrator", source: EitherSource, base_rate: str | None) -> None:
+    """Refuse a calibrator of classes for forecasts, and the other way round."""
+    from calibrant.calibrators import Calibrator
+    from calibrant.exceptions import InputError
+
+    if base_rate is not None:
+        raise InputError("--base-rate is for classes, but the calibrator was fitted to forecasts. Remove it.")
+    if isinstance(stored.calibrator, Calibrator):
+        raise InputError("the calibrator was fitted to classes, but the options describe forecasts. Remove them.")
+    if not source.are_forecasts:
+        raise InputError(
+            "the calibrator was fitted to forecasts: name their columns with --mean and --sd, with --draws or with "
+            "--quantiles."
+        )
+
+
+def listed(columns: "Sequence[str]") -> str:
+    """Return names of columns, of many the first and the last."""
     return ", ".join(columns) if len(columns) <= 4 else f"{columns[0]}, {columns[1]}, ..., {columns[-1]}"
 
 
@@ -106,22 +189,52 @@ class _Counts:
 
 
 def _calibrated(
-    stored: "StoredCalibrator", values: Any, source: Source, counts: _Counts, progress: "Progress"
+    steps: "tuple[StoredCalibrator | None, Shift | None]",
+    values: Any,
+    source: Source,
+    counts: _Counts,
+    progress: "Progress",
 ) -> "FloatArray":
     """Return calibrated numbers of the kind and shape of those in the file."""
     import numpy as np
 
     from calibrant._border.checks import as_log_probabilities, as_probabilities
-    from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
-    from calibrant.cli.fit import fingerprint
-    from calibrant.exceptions import DataWarning
-    from calibrant.predictions import row_blocks
 
+    stored, shift = steps
     if source.logits:
         before, scores, _ = as_log_probabilities(values)
     else:
         before, _ = as_probabilities(values, renormalise=source.renormalise)
         scores = before
+    counts.rows = len(before)
+    predicted = before.argmax(axis=1)
+    if stored is not None:
+        _calibrate(stored, values, (before, scores), source, progress)
+    elif source.logits:
+        before = scores
+    if shift is not None:
+        before = shift(before, logits=source.logits)
+    counts.changed = int(np.sum(before.argmax(axis=1) != predicted))
+    if np.ndim(values) == 2 and np.shape(values)[1] > 1:
+        return before
+    one = before[:, 1] - before[:, 0] if source.logits else before[:, 1]
+    return one.reshape(np.shape(values))
+
+
+def _calibrate(
+    stored: "StoredCalibrator",
+    values: Any,
+    arrays: "tuple[FloatArray, FloatArray]",
+    source: Source,
+    progress: "Progress",
+) -> None:
+    """Replace the first of the arrays, probabilities, by what the calibrator makes of the second."""
+    from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
+    from calibrant.cli.fit import fingerprint
+    from calibrant.exceptions import DataWarning
+    from calibrant.predictions import row_blocks
+
+    before, scores = arrays
     if stored.details.get("fingerprint") == fingerprint(before):
         message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
         warnings.warn(message, DataWarning, stacklevel=2)
@@ -130,13 +243,7 @@ def _calibrated(
         scores = as_raw_logits(values)
     else:
         calibrator.set_params(scores="logits" if source.logits else "probs")
-    counts.rows = len(before)
     for rows in row_blocks(before.shape):  # In place, to keep one matrix less in memory.
-        after = calibrator.predict_proba(scores[rows])
-        counts.changed += int(np.sum(after.argmax(axis=1) != before[rows].argmax(axis=1)))
-        before[rows] = calibrator.transform_from(scores[rows]) if source.logits else after
-        progress(rows.stop, counts.rows)
-    if np.ndim(values) == 2 and np.shape(values)[1] > 1:
-        return before
-    one = before[:, 1] - before[:, 0] if source.logits else before[:, 1]
-    return one.reshape(np.shape(values))
+        transform = calibrator.transform_from if source.logits else calibrator.predict_proba
+        before[rows] = transform(scores[rows])
+        progress(rows.stop, len(before))

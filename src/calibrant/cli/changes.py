@@ -42,7 +42,7 @@ def compare_sketches(files: tuple[Path, ...], *, n_resamples: int, seed: int, js
 def _table(result: "ChangeTest") -> list[str]:
     width = max(len(name) for name in result.names)
     own = [
-        f"  {name:<{width}}  {n:>12,} rows; log-odds {a:.3f} + {b:.3f} z where z are predicted"
+        f"  {name:<{width}}  {n:>12,} rows; log-odds {a:.3f} + {b:.3f} z, where z are those predicted"
         for name, n, a, b in zip(result.names, result.n_samples, result.intercepts, result.slopes, strict=True)
     ]
     return [

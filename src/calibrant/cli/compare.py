@@ -9,7 +9,6 @@ from cyclopts import Parameter
 from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, Options, expanded
 
 if TYPE_CHECKING:
-    from calibrant.predictions import Predictions
     from calibrant.results import Comparison
 
 
@@ -27,7 +26,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 ) -> int:
     """Compare models that predicted the same rows, each in a FILE of its own; or two periods, each a sketch.
 
-    The differences to the baseline come from bootstrap samples of the rows that all models share. Of two sketches, it
+    The differences from the baseline come from bootstrap samples of the rows that all models share. Of two sketches, it
     is tested whether calibration changed; only --resamples, --seed and --json matter then.
 
     For example:
@@ -35,6 +34,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
       calibrant compare a.csv b.csv c.csv --id row --metrics nll brier kde-ece
       calibrant compare old.csv new.csv --fail-if-worse-than old --quiet
       calibrant compare monday.sketch tuesday.sketch
+      calibrant compare old.csv new.csv --label y --mean mu --sd sigma
 
     Parameters
     ----------
@@ -60,24 +60,28 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
         On all rows together, regardless of --by. The code is 2 if no difference has an interval to judge by.
     """
     from calibrant.cli.changes import are_sketches, compare_sketches
+    from calibrant.exceptions import InputError
 
     if are_sketches(files):
         return compare_sketches(files, n_resamples=options.resamples, seed=options.seed, json=options.json)
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
     from calibrant.cli import gates, show
     from calibrant.cli.comparison_table import print_comparison
-    from calibrant.metrics import METRICS
+    from calibrant.metrics import FORECAST_METRICS, METRICS
     from calibrant.metrics.names import metric_name
 
-    chosen = [metric_name(name) for name in metrics] or DEFAULT_METRICS
-    gates.check_gates(fail_if, chosen, METRICS)
+    known = FORECAST_METRICS if options.are_forecasts else METRICS
+    chosen = [metric_name(name, known) for name in metrics] or (None if options.are_forecasts else DEFAULT_METRICS)
+    gates.check_gates(fail_if, chosen or [*known], known)
+    if options.are_forecasts and (cluster is not None or differences == "percentile"):
+        raise InputError("--cluster and --differences percentile are for classes, but the options describe forecasts.")
     models, others = _read(expanded(files) if files else [], options, row_id, (cluster, options.by))
     groups: dict[str, Any] = {"clusters": others.get(cluster or ""), "by": others.get(options.by or "")}
     drawn = "rows" if cluster is None else "clusters"
     with show.progress_bar("comparing", quiet=options.silent) as progress:
         comparison = compare(
             models,
-            chosen,
+            DEFAULT_METRICS if chosen is None else chosen,
             baseline=fail_if_worse_than or baseline,
             n_resamples=options.resamples,
             ranges=options.json,  # The table has no room for them.
@@ -117,7 +121,7 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
 
 def _read(
     files: list[Path], options: Options, row_id: str | None, others: tuple[str | None, ...]
-) -> "tuple[dict[str, Predictions], dict[str, Any]]":
+) -> "tuple[dict[str, Any], dict[str, Any]]":
     """Read every file, keyed by its name without the extension, with rows in the order of the first.
 
     Other columns are those of the first file.
@@ -129,7 +133,8 @@ def _read(
     stems = [file.stem for file in files]
     names = stems if len(set(stems)) == len(stems) else [str(file) for file in files]
     wanted = [others if file == files[0] else () for file in files]
-    parts = [options.rows([file], row_id, *more) for file, more in zip(files, wanted, strict=True)]
+    read: Any = options.forecasts if options.are_forecasts else options.rows
+    parts = [read([file], row_id, *more) for file, more in zip(files, wanted, strict=True)]
     models = {name: predictions for name, (predictions, _) in zip(names, parts, strict=True)}
     if row_id is not None:
         ids = [_ids(file, row_id, columns[row_id]) for file, (_, columns) in zip(files, parts, strict=True)]

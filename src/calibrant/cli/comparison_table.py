@@ -1,4 +1,4 @@
-"""A comparison on a terminal: every metric and model, with its interval and its difference to the baseline."""
+"""A comparison on a terminal: every metric and model, with its interval and its difference from the baseline."""
 
 from collections.abc import Iterable, Sequence
 from itertools import product
@@ -20,7 +20,7 @@ from calibrant.results import (
 
 
 def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
-    """Print every metric and model with its interval and its difference to the baseline, by samples of `drawn`."""
+    """Print every metric and model with its interval and its difference from the baseline, by samples of `drawn`."""
     out, share = console(), f"{comparison.level:.0%}"
     head = ("", "value", f"{share} interval", "difference", f"{share} interval", "p")
     cells = {(metric, model): _cells(comparison.entry(model, metric)) for metric, model in _places(comparison)}
@@ -35,14 +35,15 @@ def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
                 out.print(Text(name))
             shown = name if len(name) <= room else ""
             out.print(Text(f"{shown:<{room}}{_numbers(cells[metric, model], widths)}"), soft_wrap=True)
+    samples = f"{comparison.n_resamples:,} bootstrap samples of {drawn}; " if comparison.n_resamples else ""
     note = (
-        f"difference: minus {printable(comparison.baseline)}; * its interval excludes 0; {comparison.n_resamples:,} "
-        f"bootstrap samples of {drawn}; p is adjusted for the number of differences (Holm)"
+        f"difference: minus {printable(comparison.baseline)}; * its interval excludes 0; {samples}p is adjusted for "
+        "the number of differences (Holm)"
     )
     rule = rule_in_words(comparison)
     note += f"\n{rule}" if rule else ""
     for reason, without in missing_differences(comparison).items():
-        note += f"\nno interval of the difference of {printable(', '.join(without))}: {reason}"
+        note += f"\nno interval for the difference in {printable(', '.join(without))}: {reason}"
     out.print(Text(note, style="dim"))
 
 

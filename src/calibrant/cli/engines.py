@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 ENGINES = Group("Many files", sort_key=5)
 
 INPUT = Path("/dev/stdin")
-"""What stands for standard input: the command puts it in the place of -."""
+"""Stands for standard input: the command replaces - by it."""
 
 SKETCH = ".sketch"
-"""How the names of saved sketches end."""
+"""Suffix of saved sketches."""
 
 
 @Parameter(name="*", group=ENGINES)
@@ -30,12 +30,14 @@ class Engine:
 
     engine: Annotated[
         Literal["local", "dask", "spark"] | None,
-        Parameter(help="Go through the files by a sketch, in bounded memory: on this machine, or on a cluster."),
+        Parameter(help="Summarise the files in a sketch, in bounded memory: on this machine or on a cluster."),
     ] = None
     scheduler: Annotated[str | None, Parameter(help="Address of a Dask scheduler; by default on this machine.")] = None
-    master: Annotated[str | None, Parameter(help="Spark master, as spark://host:7077; by default this machine.")] = None
+    master: Annotated[
+        str | None, Parameter(help="Spark master, such as spark://host:7077; by default this machine.")
+    ] = None
     skip_bad: Annotated[
-        bool, Parameter(help="Leave out files that cannot be read and rows that are no predictions, and count them.")
+        bool, Parameter(help="Skip files that cannot be read and rows that are not predictions, and count them.")
     ] = False
 
     def sketch(self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None) -> "Sketch | None":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
 from calibrant.cli.options import JUDGING, OUTPUT, File, Judging, expanded, title
 
@@ -12,13 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from calibrant.results import Assessment, ForecastAssessment
+    from calibrant.results import Assessment, DecisionReport, ForecastAssessment
 
 
 def evaluate(
     *files: File,
     options: Judging = Judging(),
     engine: Engine = Engine(),
+    deciding: Deciding = Deciding(),
     metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
     fail_if: Annotated[tuple[str, ...], Parameter(group=JUDGING, consume_multiple=True)] = (),
     fail_unless_within: Annotated[bool, Parameter(group=JUDGING, negative="")] = False,
@@ -32,6 +34,9 @@ def evaluate(
       calibrant evaluate logits.npz --logits --by region --metrics all
       calibrant evaluate predictions.csv --fail-if 'ece>0.05' --json
       calibrant evaluate predictions.csv --tolerance 0.03 --fail-unless-within
+      calibrant evaluate predictions.csv --cost-fp 1 --cost-fn 20
+      calibrant evaluate answers.jsonl --max-risk 0.05 --confidence 0.95
+      calibrant evaluate balanced.csv --base-rate 0.02
       calibrant evaluate answers.jsonl --percent --drop-missing
       calibrant evaluate 'part-*.parquet' --probs score --positive yes
       calibrant evaluate 'logs/*.parquet' --engine local
@@ -57,11 +62,12 @@ def evaluate(
     known = FORECAST_METRICS if options.are_forecasts else METRICS
     paths = expanded(files)
     gates.check_gates(fail_if, [*known])
+    deciding.check(of_rows=not options.are_forecasts)
     names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:
         assessment: Assessment | ForecastAssessment = _print_forecasts(paths, options, names)
     else:
-        assessment = _print(paths, options, engine, (names, gates.metrics_of(fail_if)))
+        assessment = _print(paths, options, engine, deciding, (names, gates.metrics_of(fail_if)))
     values = {name: estimate.value for name, estimate in assessment.metrics.items()}
     failures = gates.failed(fail_if, values, title(paths))
     if fail_unless_within:
@@ -70,16 +76,26 @@ def evaluate(
 
 
 def _print(
-    files: "Sequence[Path]", options: Judging, engine: Engine, metrics: "tuple[Sequence[str], Sequence[str]]"
+    files: "Sequence[Path]",
+    options: Judging,
+    engine: Engine,
+    deciding: Deciding,
+    metrics: "tuple[Sequence[str], Sequence[str]]",
 ) -> "Assessment":
     """Print the verdict as soon as it is known, then the first metrics; the others are only computed."""
     from calibrant.cli import metrics_table, show
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
+    from calibrant.predictions import Predictions
 
     names, more = metrics
     sketch, name = engine.sketch(files, options), title(files)
+    deciding.check(of_rows=sketch is None)
     predictions, groups = options.grouped(files) if sketch is None else (sketch, None)
+    report = None
+    if deciding.is_used and isinstance(predictions, Predictions):
+        predictions, rates = deciding.moved(predictions)
+        report = deciding.examine(predictions, rates, name, options)
     if not options.json:
         show.print_verdict(options.assess(predictions, name, "testing", sections=()))
     names = names or principal_metrics(predictions.n_classes)
@@ -91,15 +107,28 @@ def _print(
     if groups is not None:
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
-    if options.json:
-        show.print_json(show.without_draws(found))
-    else:
-        show.print_groups(found)
+    _print_rest(found, report, options)
     return found
 
 
-def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
+def _print_rest(found: "Assessment", report: "DecisionReport | None", options: Judging) -> None:
+    """Print all as JSON, or else what follows the metrics: groups and decisions."""
     from calibrant.cli import show
+    from calibrant.results import as_record
+
+    if options.json:
+        plain = show.without_draws(found)
+        show.print_json(plain if report is None else {**as_record(plain), "decisions": report})
+        return
+    show.print_groups(found)
+    if report is not None:
+        from calibrant.cli import decision_text
+
+        decision_text.print_decisions(report)
+
+
+def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
+    from calibrant.cli import metrics_table, show
 
     assessment = options.assess_forecasts(files)
     if options.json:
@@ -107,7 +136,6 @@ def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence
     else:
         show.print_verdict(assessment)
         show.print_heading(f"{show.rows(assessment.n_samples)}, {assessment.law} forecasts")
-        show.print_estimates(
-            {files[0].name: {name: assessment.metrics[name] for name in names if name in assessment.metrics}}
-        )
+        metrics_table.print_metrics(assessment, names)
+        show.print_groups(assessment)
     return assessment

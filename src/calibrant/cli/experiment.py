@@ -134,7 +134,7 @@ def step_bar(*, quiet: bool) -> Iterator[tuple[Callable[[int, int], None], Calla
 
 
 def print_result(result: "ExperimentResult") -> None:
-    """Print the values of every pipeline, seed after seed, with stars for differences to the baseline."""
+    """Print the values of every pipeline, seed after seed, with stars for differences from the baseline."""
     from calibrant.cli.show import print_heading, print_lines
     from calibrant.report.experiment import rule
 
@@ -145,7 +145,7 @@ def print_result(result: "ExperimentResult") -> None:
             _print_values(comparison, comparison.metrics[start : start + COLUMNS])
     first = result.comparisons[0]
     note = (
-        f"* the {first.level:.0%} interval of the difference to {first.baseline} excludes 0, ** also after Holm's "
+        f"* the {first.level:.0%} interval of the difference from {first.baseline} excludes 0, ** also after Holm's "
         f"adjustment for the pipelines; {first.n_resamples:,} paired bootstrap samples of the test rows. {rule(first)}"
     )
     print_lines(["", note.rstrip()])
@@ -181,7 +181,7 @@ def _print_status(found: "ExperimentStatus") -> None:
 
     done = sum(step.state == "done" for step in found.steps)
     seconds = sum(step.seconds or 0.0 for step in found.steps if step.state == "done")
-    at_work = "; a process is at work" if found.is_running else ""
+    at_work = "; a process is running" if found.is_running else ""
     state = "finished" if found.is_complete else "not finished"
     print_lines([found.title, f"{state}: {done} of {len(found.steps)} steps, {seconds:,.0f} s of work{at_work}"])
     print_lines(f"  {step.state:<8} {step.name}" for step in found.steps if step.state != "done")

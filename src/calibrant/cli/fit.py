@@ -1,6 +1,5 @@
 """`calibrant fit`: learn a calibrator from a file of predictions."""
 
-import hashlib
 import json as json_text
 import math
 import os
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from calibrant.cli.engines import Engine
-from calibrant.cli.options import FIXING, File, Out, Source, expanded
+from calibrant.cli.options import FIXING, EitherSource, File, Out, Source, expanded
 
 if TYPE_CHECKING:
     from calibrant._typing import FloatArray
@@ -33,20 +32,22 @@ LONGEST = 8
 
 def fit(
     *files: File,
-    method: Annotated[str, Parameter(group=FIXING)] = "ts",
+    method: Annotated[str | None, Parameter(group=FIXING)] = None,
     raw_logits: Annotated[bool, Parameter(group=FIXING)] = False,
-    source: Source = Source(),
+    source: EitherSource = EitherSource(),
     engine: Engine = Engine(),
     out: Out = Path("calibrator.json"),
 ) -> None:
     """Learn a calibrator from the predictions and labels in FILES, and save it.
 
+    Predictive distributions are read with --mean and --sd, with --draws or with --quantiles.
     Use rows that the model was not trained on and that it will not be evaluated on afterwards.
 
     For example:
       calibrant fit validation.csv
       calibrant fit validation.csv --method 'ts>irm' --out calibrator.json
       calibrant fit logits.csv --raw-logits --method vs
+      calibrant fit forecasts.csv --label y --mean mu --sd sigma --method 'shift-scale>pit'
 
     Parameters
     ----------
@@ -55,13 +56,29 @@ def fit(
         files are taken together. A sketch of two classes serves as well.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
-        quotation marks.
+        quotation marks. By default ts; for forecasts shift-scale, for draws inflate, for quantiles quantile-shift.
     raw_logits
         The columns hold logits, and the calibrator is to map the logits as they are, not the probabilities: for vs,
         ms, iop-diag and irova. A constant added to a row then matters. calibrant apply needs --logits.
     out
         Where to write the calibrator; it must end in .json.
     """
+    from calibrant.cli import outputs
+
+    paths = expanded(files)
+    if source.are_forecasts:
+        from calibrant.cli.forecasting import fit_forecasts
+
+        outputs.check_out(out, paths, outputs.CALIBRATOR)
+        fit_forecasts(paths, source, method, out)
+        return
+    _fit_classes(paths, "ts" if method is None else method, source, engine, out, raw_logits=raw_logits)
+
+
+def _fit_classes(
+    paths: list[Path], method: str, source: Source, engine: Engine, out: Path, *, raw_logits: bool
+) -> None:
+    """Learn a calibrator from class predictions."""
     from calibrant.calibrators.compose import parse
     from calibrant.calibrators.names import calibrator_name
     from calibrant.calibrators.store import save
@@ -70,12 +87,16 @@ def fit(
     method = calibrator_name(method)
     calibrator = _raw(method) if raw_logits else parse(method, scores="logits" if source.logits else "probs")
     _refuse_redirection(method)
-    paths = expanded(files)
     outputs.check_out(out, paths, outputs.CALIBRATOR)
     predictions, logits = _read_raw(paths, source) if raw_logits else (_read(paths, source, engine), None)
     with show.progress_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions, logits)
-    details = {"method": method, "n_samples": predictions.n_rows, "fingerprint": fingerprint(predictions.probs)}
+    details: dict[str, Any] = {
+        "method": method,
+        "n_samples": predictions.n_rows,
+        "fingerprint": fingerprint(predictions.probs),
+        "class_shares": _shares(predictions),
+    }
     if raw_logits:
         details["scores"] = calibrator.scores
     checksum = save(calibrator, out, details=details)
@@ -167,11 +188,21 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
     calibrator.learn(log_probs, predictions.labels, predictions.weights)
 
 
-def fingerprint(probs: "FloatArray") -> str:
-    """Return a fingerprint that distinguishes sets of predictions."""
+def _shares(predictions: "Predictions") -> list[float]:
+    """Return the share of every class, which `apply --base-rate` moves from."""
     import numpy as np
 
-    return hashlib.sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
+    mass = np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes)
+    return [float(share) for share in mass / mass.sum()]
+
+
+def fingerprint(probs: "FloatArray") -> str:
+    """Return a fingerprint that distinguishes sets of predictions."""
+    from hashlib import sha256
+
+    import numpy as np
+
+    return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
 
 
 def in_sample(
@@ -203,20 +234,20 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
     return Predictions._joined(predictions, probs, observed)  # noqa: SLF001 (normalised by construction)
 
 
-def learnt(calibrator: "Calibrator") -> dict[str, Any]:
+def learnt(calibrator: Any) -> dict[str, Any]:
     """Return what a calibrator and those inside it have learnt, as numbers and texts."""
     import numpy as np
 
-    from calibrant.calibrators import Calibrator
+    from calibrant.calibrators.estimator import Estimator
 
     result: dict[str, Any] = {"class": type(calibrator).__name__}
     for name, value in vars(calibrator).items():
         plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-        if not name.endswith("_") or name == "classes_":
+        if not name.endswith("_") or name in ("classes_", "dim_"):
             continue
-        if isinstance(plain, Calibrator):
+        if isinstance(plain, Estimator):
             result[name[:-1]] = learnt(plain)
-        elif isinstance(plain, list) and any(isinstance(entry, Calibrator) for entry in plain):
+        elif isinstance(plain, list) and any(isinstance(entry, Estimator) for entry in plain):
             result[name[:-1]] = [learnt(entry) for entry in plain[:LONGEST]]
         else:
             result[name[:-1]] = _short(value, plain)

@@ -10,9 +10,9 @@ from calibrant._border.text import suggestion
 from calibrant.cli.outputs import console
 from calibrant.cli.show import NAME_ROOM, folded, number
 from calibrant.exceptions import InputError
-from calibrant.metrics import METRICS, Metric
+from calibrant.metrics import FORECAST_METRICS, METRICS, Metric
 from calibrant.metrics.names import metric_name
-from calibrant.results import Assessment, Interval, known_limits, missing_limits
+from calibrant.results import Assessment, ForecastAssessment, Interval, known_limits, missing_limits
 
 ALL = "all"
 
@@ -31,8 +31,11 @@ def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[
     return [name for name in known if name in asked]
 
 
-def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
+def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[str]) -> None:
     """Print a table with a row for each metric, in groups."""
+    are_forecasts = isinstance(assessment, ForecastAssessment)
+    known = FORECAST_METRICS if are_forecasts else METRICS
+    limits = assessment.limits if isinstance(assessment, ForecastAssessment) else assessment.intervals
     table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
@@ -40,22 +43,20 @@ def print_metrics(assessment: Assessment, names: Sequence[str]) -> None:
         table.add_column(heading, justify="right", overflow="fold")
     shown = [name for name in names if name in assessment.metrics]
     out, longest = console(), 2 + max((min(len(name), NAME_ROOM) for name in shown), default=0)
-    groups = {name: METRICS[name].about().group for name in shown}
+    groups = {name: known[name].about().group for name in shown}
     for group in dict.fromkeys(groups.values()):
         members = [name for name in shown if groups[name] == group]
         if members:
             table.add_row(Text(group if out.width >= ROOM else fill(group, longest), style="bold"))
         for name in members:
-            limits = assessment.intervals.get(name)
+            own = limits.get(name)
             value = number(assessment.metrics[name].value)
-            table.add_row(
-                folded(f"  {name}", out.width), value, interval_text(limits), _range(limits.null if limits else None)
-            )
+            table.add_row(folded(f"  {name}", out.width), value, interval_text(own), _range(own.null if own else None))
     out.print(table)
-    for reason, without in missing_limits((name, assessment.intervals.get(name)) for name in shown).items():
-        out.print(Text(f"no interval of {', '.join(without)}, as none has known coverage: {reason}", style="dim"))
-    if len(shown) < len(METRICS):
-        text = f"{len(shown)} of {len(METRICS)} metrics; all of them with --metrics {ALL}"
+    for reason, without in missing_limits((name, limits.get(name)) for name in shown).items():
+        out.print(Text(f"no interval for {', '.join(without)}, as none has known coverage: {reason}", style="dim"))
+    if len(shown) < len(known) and not are_forecasts:
+        text = f"{len(shown)} of {len(known)} metrics are shown; --metrics {ALL} shows the others"
         out.print(Text(text, style="dim"))
 
 

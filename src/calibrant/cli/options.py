@@ -40,6 +40,9 @@ _READING = (
 )
 """The options of `Source` that say how to read a file."""
 
+_FORECASTS = ("mean", "sd", "draws", "quantiles")
+"""The further options of `EitherSource`."""
+
 
 def expanded(files: "Sequence[Path]") -> list[Path]:
     """Return the files that are named; a pattern in quotation marks, which the shell left alone, is replaced."""
@@ -62,22 +65,21 @@ class Source:
     """Which columns of a file hold class predictions, and how to print the results."""
 
     label: Annotated[
-        str | None, Parameter(help="Column (or key) of the observed labels, or of the values that were forecast.")
+        str | None, Parameter(help="Column (or key) of the observed labels or, for forecasts, of the observed values.")
     ] = None
     probs: Annotated[
-        str | None, Parameter(help="Columns of the probabilities: a pattern like 'proba_*', or a list with commas.")
+        str | None,
+        Parameter(help="Columns of the probabilities: a pattern such as 'proba_*', or a comma-separated list."),
     ] = None
-    classes: Annotated[str | None, Parameter(help="Class names in the order of the columns, separated by commas.")] = (
-        None
-    )
+    classes: Annotated[str | None, Parameter(help="Class names in the order of the columns, comma-separated.")] = None
     positive: Annotated[
-        str | None, Parameter(help="With one column of probabilities, the label whose probability it is.")
+        str | None, Parameter(help="For one column of probabilities: the label to which it refers.")
     ] = None
     weight: Annotated[str | None, Parameter(help="Column of the row weights.")] = None
     logits: Annotated[bool, Parameter(help="The columns hold logits, not probabilities.")] = False
     percent: Annotated[bool, Parameter(help="The columns hold percentages, from 0 to 100.")] = False
     renormalise: Annotated[bool, Parameter(help="Accept rows that do not sum to 1.")] = False
-    drop_missing: Annotated[bool, Parameter(help="Leave out rows with missing values, and say how many.")] = False
+    drop_missing: Annotated[bool, Parameter(help="Leave out rows with missing values, and report how many.")] = False
     json: Json = False
     quiet: Quiet = False
 
@@ -99,8 +101,8 @@ class Source:
     def as_arguments(self) -> list[str]:
         """Return the command line options that read the same columns of a file."""
         words = []
-        for name in _READING:
-            value = getattr(self, name)
+        for name in (*_READING, *_FORECASTS):
+            value = getattr(self, name, None)
             option = f"--{name.replace('_', '-')}"
             if isinstance(value, str):  # A value with a leading dash would be taken for an option.
                 words += [f"{option}={value}"] if value.startswith("-") else [option, value]
@@ -129,49 +131,61 @@ class Source:
 
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
-class Options(Source):
-    """Which columns to read, and how to judge them."""
+class EitherSource(Source):
+    """Which columns of a file hold class predictions, or predictive distributions."""
 
     mean: Annotated[str | None, Parameter(help="Forecasts: column of the predicted means.")] = None
     sd: Annotated[str | None, Parameter(help="Forecasts: column of the predicted standard deviations.")] = None
-    draws: Annotated[str | None, Parameter(help="Forecasts: columns of the members of an ensemble, like 'draw_*'.")] = (
-        None
-    )
-    by: Annotated[str | None, Parameter(help="Column of groups to assess separately.")] = None
-    resamples: Annotated[int, Parameter(group=JUDGING, help="Number of redraws of labels or rows for the verdict.")] = (
-        999
-    )
-    seed: Annotated[Seed, Parameter(help="Seed of the redraws.")] = 0
+    draws: Annotated[
+        str | None, Parameter(help="Forecasts: columns of the members of an ensemble, such as 'draw_*'.")
+    ] = None
+    quantiles: Annotated[
+        str | None, Parameter(help="Forecasts: columns of quantiles with the level in their names, like 'q*'.")
+    ] = None
 
     @property
     def are_forecasts(self) -> bool:
         """Whether the options describe predictive distributions, not classes."""
-        return any(option is not None for option in (self.mean, self.sd, self.draws))
+        return any(option is not None for option in (self.mean, self.sd, self.draws, self.quantiles))
 
-    def forecasts(self, files: "Sequence[Path]") -> "Forecasts":
-        """Read predictive distributions from a file."""
+    def forecasts(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Forecasts, dict[str, Any]]":
+        """Read predictive distributions from a file, and other columns of the same rows, of which None is no name."""
         from calibrant.cli.show import progress_bar
         from calibrant.exceptions import InputError
-        from calibrant.io import read_forecasts
+        from calibrant.io.forecasts import read_forecast_rows
 
-        if self.by is not None:
-            raise InputError(
-                "--by is for class predictions, but the options describe forecasts. Remove it, or write each group to "
-                "its own file."
-            )
         if len(files) > 1:
             raise InputError(f"forecasts are read from one file, but {len(files)} are named. Name one.")
-        draws = self.draws.split(",") if self.draws else None
         with progress_bar("reading", quiet=self.silent):
-            return read_forecasts(
-                files[0],
-                target=self.label,
-                mean=self.mean,
-                sd=self.sd,
-                draws=draws,
-                weight=self.weight,
-                drop_missing=self.drop_missing,
+            return read_forecast_rows(
+                files[0], [name for name in others if name is not None], **self.as_forecast_options()
             )
+
+    def as_forecast_options(self) -> dict[str, Any]:
+        """Return the arguments of `read_forecasts`."""
+        return {
+            "target": self.label,
+            "mean": self.mean,
+            "sd": self.sd,
+            "draws": self.draws.split(",") if self.draws else None,
+            "quantiles": self.quantiles.split(",") if self.quantiles else None,
+            "weight": self.weight,
+            "drop_missing": self.drop_missing,
+        }
+
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
+class Options(EitherSource):
+    """Which columns to read, and how to judge them."""
+
+    by: Annotated[str | None, Parameter(help="Column whose values define groups, which are assessed separately.")] = (
+        None
+    )
+    resamples: Annotated[int, Parameter(group=JUDGING, help="Number of redraws of labels or rows for the verdict.")] = (
+        999
+    )
+    seed: Annotated[Seed, Parameter(help="Seed of the redraws.")] = 0
 
 
 @Parameter(name="*", group=INPUT)
@@ -219,15 +233,20 @@ class Judging(Options):
 
     def assess_forecasts(self, files: "Sequence[Path]") -> "ForecastAssessment":
         """Read predictive distributions from the file and assess them."""
+        forecasts, others = self.forecasts(files, self.by)
+        return self.judge_forecasts(forecasts, files[0].name, others.get(self.by or ""))
+
+    def judge_forecasts(self, forecasts: "Forecasts", name: str, by: Any) -> "ForecastAssessment":
+        """Assess predictive distributions as the options say, with a bar."""
         from calibrant.assessment.forecasts import assess_forecasts
         from calibrant.cli.show import progress_bar
 
-        forecasts = self.forecasts(files)
-        with progress_bar("judging forecasts", quiet=self.silent) as progress:
+        with progress_bar(f"judging {name}", quiet=self.silent) as progress:
             return assess_forecasts(
                 forecasts,
-                name=files[0].name,
+                name=name,
                 n_resamples=self.resamples,
+                by=by,
                 tolerance=self.tolerance,
                 progress=progress,
                 rng=self.seed,

@@ -17,7 +17,7 @@ class _Console(Console):
 
 def console(*, stderr: bool = False) -> Console:
     """Return the console for results, or the one for progress."""
-    return _Console(stderr=stderr)
+    return _Console(stderr=stderr, emoji=False)  # Names are shown as they are.
 
 
 PAGE = (".html", ".htm")

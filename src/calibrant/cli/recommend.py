@@ -2,11 +2,11 @@
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import FIXING, JUDGING, File, Seed, Source, expanded
+from calibrant.cli.options import FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
 
 if TYPE_CHECKING:
     from calibrant.results import Candidate, Recommendation
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def recommend_for(
     *files: File,
-    source: Source = Source(),
+    source: EitherSource = EitherSource(),
     keep_argmax: Annotated[bool, Parameter(group=FIXING)] = False,
     candidates: Annotated[tuple[str, ...], Parameter(group=FIXING, consume_multiple=True)] = (),
     folds: Annotated[int, Parameter(group=FIXING)] = 5,
-    score: Annotated[Literal["nll", "brier"], Parameter(group=JUDGING)] = "nll",
+    score: Annotated[Literal["nll", "brier", "crps", "log"] | None, Parameter(group=JUDGING)] = None,
     resamples: Annotated[int, Parameter(group=JUDGING)] = 1000,
     seed: Seed = 0,
 ) -> None:
@@ -30,6 +30,7 @@ def recommend_for(
     For example:
       calibrant recommend validation.csv
       calibrant recommend validation.csv --keep-argmax --candidates ts 'ts>irm'
+      calibrant recommend forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ def recommend_for(
         Names of calibrators to choose from, the simplest first, such as ts 'ts>irm'; by default a rule chooses by the
         numbers of rows and classes.
     score
-        What decides: the log loss or the Brier score.
+        What decides: the log loss (nll, the default) or the Brier score; of forecasts, the CRPS (the default) or the
+        log score (log).
     folds
         Number of folds.
     resamples
@@ -52,10 +54,12 @@ def recommend_for(
     """
     from calibrant.advice import recommend
     from calibrant.cli import show
+    from calibrant.cli.forecasting import print_advice
     from calibrant.io import printable
 
     paths = expanded(files)
-    predictions = source.predictions(paths)
+    _check_score(score, source)
+    predictions: Any = source.forecasts(paths)[0] if source.are_forecasts else source.predictions(paths)
     with show.progress_bar("fitting candidates", quiet=source.silent) as progress:
         advice = recommend(
             predictions,
@@ -70,10 +74,20 @@ def recommend_for(
     if source.json:
         show.print_json(advice)
         return
-    _print(advice)
+    (print_advice if source.are_forecasts else _print)(advice)
     if advice.name != advice.candidates[0].name:
         show.print_lines(["", "To fit it to all of these rows:"])
         show.print_command(" ", printable(_command(paths, advice.name, source)))
+
+
+def _check_score(score: str | None, source: EitherSource) -> None:
+    """Refuse a score of classes for forecasts, and the other way round."""
+    from calibrant.exceptions import InputError
+
+    known = ("crps", "log") if source.are_forecasts else ("nll", "brier")
+    if score is not None and score not in known:
+        what = "forecasts" if source.are_forecasts else "classes"
+        raise InputError(f"--score of {what} must be {' or '.join(known)}, but is {score}.")
 
 
 def _command(files: list[Path], method: str, source: Source) -> str:
@@ -95,7 +109,7 @@ def _print(advice: "Recommendation") -> None:
     out.print(Text(printable(advice.headline), style=style))
     for reason in advice.reasons:
         out.print(Text(f"- {printable(reason)}"))
-    print_heading(f"On rows that they were not fitted to, {advice.n_samples:,} in all")
+    print_heading(f"On rows held out of their fit, {advice.n_samples:,} in all")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("calibrator", overflow="fold")
     change = f"change, {advice.level:.0%}"
@@ -107,7 +121,7 @@ def _print(advice: "Recommendation") -> None:
         table.add_row(Text(printable(f"{candidate.name}{mark}")), *_cells(candidate))
     out.print(table)
     notes = (
-        f"* recommended. change: limits of the difference to {advice.candidates[0].name}. changed: rows with another"
+        f"* recommended. change: limits of the difference from {advice.candidates[0].name}. changed: rows with another"
     )
     out.print(Text(f"{notes} predicted class.", style="dim"))
 

@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
+from calibrant.cli.groups import Features, read_features
 from calibrant.cli.options import FIXING, File, Judging, Out, expanded, title
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from calibrant.predictions import Predictions
-    from calibrant.results import Assessment, Comparison, Fix
+    from calibrant.results import Assessment, Comparison, Fix, GroupFindings
 
 COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
 """What is compared before and after a fix."""
@@ -20,8 +24,10 @@ def report(
     *files: File,
     options: Judging = Judging(),
     engine: Engine = Engine(),
+    deciding: Deciding = Deciding(),
     calibrate: Annotated[str | None, Parameter(group=FIXING)] = None,
     folds: Annotated[int, Parameter(group=FIXING)] = 5,
+    features: Features = None,
     out: Out = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page about the predictions in FILES.
@@ -29,7 +35,9 @@ def report(
     For example:
       calibrant report predictions.parquet
       calibrant report predictions.csv --calibrate auto --by region --out page.html
+      calibrant report predictions.csv --features 'x_*'
       calibrant report before.csv after.csv
+      calibrant report predictions.csv --calibrate auto --cost-fp 1 --cost-fn 20 --max-risk 0.05
       calibrant report 'logs/*.parquet' --engine local
       calibrant report forecasts.csv --label y --mean mu --sd sigma
 
@@ -40,9 +48,11 @@ def report(
         Several files, one per model, are shown side by side. Sketches are added; a folder, or --engine, makes one.
     calibrate
         Compare before and after calibration: "auto" uses the recommended calibrator; or name one, such as ts or
-        'ts>irm'. Each row is calibrated by a fit to other rows.
+        'ts>irm', for forecasts such as shift-scale. Each row is calibrated by a fit to other rows.
     folds
         Number of folds for the fix.
+    features
+        Search for groups of these columns whose predictions are off: a pattern like 'x_*', or a list with commas.
     out
         Where to write the page; it must end in .html or .htm.
     """
@@ -52,16 +62,21 @@ def report(
 
     paths = expanded(files)
     outputs.check_out(out, paths, outputs.PAGE)
-    _check_one(paths, calibrate)
+    _check_one(paths, "--calibrate", calibrate)
+    _check_one(paths, "--features", features)
+    search = _search(paths, options, features)
+    deciding.check(of_rows=not options.are_forecasts)
     extras: dict[str, Any] = {}
     if options.are_forecasts:
-        shown = _forecasts(paths, options, calibrate)
+        shown, extras = _forecasts(paths, options, calibrate, folds)
     elif (sketch := engine.sketch(paths, options)) is not None:
+        deciding.check(of_rows=False)
         shown = {title(paths): options.assess(sketch, title(paths), "assessing")}
     elif len(paths) > 1:
-        shown = {name: _assessed(*options.grouped([path]), name, options) for name, path in _named(paths).items()}
+        shown, extras = _several(_named(paths), options, deciding)
     else:
-        shown, extras = _predictions(paths[0], options, calibrate, folds)
+        shown, extras = _predictions(paths[0], options, deciding, (calibrate, folds))
+    extras |= search()
     write_text(out, render_html(shown, title=f"Calibration of {title(paths)}", **extras))
     if options.json:
         found = {name: show.without_draws(assessment) for name, assessment in shown.items()}
@@ -75,34 +90,72 @@ def report(
     show.print_path("page", out)
 
 
+def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the page shows about the predictions of several files, side by side."""
+    shown, models = dict[str, Any](), dict[str, Any]()
+    rates: dict[str, tuple[float, float]] = {}
+    for name, path in files.items():
+        read, groups = options.grouped([path])
+        models[name], rates = deciding.moved(read)
+        shown[name] = _assessed(models[name], groups, name, options)
+    return shown, {"decisions": deciding.decide(models, rates, options.seed)} if deciding.is_used else {}
+
+
 def _predictions(
-    file: Path, options: Judging, calibrate: str | None, folds: int
+    file: Path, options: Judging, deciding: Deciding, fixing: tuple[str | None, int]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the page shows about class predictions."""
     from calibrant.advice.cross_fit import check_folds
 
+    calibrate, folds = fixing
     if calibrate is not None:
         _check_method(calibrate)
-    before, groups = options.grouped([file])
+    read, groups = options.grouped([file])
+    before, rates = deciding.moved(read)
     if calibrate is not None:
         check_folds(folds, before)
     heading = file.name if calibrate is not None else ""
     shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, dict[str, Any]()
+    models, change = {file.name: before}, ""
     if calibrate is not None:
         after, how = _fixed(before, calibrate, folds, options)
         extras["fix"] = how
         if after is not None:
-            models = {file.name: before, f"{file.name} > {how.method}": after}
+            models[f"{file.name} > {how.method}"], change = after, how.method
             shown, extras["comparison"] = _compared(models, shown, options)
+    if deciding.is_used:
+        extras["decisions"] = deciding.decide(models, rates, options.seed, change)
     return shown, extras
 
 
-def _check_one(files: list[Path], calibrate: str | None) -> None:
-    """Refuse to calibrate several files at once."""
+def _check_one(files: list[Path], option: str, value: str | None) -> None:
+    """Refuse to calibrate or to search several files at once."""
     from calibrant.exceptions import InputError
 
-    if calibrate is not None and len(files) > 1:
-        raise InputError(f"--calibrate is for one file, but {len(files)} are named. Name one, or leave it out.")
+    if value is not None and len(files) > 1:
+        raise InputError(f"{option} is for one file, but {len(files)} are named. Name one, or leave it out.")
+
+
+def _search(files: list[Path], options: Judging, features: str | None) -> "Callable[[], dict[str, GroupFindings]]":
+    """Read some columns at once, as a wrong name should not come to light after long work, and return the search."""
+    from calibrant.cli import show
+    from calibrant.exceptions import InputError
+    from calibrant.groups import GroupSearch
+
+    if features is None:
+        return dict
+    if options.are_forecasts:
+        raise InputError("--features is for class predictions, but the options are for forecasts. Remove it.")
+    predictions, table, _ = read_features(files, options, features)
+
+    def search() -> "dict[str, GroupFindings]":
+        with show.progress_bar("searching groups", quiet=options.silent):
+            found = GroupSearch()(predictions, features=table, rng=options.seed)
+        if not options.json:
+            show.print_lines(["", found.headline])
+        return {"findings": found}
+
+    return search
 
 
 def _named(files: list[Path]) -> dict[str, Path]:
@@ -138,15 +191,33 @@ def _check_method(calibrate: str) -> None:
         parse(calibrate)
 
 
-def _forecasts(files: list[Path], options: Judging, calibrate: str | None) -> dict[str, Any]:
+def _forecasts(
+    files: list[Path], options: Judging, calibrate: str | None, folds: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the page shows about predictive distributions."""
-    from calibrant.exceptions import InputError
+    if calibrate is None:
+        return {name: options.assess_forecasts([file]) for name, file in _named(files).items()}, {}
+    from calibrant.advice import calibrate_held_out
+    from calibrant.advice.fixing import AUTO
+    from calibrant.assessment.forecasts import compare_forecasts
+    from calibrant.calibrators.forecasts import forecast_calibrator_name
+    from calibrant.cli import show
 
-    if calibrate is not None or options.by is not None:
-        raise InputError(
-            "--calibrate and --by are for class predictions, but the options are for forecasts. Remove them."
-        )
-    return {name: options.assess_forecasts([file]) for name, file in _named(files).items()}
+    if calibrate != AUTO:
+        forecast_calibrator_name(calibrate)
+    (file,) = files
+    before, others = options.forecasts(files, options.by)
+    shown = {file.name: options.judge_forecasts(before, file.name, others.get(options.by or ""))}
+    with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
+        after, how = calibrate_held_out(before, calibrate, n_folds=folds, progress=progress, rng=options.seed)
+    if how.recommendation is not None and how.method == "identity":
+        return shown, {"fix": how}
+    name = f"{file.name} > {how.method}"
+    shown[name] = options.judge_forecasts(after, name, None)
+    with show.progress_bar("comparing before and after", quiet=options.silent) as progress:
+        models = {file.name: before, name: after}
+        comparison = compare_forecasts(models, intervals=False, progress=progress, rng=options.seed)
+    return shown, {"fix": how, "comparison": comparison}
 
 
 def _fixed(predictions: "Predictions", method: str, folds: int, options: Judging) -> "tuple[Predictions | None, Fix]":

@@ -27,6 +27,10 @@ from calibrant.results import (
     as_record,
     state,
 )
+from calibrant.results.writing import counted
+
+rows = counted
+"""Write a number of rows."""
 
 Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 
@@ -91,9 +95,8 @@ def print_json(value: Any) -> None:
 def without_draws(assessment: Judged) -> Judged:
     """Leave out the null draws and what only figures show, which are of no use to a reader of JSON."""
     plain = replace(assessment, test=replace(assessment.test, null=None))
-    if isinstance(plain, ForecastAssessment):
-        return plain
-    plain = replace(plain, curves={}, cumulative=None, ranking=None, classwise=None)
+    if isinstance(plain, Assessment):
+        plain = replace(plain, curves={}, cumulative=None, ranking=None, classwise=None)
     return replace(plain, groups={name: without_draws(group) for name, group in plain.groups.items()})
 
 
@@ -138,7 +141,7 @@ def print_tests(
                 Text(f"  {measured[name]} {found:.4g}; up to about {least:.4g} could be chance with this many rows")
             )
         if result.about is not None:
-            for words in (f"It sees: {result.about.meaning}", result.about.caution):
+            for words in (f"Detects: {result.about.meaning}", result.about.caution):
                 out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
     for name, reason in refused.items():
         out.print(Text(f"{name}: refused.", style="bold"))
@@ -173,24 +176,33 @@ def report_failures(failures: Sequence[str]) -> int:
     return int(bool(failures))
 
 
-def print_groups(assessment: Assessment) -> None:
+MEASURED: Mapping[type, tuple[str, str, str]] = {
+    Assessment: ("accuracy", "accuracy", "root mean square, debiased"),
+    ForecastAssessment: ("interval-coverage", "90% cover", "MACE, of quantiles"),
+}
+"""What the table of groups shows beside the error: a metric and its heading; and which error it is."""
+
+
+def print_groups(assessment: Assessment | ForecastAssessment) -> None:
     """Print a line for each group, the largest error first."""
     if not assessment.groups:
         return
+    measured, heading_of_it, error = MEASURED[type(assessment)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("group", overflow="fold")
-    for heading in ("rows", "accuracy", "error", "95% limits", "by chance", "p"):
+    for heading in ("rows", heading_of_it, "error", "95% limits", "by chance", "p"):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("verdict", overflow="fold")
-    for name, group in sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error):
+    groups: Mapping[str, Assessment | ForecastAssessment] = assessment.groups
+    for name, group in sorted(groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict
-        accuracy = group.metrics["accuracy"].value if "accuracy" in group.metrics else float("nan")
+        share = number(group.metrics[measured].value) if measured in group.metrics else ""
         limits = "" if verdict.low is None or verdict.high is None else f"{verdict.low:.2g} to {verdict.high:.2g}"
-        numbers = (number(accuracy), number(verdict.error), limits, number(verdict.detectable), number(verdict.pvalue))
+        numbers = (share, number(verdict.error), limits, number(verdict.detectable), number(verdict.pvalue))
         table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
     out = console()
     out.print(table)
-    out.print(Text("error: root mean square, debiased; by chance: 95% quantile if calibrated", style="dim"))
+    out.print(Text(f"error: {error}; by chance: 95% quantile if calibrated", style="dim"))
 
 
 def _kind(verdict: Verdict) -> str:
@@ -219,11 +231,6 @@ def print_path(what: str, path: Path) -> None:
 def print_command(words: str, command: str) -> None:
     """Print words and then a command to copy, never broken into two lines."""
     console().print(Text(f"{words} {command}"), soft_wrap=True)
-
-
-def rows(count: int) -> str:
-    """Write a number of rows."""
-    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def folded(name: str, width: int, room: int = 80) -> str:

@@ -9,7 +9,7 @@ from calibrant.cli.engines import SKETCH, Engine
 from calibrant.cli.options import File, Out, Source, expanded
 
 PART = ".part"
-"""How the name of what an interrupted run leaves ends, behind that of the sketch."""
+"""Suffix, after the name of the sketch, of the file that an interrupted run leaves behind."""
 
 
 def sketch(

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from calibrant.cli.options import JUDGING, File, Options, expanded
 
 if TYPE_CHECKING:
+    from calibrant.forecasts import Forecasts
     from calibrant.hypotest import CalibrationTest
 
 
@@ -45,8 +46,8 @@ def run_tests(
 
     _check_level(fail_below)
     paths = expanded(files)
-    data = options.forecasts(paths) if options.are_forecasts else options.predictions(paths)
-    tests = {name: _configured(name, options, kernel, data) for name in _names(test)}
+    data = options.forecasts(paths)[0] if options.are_forecasts else options.predictions(paths)
+    tests = {name: _configured(name, options, kernel, data) for name in _names(test, data)}
     results, refused = {}, {}
     for name, configured in tests.items():
         with show.progress_bar(name, quiet=options.silent) as progress:
@@ -81,13 +82,15 @@ def _check_level(level: float | None) -> None:
         raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {level:g}.")
 
 
-def _names(names: tuple[str, ...]) -> tuple[str, ...]:
+def _names(names: tuple[str, ...], data: object) -> tuple[str, ...]:
     from calibrant._border.names import meant
     from calibrant.exceptions import InputError
+    from calibrant.forecasts import Forecasts, Quantiles
     from calibrant.hypotest import TESTS
 
     if names == ("all",):
-        return tuple(TESTS)
+        quantiles = isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles)
+        return ("consistency",) if quantiles else tuple(TESTS)
     unknown = [name for name in names if name not in TESTS]
     if unknown:
         raise InputError(
@@ -98,11 +101,13 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _configured(name: str, options: Options, kernel: str | None, data: object) -> "CalibrationTest":
     """Return a row of TESTS with the requested number of resamples and kernel."""
-    from calibrant.forecasts import Forecasts
+    from calibrant.forecasts import Forecasts, Quantiles
     from calibrant.hypotest import TESTS, ConsistencyTest
     from calibrant.metrics import SKCE
 
     chosen: Any = TESTS[name]
+    if isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles):
+        return _of_quantiles(name, chosen, options, data)
     if isinstance(chosen, ConsistencyTest) and (isinstance(data, Forecasts) or kernel is not None):
         chosen = replace(chosen, metric=SKCE())
     settings = {field.name for field in fields(chosen)}
@@ -115,6 +120,20 @@ def _configured(name: str, options: Options, kernel: str | None, data: object) -
         return replace(chosen, kernel=joint)
     part = "metric" if "metric" in settings else "estimator"
     return replace(chosen, **{part: replace(getattr(chosen, part), kernel=joint)}) if part in settings else chosen
+
+
+def _of_quantiles(name: str, test: "CalibrationTest", options: Options, data: "Forecasts") -> "CalibrationTest":
+    """Return the test of columns of quantiles at their own levels, which all that is known about them comes to."""
+    from calibrant.exceptions import InputError
+    from calibrant.hypotest import ConsistencyTest
+    from calibrant.metrics.forecast_table import suited_metrics
+
+    if not isinstance(test, ConsistencyTest):
+        raise InputError(
+            f"--test {name} needs whole laws, but columns of quantiles say nothing about what lies between and beyond "
+            "them. Use --test consistency."
+        )
+    return replace(test, metric=suited_metrics(data)["mace"], n_resamples=options.resamples)
 
 
 def _kernel(name: str, data: Any) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calibrant.scale import Sketch
 
 ENDINGS = (SKETCH, ".csv", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz")
-"""Files of a folder that are days; others are left alone."""
+"""Suffixes of files that are days; other files of a folder are ignored."""
 
 
 def watch(
@@ -110,7 +110,7 @@ def day_files(days: tuple[Path, ...], reference: tuple[Path, ...] = ()) -> list[
     stems = [file.stem for file in kept]
     if len(set(stems)) < len(stems):
         twice = next(stem for stem in stems if stems.count(stem) > 1)
-        raise InputError(f"each day must have a name of its own, but {printable(twice)} is there twice. Rename one.")
+        raise InputError(f"each day must have its own name, but {printable(twice)} occurs twice. Rename one.")
     return kept
 
 

@@ -6,7 +6,7 @@ from calibrant._core.laws import normal_quantile
 from calibrant._typing import FloatArray
 
 SHAPE_LEVEL = 0.95
-"""A simultaneous band is this pointwise one, blown up."""
+"""A simultaneous band is this pointwise band, widened by one factor."""
 
 ROUNDING = 1e-9
 

@@ -83,7 +83,8 @@ def bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]
 def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.generic]], FloatArray]:
     """Return the map from columns W, (n, B), to the sums of each of m values (n, m) times W, (m, n_bins, B).
 
-    All m in one pass over W, which is what takes the time.
+    All m in one pass over W, which is what takes the time. If W says whether something happened, only rows with it are
+    added.
     """
     m = values.shape[1]
     kept = bins.index >= 0
@@ -98,13 +99,18 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
         return csr_array((data.ravel(), cell.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
 
     def totals(columns: NDArray[np.generic]) -> FloatArray:
-        if m * columns.size > FEW_CELLS and columns.shape[1] > 1:
+        is_event = columns.dtype == np.bool_
+        if m * columns.size > FEW_CELLS and columns.shape[1] > 1 and not is_event:
             return np.asarray(scatter() @ columns).reshape(m, bins.n_bins, -1)
         # The same additions in the same order, without a matrix that takes longer to make than to use.
         sums = np.empty((m * bins.n_bins, columns.shape[1]))
         for b, column in enumerate(columns.T):
-            weights = (data * column[:, None]).ravel()
-            sums[:, b] = np.bincount(cell.ravel(), weights=weights, minlength=m * bins.n_bins)
+            if is_event:
+                rows = np.flatnonzero(column)
+                where, weights = cell[rows], data[rows]
+            else:
+                where, weights = cell, data * column[:, None]
+            sums[:, b] = np.bincount(where.ravel(), weights=weights.ravel(), minlength=m * bins.n_bins)
         return sums.reshape(m, bins.n_bins, -1)
 
     return totals

@@ -71,7 +71,7 @@ class ReliabilityDisplay:
         sample_weight: Any = None,
         *,
         curve: Callable[[Predictions], ReliabilityCurve] = reliability_curve,
-        positive: Any = None,
+        positive: object = None,
         name: str = "",
         ax: "Axes | None" = None,
         **settings: Any,
@@ -97,7 +97,7 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, sample_weight: Any = None, *, name: str | None = None, **settings: Any
+        cls, model: object, X: Any, y: Any, sample_weight: Any = None, *, name: str | None = None, **settings: Any
     ) -> Self:
         """Compute the curve of what a fitted classifier says about rows, and draw it.
 

@@ -123,7 +123,13 @@ def coverage_shares(
     """Return the map from weights, (n, B), to the observed coverage at ascending levels, (q, B)."""
     if form not in get_args(Form):
         raise InputError(f'form must be "quantile" or "interval", but is {form!r}.')
-    limits = pit_limits(forecasts, ensemble)
+    return shares_between(pit_limits(forecasts, ensemble), nominal, form)
+
+
+def shares_between(
+    limits: tuple[FloatArray, FloatArray], nominal: FloatArray, form: Form
+) -> Callable[[Any], FloatArray]:
+    """Return the same map, given the ends of the intervals that transforms are drawn from."""
     if form == "quantile":
         return level_shares(*limits, nominal)
     # A transform at the lower end of an interval is inside.

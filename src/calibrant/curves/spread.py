@@ -72,6 +72,8 @@ def spread_bins(forecasts: Forecasts, bins: Binning) -> tuple[Bins, float, float
     """Cut the predicted standard deviations, mapped onto [0, 1]; return also the least and the largest of them."""
     if forecasts.distribution.event_shape:
         raise InputError(f"standard deviations are compared for real numbers, but these are {forecasts.distribution}.")
+    if not forecasts.distribution.has_sd:
+        raise InputError(f"standard deviations must be finite, but some are not: these are {forecasts.distribution}.")
     sd = forecasts.distribution.sd()
     present = sd[forecasts.weights > 0]
     least, largest = float(present.min()), float(present.max())

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from calibrant.calibrators import (
-    class_scores,
     compose,
     deep_order_preserving,
     ensemble,
@@ -17,7 +16,6 @@ from calibrant.calibrators import (
     lift,
     matrix,
     order_preserving,
-    row_order,
     scaling,
     stack,
     structured,
@@ -25,7 +23,7 @@ from calibrant.calibrators import (
     vector,
 )
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.binary import SCORE_DECIMALS, BinaryCalibrator
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
@@ -33,7 +31,7 @@ from calibrant.export.lines import LINES
 from calibrant.export.program import Program, Value, log_add_exp, log_softmax, softmax, softplus
 
 _FLOOR = -1e9
-"""Stands for -inf where differences are taken; what it stands for is put in its place again."""
+"""Stands for -inf where differences are taken, and is replaced by it again afterwards."""
 
 
 def as_program(calibrator: Calibrator) -> Program:
@@ -186,15 +184,15 @@ def _order_preserving(c: Any, x: Value, k: int) -> Value:
 
 def _class_scores(x: Value, score: str, k: int) -> Value:
     if score == "logit":
-        return log_softmax(x).rounded(class_scores.SCORE_DECIMALS)
+        return log_softmax(x).rounded(SCORE_DECIMALS)
     if score == "margin":
         ascending = x.along(x.argsort())
         best, second = ascending.columns([k - 1]), ascending.columns([k - 2])
-        return (x - x.equals(best).choose(second, best)).rounded(class_scores.SCORE_DECIMALS)
+        return (x - x.equals(best).choose(second, best)).rounded(SCORE_DECIMALS)
     probs = x.exp()
     is_top = x.is_first_largest(k)
     rest = is_top.choose(is_top.choose(0.0, probs).total().log(), (-probs.at_most(0.5)).log1p())
-    return (x - rest).rounded(class_scores.SCORE_DECIMALS)
+    return (x - rest).rounded(SCORE_DECIMALS)
 
 
 def _one_vs_rest(c: Any, x: Value, k: int) -> Value:
@@ -211,12 +209,12 @@ def _pooled(c: Any, x: Value, k: int) -> Value:
 
 
 def _keep_order(values: Value, originals: Value, k: int) -> Value:
-    """Raise values until they are ordered as the originals are, as `row_order.keep_order` does."""
+    """Raise values until they are ordered as the originals are, as `lift.keep_order` does."""
     order = originals.argsort()
     ascending = originals.along(order)
     later, earlier, backwards = range(1, k), range(k - 1), range(k - 1, -1, -1)
     rises = (ascending.columns(earlier) < ascending.columns(later)).choose(1.0, 0.0)
-    climb = rises.after(0.0, 1).running_sum() * row_order.SMALLEST_GAP
+    climb = rises.after(0.0, 1).running_sum() * lift.SMALLEST_GAP
     raised = (values.along(order) - climb).running_max(k)
     # Of ties, the last has seen all of them; read backwards, it is the first.
     ends = rises.columns(range(k - 2, -1, -1)).after(1.0, 1)

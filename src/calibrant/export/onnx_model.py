@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OPSET = 18
-"""Version of the operators, and below that of the file: as old as they can be."""
+"""Version of the operators, and of the file: as old as possible."""
 
 IR_VERSION = 8
 
@@ -35,14 +35,14 @@ class _Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), outputs, name=f"n{len(self.nodes)}", **attributes))
         return name
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: object) -> str:
         """Store a number or an array and return its name."""
         name = f"c{len(self.constants)}"
         self.constants[name] = np.asarray(value)
         return name
 
 
-def _simple(operator: str, **attributes: object) -> Callable[..., str]:
+def _simple(operator: str, **attributes: Any) -> Callable[..., str]:
     return lambda graph, *inputs: graph.add(operator, *inputs, **attributes)
 
 

@@ -31,7 +31,7 @@ class Program:
         self.nodes.append(Node(operation, tuple(value.place for value in inputs), settings))
         return Value(self, len(self.nodes) - 1)
 
-    def constant(self, array: Any) -> "Value":
+    def constant(self, array: object) -> "Value":
         """Return what stands for a number or an array."""
         return self.add("constant", array=np.asarray(array))
 
@@ -46,30 +46,30 @@ class Value:
     program: Program
     place: int
 
-    def apply(self, operation: str, *others: Any, **settings: Any) -> "Value":
+    def apply(self, operation: str, *others: object, **settings: Any) -> "Value":
         """Return the result of an operation on this value and others."""
         values = (other if isinstance(other, Value) else self.program.constant(other) for other in others)
         return self.program.add(operation, self, *values, **settings)
 
-    def __add__(self, other: Any) -> "Value":
+    def __add__(self, other: object) -> "Value":
         return self.apply("add", other)
 
-    def __sub__(self, other: Any) -> "Value":
+    def __sub__(self, other: object) -> "Value":
         return self.apply("sub", other)
 
-    def __mul__(self, other: Any) -> "Value":
+    def __mul__(self, other: object) -> "Value":
         return self.apply("mul", other)
 
-    def __truediv__(self, other: Any) -> "Value":
+    def __truediv__(self, other: object) -> "Value":
         return self.apply("div", other)
 
     def __neg__(self) -> "Value":
         return self.apply("neg")
 
-    def __lt__(self, other: Any) -> "Value":
+    def __lt__(self, other: object) -> "Value":
         return self.apply("less", other)
 
-    def equals(self, other: Any) -> "Value":
+    def equals(self, other: object) -> "Value":
         """Return where both are the same."""
         return self.apply("equal", other)
 
@@ -85,15 +85,15 @@ class Value:
         """Return ln(1 + x), also for small x."""
         return self.apply("log1p")
 
-    def at_least(self, other: Any) -> "Value":
+    def at_least(self, other: object) -> "Value":
         """Return the larger of both."""
         return self.apply("max", other)
 
-    def at_most(self, other: Any) -> "Value":
+    def at_most(self, other: object) -> "Value":
         """Return the smaller of both."""
         return self.apply("min", other)
 
-    def clip(self, low: Any, high: Any) -> "Value":
+    def clip(self, low: object, high: object) -> "Value":
         """Return the nearest value between both bounds."""
         return self.at_least(low).at_most(high)
 
@@ -102,7 +102,7 @@ class Value:
         scale = 10.0**decimals
         return (self * scale).apply("round") / scale
 
-    def choose(self, yes: Any, no: Any) -> "Value":
+    def choose(self, yes: object, no: object) -> "Value":
         """Return one value where this one is true, and the other elsewhere."""
         return self.apply("where", yes, no)
 

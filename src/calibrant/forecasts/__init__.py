@@ -3,12 +3,17 @@
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.container import Forecasts
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.joined import join
 from calibrant.forecasts.laplace import Laplace
 from calibrant.forecasts.mixture import Mixture
 from calibrant.forecasts.mvnormal import MvNormal
 from calibrant.forecasts.normal import Normal
+from calibrant.forecasts.probability_map import ProbabilityMap
+from calibrant.forecasts.quantile_columns import Quantiles
+from calibrant.forecasts.recalibrated import Recalibrated
 from calibrant.forecasts.sampled import MonteCarlo
 from calibrant.forecasts.samples import Samples
+from calibrant.forecasts.student import Student
 from calibrant.forecasts.targets import default_lengthscale, target_deviation, target_discrepancy, target_kernel
 from calibrant.forecasts.transform import pit
 
@@ -20,9 +25,14 @@ __all__ = [
     "MonteCarlo",
     "MvNormal",
     "Normal",
+    "ProbabilityMap",
     "Profile",
+    "Quantiles",
+    "Recalibrated",
     "Samples",
+    "Student",
     "default_lengthscale",
+    "join",
     "pit",
     "target_deviation",
     "target_discrepancy",

@@ -54,6 +54,11 @@ class Distribution(ABC):
         return False
 
     @property
+    def has_sd(self) -> bool:
+        """Whether all standard deviations are finite."""
+        return True
+
+    @property
     def dim(self) -> int:
         """Number of coordinates of a target."""
         return self.event_shape[0] if self.event_shape else 1
@@ -99,12 +104,26 @@ class Distribution(ABC):
         levels = as_levels(level)
         if not self.has_cdf:
             raise InputError(f"quantiles need laws on the line, but this is {self}.")
-        values = self._quantiles(np.atleast_1d(levels))
+        values = self.inverse(np.atleast_1d(levels))
         return values if levels.ndim else values[:, 0]
 
-    def _quantiles(self, levels: FloatArray) -> FloatArray:
-        """Return the quantiles at these levels, of shape (n, q)."""
+    def inverse(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""
         raise NotImplementedError
+
+    def affine(self, offset: FloatArray, factor: FloatArray) -> "Distribution":  # noqa: ARG002 (as above)
+        """Return the laws of offset + factor Z.
+
+        Parameters
+        ----------
+        offset : ndarray of shape (n,) or (n, d)
+        factor : ndarray of shape (n,)
+            Positive.
+        """
+        raise InputError(
+            f"laws that can be shifted and scaled are needed, but this is {self}. Turn it into a normal or another "
+            "named law, or into Samples(distribution.sample(rng, size))."
+        )
 
     def log_density(self, y: FloatArray) -> FloatArray:  # noqa: ARG002 (the signature of those that have one)
         """Return the logarithm of the density; row i at y[i], which on the line may hold one value or several."""

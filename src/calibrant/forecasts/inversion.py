@@ -18,6 +18,7 @@ def invert(law: Distribution, levels: FloatArray, low: FloatArray, high: FloatAr
     Newton's method, kept inside an interval that shrinks. Rows leave as soon as all of their quantiles are found.
     """
     found = np.array(high)
+    levels = np.broadcast_to(levels, found.shape)
     rows = np.arange(law.n)
     slack, last = ROUNDING * (high - low), high - low
     x = low + last / 2
@@ -35,6 +36,7 @@ def invert(law: Distribution, levels: FloatArray, low: FloatArray, high: FloatAr
         step = np.where(settled, 0.0, np.where(trusted, move, low + (high - low) / 2 - x))
         x, last = (x + step)[left], np.abs(step)[left]
         rows, low, high, slack, law = rows[left], low[left], high[left], slack[left], law.take(left)
+        levels = levels[left]
     return found
 
 

@@ -50,6 +50,10 @@ class LocationScale(Distribution):
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(loc=self.loc[rows], scale=self.scale[rows])
 
+    def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
+        """Return the laws of offset + factor Z."""
+        return self._trusted(loc=offset + factor * self.loc, scale=factor * self.scale)
+
     def mean(self) -> FloatArray:
         """Return the means, of shape (n,)."""
         return self.loc
@@ -82,7 +86,8 @@ class LocationScale(Distribution):
             raise self._no_pair(other, "mean difference")
         return mean_absolute(self.loc - other.loc, *self._by_family([(self, self.scale), (other, other.scale)]))
 
-    def _quantiles(self, levels: FloatArray) -> FloatArray:
+    def inverse(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""
         return self.loc[:, None] + self.scale[:, None] * self.standard_quantiles(levels)
 
     @abstractmethod

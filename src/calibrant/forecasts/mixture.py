@@ -115,8 +115,13 @@ class Mixture(Distribution):
         """Return P(Z < y)."""
         return self._average([part.cdf_below(y) for part in self.parts])
 
-    def _quantiles(self, levels: FloatArray) -> FloatArray:
-        values = np.stack([part.quantile(levels) for part in self.parts])
+    def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
+        """Return the laws of offset + factor Z."""
+        return self._trusted(weights=self.weights, parts=tuple(part.affine(offset, factor) for part in self.parts))
+
+    def inverse(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""
+        values = np.stack([part.inverse(levels) for part in self.parts])
         return invert(self, levels, values.min(axis=0), values.max(axis=0))
 
     @np.errstate(all="ignore")  # A component of weight 0 has the logarithm -inf.

@@ -81,6 +81,11 @@ class MvNormal(Distribution):
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(loc=self.loc[rows], cov=self.cov[rows])
 
+    def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
+        """Return the laws of offset + factor Z."""
+        squares = np.square(factor).reshape(-1, *(1,) * (self.cov.ndim - 1))
+        return self._trusted(loc=offset + factor[:, None] * self.loc, cov=squares * self.cov)
+
     def mean(self) -> FloatArray:
         """Return the means, of shape (n, d)."""
         return self.loc

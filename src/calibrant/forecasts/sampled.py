@@ -132,10 +132,11 @@ class MonteCarlo(Drawn):
         y = np.asarray(y, dtype=np.float64)
         return self._by_row(self.dist.logpdf, y.reshape(self.n, -1)).reshape(y.shape)
 
-    def _quantiles(self, levels: FloatArray) -> FloatArray:
+    def inverse(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles by `dist.ppf`, (n, q), at levels of shape (q,) or (n, q); else those of the draws."""
         if not hasattr(self.dist, "ppf"):
-            return super()._quantiles(levels)
-        return self._by_row(self.dist.ppf, np.broadcast_to(levels, (self.n, len(levels))))
+            return super().inverse(levels)
+        return self._by_row(self.dist.ppf, np.broadcast_to(levels, (self.n, levels.shape[-1])))
 
     def differences_from(self, other: Distribution) -> FloatArray:
         """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence, from independent draws."""

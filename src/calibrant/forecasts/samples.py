@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._typing import FloatArray
+from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
 from calibrant.forecasts.base import Distribution
@@ -57,10 +57,10 @@ class Drawn(Distribution):
         """Return the n_draws equally likely values, in ascending order, of laws on the line."""
         return np.sort(self.draws, axis=1)
 
-    def _quantiles(self, levels: FloatArray) -> FloatArray:
-        # Rounded first, since 100 * 0.07 is a little more than 7.
-        ranks = np.ceil(np.round(levels * self.n_draws, 9)).astype(np.int64)
-        return np.sort(self.draws, axis=1)[:, ranks - 1]
+    def inverse(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""
+        ranks = member_ranks(levels, self.n_draws)
+        return np.take_along_axis(np.sort(self.draws, axis=1), np.atleast_2d(ranks) - 1, axis=1)
 
     def mean_distance(self, y: FloatArray) -> FloatArray:
         """Return the mean distance of the draws of row i from y[i], of shape (n,)."""
@@ -145,6 +145,11 @@ class Samples(Drawn):
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(draws=self.draws[rows])
 
+    def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
+        """Return the laws of offset + factor Z: every member is moved."""
+        factors = factor.reshape(-1, *(1,) * (self.draws.ndim - 1))
+        return self._trusted(draws=offset[:, None] + factors * self.draws)
+
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `size` members of every row, with replacement: (n, size) or (n, size, d)."""
         members = rng.integers(self.n_draws, size=(self.n, size))
@@ -174,6 +179,18 @@ class Samples(Drawn):
         columns = y.reshape(self.n, -1)
         shares = np.stack([compare(self.draws, column[:, None]).mean(axis=1) for column in columns.T], axis=1)
         return shares.reshape(y.shape)
+
+
+def member_ranks(levels: FloatArray, n_draws: int) -> IntArray:
+    """Return which member, from 1, is the quantile of each level: the least with at least that share up to it.
+
+    Examples
+    --------
+    >>> member_ranks(np.array([0.05, 0.5, 0.95]), 20).tolist()
+    [1, 10, 19]
+    """
+    # Rounded first, since 100 * 0.07 is a little more than 7.
+    return np.ceil(np.round(levels * n_draws, 9)).astype(np.int64)
 
 
 def distances(left: FloatArray, right: FloatArray) -> FloatArray:

@@ -55,7 +55,7 @@ def default_lengthscale(distribution: Distribution) -> float:
     """Return a lengthscale for target kernels that depends on the predictions only, so that tests stay valid.
 
     It is the median of the predicted spreads, a spread being the root of the sum of the variances of all coordinates.
-    Rows that predict a single point are left out; if all do, it is 1.
+    Rows that predict a single point, or an infinite spread, are left out; if all do, it is 1.
 
     Examples
     --------
@@ -64,5 +64,5 @@ def default_lengthscale(distribution: Distribution) -> float:
     2.0
     """
     spreads = np.sqrt(np.square(distribution.sd()).reshape(distribution.n, -1).sum(axis=1))
-    spreads = spreads[spreads > 0]
+    spreads = spreads[(spreads > 0) & np.isfinite(spreads)]
     return float(np.median(spreads)) if len(spreads) else 1.0

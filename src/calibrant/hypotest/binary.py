@@ -14,13 +14,13 @@ from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import TestResult
 
 SMALLEST_PVALUE = float(np.finfo(float).tiny)
-"""p-values below this normal number are reported as it: a p-value is never 0."""
+"""The smallest p-value that is reported: a p-value is never 0."""
 
 LEAST_EVENTS = 20.0
-"""With fewer effective events the law for large samples is rough, and the law of the statistic is drawn."""
+"""With fewer effective events the law for large samples is rough, and the law is simulated instead."""
 
-DRAWN_IF_FEW = "Asymptotic; where few events decide, its law is found by redrawing the labels."
-"""What the validity of a test with `redrawn` rests on."""
+DRAWN_IF_FEW = "Asymptotic; with few events its law is simulated by redrawing the labels."
+"""Why a test with `redrawn` is valid."""
 
 N_REDRAWS = 999
 

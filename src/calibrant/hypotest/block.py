@@ -65,7 +65,7 @@ class BlockSKCETest(CalibrationTest):
         """Return how it is presented."""
         return Description(
             label="Kernel error, blocks",
-            meaning="Like the SKCE, cheaper and with less power.",
+            meaning="The same as the SKCE, at less cost and with less power.",
             caution="Asymptotic in the number of blocks; rows should be in random order.",
         )
 

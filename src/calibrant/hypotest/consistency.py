@@ -102,7 +102,12 @@ class ConsistencyTest(CalibrationTest):
     def _redraws(
         self, data: Any, observed: float, rng: np.random.Generator, progress: Progress | None
     ) -> tuple[float, FloatArray]:
-        """Return the value of the observed labels and those of the redraws, all computed in the same way."""
+        """Return the value of the observed labels and those of the redraws, all computed in the same way.
+
+        A metric of the confidence needs no more than whether the predicted class is right, which has the probability of
+        the confidence.
+        """
+        data = self.metric.view(data) if isinstance(data, Predictions) else data
         if isinstance(data, Predictions) and data.n_classes == 2:
             counted = self.metric.prepare_counts(data)
             if counted is not None:

@@ -6,28 +6,39 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._core.laws import expit
-from calibrant._core.roots import root
-from calibrant._typing import FloatArray, IntArray
+from calibrant._core.newton import PENALTY
+from calibrant._typing import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.hypotest.binary import BinaryTest, Finding, refuse_certainty, root_sum_of_squares
+from calibrant.hypotest.binary import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
+from calibrant.hypotest.events import effective_events
+from calibrant.metrics.logistic import (
+    EPSILON,
+    InTheLarge,
+    count_clipped,
+    fitted_line,
+    fitted_lines,
+    kept_log_odds,
+    line_of,
+)
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
-EPSILON = 1e-12
-"""Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
-
 CONSTANT = 1e-10
-"""Predictions whose log-odds differ by less than this are one and the same."""
-
-MAX_ITERATIONS = 200
+"""Predictions whose log-odds differ by less than this count as equal."""
 
 UNBOUNDED = (
     "the likelihood of slope and intercept must have a maximum, but none was found: the two outcomes are almost "
     "separated by a threshold. Use SpiegelhalterTest or ECCETest, which need no fit, or test more rows."
 )
 
+LEAST_CURVATURE = 1000 * PENALTY
+"""Where the likelihood of a row is flatter in the slope than this, its penalty and not the data decides the slope."""
+
+LEAST_EVENTS = 100.0
+"""With fewer effective events chi-squared is rough: at the level 0.10 it rejects calibrated data in up to 0.125."""
+
 TOLERANCE = 1e-10
-"""Newton's method stops when the next step promises less log-likelihood than this; it then converges quadratically."""
+"""The likelihood has a maximum where the fit ended if another step of Newton's method promises less than this."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,9 @@ class CoxTest(BinaryTest):
     :math:`J = \sum_i v_i^2 p_i (1 - p_i) x_i x_i^\top` and :math:`x_i = (1, z_i)`. This law is used, and the standard
     errors are the roots of the diagonal of :math:`H^{-1} J H^{-1}` at the fitted probabilities.
 
+    With fewer than 100 effective events (`calibrant.hypotest.events`) these laws are rough. The labels are then
+    redrawn, and the p-value is the exact one.
+
     References
     ----------
     D. R. Cox, "Two further applications of a model for binary regression", Biometrika 45 (1958); M. E. Miller,
@@ -65,7 +79,7 @@ class CoxTest(BinaryTest):
     --------
     >>> p = Predictions([0.1] * 10 + [0.9] * 10, labels=[1] * 3 + [0] * 7 + [1] * 7 + [0] * 3)
     >>> result = CoxTest()(p)  # slope logit(0.7) / logit(0.9)
-    >>> round(result.estimate, 4), result.details["direction"], round(result.pvalue, 3)
+    >>> round(result.estimate, 4), result.details["direction"], round(result.details["closed_form"], 3)
     (0.3856, 'over-confident', 0.046)
     """
 
@@ -74,20 +88,29 @@ class CoxTest(BinaryTest):
         return Description(
             label="Cox",
             meaning="A wrong slope or intercept of the log-odds only.",
-            caution="Asymptotic; refused where no finite line fits best.",
+            caution=f"{DRAWN_IF_FEW} Refused where no finite line fits best.",
         )
+
+    def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
+        """Return the statistics of other labels, where few events decide about the line."""
+        if effective_events(view, weights) >= LEAST_EVENTS:
+            return None
+        log_odds = kept_log_odds(view)
+        return lambda labels: _ratios(log_odds, labels == 1, weights)
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Fit slope and intercept and compare the likelihood with that of the predictions."""
         refuse_certainty(view)
-        log_odds, clipped = _log_odds(view)
+        log_odds = kept_log_odds(view)
         _check_estimable(log_odds, view.labels)
-        weights = weights * (weights.sum() / (weights @ weights))
-        fit = _fit_line(log_odds, view.labels, weights)
-        level, level_error = _fit_level(log_odds, view.labels, weights)
-        gain = _log_likelihood(fit.intercept + fit.slope * log_odds, view.labels, weights)
-        gain -= _log_likelihood(log_odds, view.labels, weights)
-        statistic = max(0.0, 2 * gain)
+        weights = _as_rows(weights)
+        fit = _line_with_errors(view, weights)
+        level = InTheLarge().fitted(view)
+        variance = weights * _bernoulli_variance(level + log_odds)
+        hits = view.labels == 1
+        gain = _log_likelihood(fit.intercept + fit.slope * log_odds, hits, weights)
+        gain -= _log_likelihood(log_odds, hits, weights)
+        statistic = max(0.0, 2 * float(gain))
         return Finding(
             statistic=statistic,
             pvalue=_tail(statistic, _null_scales(log_odds, weights)),
@@ -98,9 +121,9 @@ class CoxTest(BinaryTest):
                 "slope_se": fit.slope_error,
                 "intercept_se": fit.intercept_error,
                 "calibration_in_the_large": level,
-                "calibration_in_the_large_se": level_error,
+                "calibration_in_the_large_se": float(np.sqrt(weights @ variance) / variance.sum()),
                 "direction": "over-confident" if fit.slope < 1 else "under-confident" if fit.slope > 1 else "none",
-                "clipped": clipped,
+                "clipped": count_clipped(view),
                 "epsilon": EPSILON,
             },
         )
@@ -128,18 +151,9 @@ class Curvature(NamedTuple):
     slope: float
 
 
-def _log_odds(view: Predictions) -> tuple[FloatArray, int]:
-    """Return finite log-odds of class 1, and how many had to be moved."""
-    bound = np.log1p(-EPSILON) - np.log(EPSILON)
-    log_odds = view.log_probs[:, 1] - view.log_probs[:, 0]
-    # 1 - EPSILON is itself rounded, in the fifth digit of its distance from 1.
-    return log_odds.clip(-bound, bound), int((view.probs.min(axis=1) < 0.999 * EPSILON).sum())
-
-
 def _check_estimable(log_odds: FloatArray, labels: IntArray) -> None:
     """Refuse data for which no finite slope is the most likely one."""
-    ones, zeros = log_odds[labels == 1], log_odds[labels == 0]
-    if len(ones) == 0 or len(zeros) == 0:
+    if labels.min() == labels.max():
         raise InputError(
             f"both outcomes must occur, but all {len(labels)} rows have outcome {int(labels[0])}: the most likely "
             "intercept is infinite. Use SpiegelhalterTest or ECCETest, which need no fit."
@@ -148,16 +162,41 @@ def _check_estimable(log_odds: FloatArray, labels: IntArray) -> None:
         raise InputError(
             "predictions must differ for a slope to be defined, but all are equal. Use ECCETest, which needs no slope."
         )
-    if max(ones.min(), zeros.min()) >= min(ones.max(), zeros.max()):
+    if _separated(log_odds[:, None], labels[:, None] == 1).any():
         raise InputError(
             "predictions of the two outcomes must overlap, but a threshold separates them: the most likely slope is "
             "infinite. Use SpiegelhalterTest or ECCETest, which need no fit, or test more rows."
         )
 
 
-def _log_likelihood(fitted: FloatArray, labels: IntArray, weights: FloatArray) -> float:
-    right = np.where(labels == 1, fitted, -fitted)
-    return float(weights @ (np.minimum(right, 0.0) - np.log1p(np.exp(-np.abs(right)))))
+def _as_rows(weights: FloatArray) -> FloatArray:
+    """Return the weights v, whose sum is the effective number of rows."""
+    return np.asarray(weights * (weights.sum() / (weights @ weights)))
+
+
+def _log_likelihood(fitted: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return the likelihoods of outcomes, (n,) or (n, B), whose log-odds are of the same shape or equal in all."""
+    right = np.where(hits, fitted, -fitted)
+    return np.asarray(weights @ (np.minimum(right, 0.0) - np.log1p(np.exp(-np.abs(right)))))
+
+
+def _ratios(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return the statistics of many sets of outcomes, (n, B); where a threshold separates them, that of certainty."""
+    share = weights / weights.sum()
+    intercepts, slopes = fitted_lines(log_odds, hits, share[:, None])
+    x = log_odds[:, None]
+    apart = _separated(x, hits)
+    for b in np.flatnonzero(np.isnan(slopes) & ~apart):  # Few: those that full steps of Newton's method miss.
+        intercepts[b], slopes[b] = line_of(log_odds, hits[:, b], share)
+    likely = np.where(apart, 0.0, _log_likelihood(intercepts + slopes * x, hits, _as_rows(weights)))
+    return np.maximum(0.0, 2 * (likely - _log_likelihood(x, hits, _as_rows(weights))))
+
+
+def _separated(x: FloatArray, hits: BoolArray) -> BoolArray:
+    """Return whether a threshold of x, (n, 1), separates the outcomes of each column, (n, B), or one is missing."""
+    lowest = [np.where(rows, x, np.inf).min(axis=0) for rows in (hits, ~hits)]
+    highest = [np.where(rows, x, -np.inf).max(axis=0) for rows in (hits, ~hits)]
+    return np.asarray(np.maximum(*lowest) >= np.minimum(*highest))
 
 
 def _curvature(fitted: FloatArray, x: FloatArray, weights: FloatArray) -> Curvature:
@@ -170,54 +209,18 @@ def _curvature(fitted: FloatArray, x: FloatArray, weights: FloatArray) -> Curvat
     return Curvature(variance, centre, x - centre, level, slope)
 
 
-def _fit_line(x: FloatArray, labels: IntArray, weights: FloatArray) -> Line:
-    """Maximise the likelihood of slope and intercept."""
-    intercept, slope = _maximise(x, labels, weights)
-    at = _curvature(intercept + slope * x, x, weights)
+def _line_with_errors(view: Predictions, weights: FloatArray) -> Line:
+    """Return the line of maximum likelihood, or refuse where there is none."""
+    (intercept, slope), x = fitted_line(view), kept_log_odds(view)
+    fitted = intercept + slope * x
+    at = _curvature(fitted, x, weights)
+    pull = weights * _residuals(fitted, view.labels)
+    promise = pull.sum() ** 2 / at.level + (pull @ at.centred) ** 2 / at.slope
+    if not promise < TOLERANCE or at.slope <= LEAST_CURVATURE * weights.sum():
+        raise InputError(UNBOUNDED)
     noise = np.sqrt(weights * at.variance)
     intercept_error = root_sum_of_squares(noise * (1 / at.level - at.centre * at.centred / at.slope))
     return Line(intercept, slope, intercept_error, root_sum_of_squares(noise * at.centred / at.slope))
-
-
-def _maximise(x: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[float, float]:
-    """Return intercept and slope of the largest likelihood, by Newton's method with steps halved until they gain."""
-
-    def height(line: FloatArray) -> float:
-        return _log_likelihood(line[0] + line[1] * x, labels, weights)
-
-    line = np.zeros(2)
-    reached = height(line)
-    for _ in range(MAX_ITERATIONS):
-        fitted = line[0] + line[1] * x
-        at = _curvature(fitted, x, weights)
-        pull = weights * _residuals(fitted, labels)
-        gradient = float(pull.sum()), float(pull @ at.centred)
-        level, slope = gradient[0] / at.level, gradient[1] / at.slope
-        step = np.array([level - slope * at.centre, slope])
-        promise = level * gradient[0] + slope * gradient[1]
-        if promise == np.inf:
-            break
-        if promise < TOLERANCE:
-            return float(line[0] + step[0]), float(line[1] + step[1])
-        enough = reached - 1e-13 * abs(reached)  # Less by rounding is not less.
-        while (reached := height(line + step)) < enough + 1e-4 * promise:
-            step, promise = step / 2, promise / 2
-        line = line + step
-    raise InputError(UNBOUNDED)
-
-
-def _fit_level(log_odds: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[float, float]:
-    """Return the most likely intercept if the slope is 1, and its standard error."""
-
-    def slope_of_likelihood(level: float) -> float:
-        return float(weights @ _residuals(level + log_odds, labels))
-
-    # At these ends every probability is below, or above, the observed frequency.
-    observed = float(np.log(weights @ labels) - np.log(weights @ (1 - labels)))
-    low, high = observed - float(log_odds.max()) - 1, observed - float(log_odds.min()) + 1
-    level = root(slope_of_likelihood, low, high, xtol=1e-12, rtol=1e-14)
-    variance = weights * _bernoulli_variance(level + log_odds)
-    return level, float(np.sqrt(weights @ variance) / variance.sum())
 
 
 def _residuals(fitted: FloatArray, labels: IntArray) -> FloatArray:

@@ -22,10 +22,10 @@ MOST_DRAWS, LEAST_DRAWS, ALL_DRAWS = 256, 8, 20_000
 """Draws per forecast: at most, at least, and between these limits the total over all forecasts."""
 
 CANCELLATION = 1e-14
-"""Rounding of a difference, as a share of its terms."""
+"""Rounding error of a difference, relative to its terms."""
 
 STREAM = 0x434D45
-"""Sets the draws apart from those of a generator that a caller makes from the same seed, perhaps to draw targets."""
+"""Keeps the draws different from those of a generator that a caller builds from the same seed, say for targets."""
 
 
 class DeviationLaw(ABC):
@@ -164,7 +164,7 @@ class DrawnDeviations(DeviationLaw):
 
     For Monte Carlo forecasts E[d d'] contains, rightly, the variance of their own expectations. Time and random numbers
     O(n L J) for L draws: 256 of each forecast up to 78 rows, then 20 000 of all together, 8 of each above 2500 rows.
-    So variances have an error of about 1 %.
+    So variances have an error of about 1%.
     """
 
     def __init__(

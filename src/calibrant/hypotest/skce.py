@@ -18,7 +18,7 @@ from calibrant.resampling.redraws import draw_counts
 from calibrant.results import Description, TestResult
 
 BLOCK_CELLS, BLOCK_COLUMNS = 4_000_000, 500
-"""Replicates are multiplied in blocks of at most this many counts and columns, so memory does not grow with them."""
+"""Replicates are multiplied in blocks of at most this many counts and columns, which limits memory."""
 
 N_SPECTRAL_ROWS = 1500
 """The spectrum is computed from at most this many rows; if there are more, they are drawn without replacement."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.intervals.debiased import debiased_difference
+from calibrant.intervals.forecasts import UNEQUAL
 from calibrant.intervals.methods import is_positive_by_chance
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import (
@@ -15,7 +16,6 @@ from calibrant.intervals.requirements import (
     FEWEST_DIFFERENT,
     FEWEST_OF_EITHER,
     INDEPENDENT,
-    UNEQUAL,
     has_clusters,
     has_unequal_weights,
     too_few_wrong,

@@ -9,11 +9,13 @@ import numpy as np
 from calibrant._border.checks import check_level
 from calibrant._typing import FloatArray, Rng
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
 from calibrant.intervals import debiased, kernel, resampled, sandwich, scores
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
-from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
+from calibrant.metrics import KCE, SKCE, Accuracy, IntervalCoverage, Metric, Score, SimplexECE
+from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.metrics.names import chosen_metric
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
@@ -40,8 +42,11 @@ METHODS: Mapping[str, Method] = {
 BY_CHANCE = "chance alone makes it positive; rms-debiased has limits"
 """Why most calibration errors have none."""
 
+BY_CHANCE_OF_FORECASTS = "chance alone makes it positive"
+"""The same of forecasts."""
+
 MOST_REDRAWS = 399
-"""Redraws of the labels for the range of a calibration error under calibration, which is there to look at."""
+"""Redraws of the labels for the range of a calibration error under calibration, which is shown for information."""
 
 
 @takes_two_arrays
@@ -74,7 +79,8 @@ def interval(
     Notes
     -----
     - Means over rows (log loss, Brier score): "hall", Student's law corrected for skewness, with a standard error that
-      the predictions have a part in, so that it holds where few rows are wrong. Accuracy: Wilson's interval.
+      the predictions have a part in, so that it holds where few rows are wrong. Accuracy: Wilson's interval. The same
+      for forecasts: scores such as the CRPS, and the coverage of intervals.
     - The debiased root-mean-square error (`METRICS["rms-debiased"]` and its relatives): the law of its square as a mean
       over pairs, which holds with and without miscalibration; beside it the mean and the range of the metric if the
       model were calibrated.
@@ -87,8 +93,8 @@ def interval(
     - By name only: the studentised bootstrap "bootstrap-t" of means, and of any number "percentile" and "bca",
       bootstrap quantiles corrected for bias and skewness.
 
-    How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97 % for limits of
-    95 %, "auto" refuses; a method requested by name does what it can. It refuses
+    How often each contains the true value is simulated in docs/coverage.md. Where that is not 93 to 97% for limits of
+    95%, "auto" refuses; a method requested by name does what it can. It refuses
 
     - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
       fewer than four are observed (10, 25), unless 50 are observed; for means over rows, if fewer than half of the
@@ -99,7 +105,10 @@ def interval(
       uncertain row;
     - for SKCE below 1000 rows, with a lengthscale below a third of the median distance, or if labels scatter less than
       the predictions say;
-    - with fewer than 30 clusters, and for predictive distributions.
+    - with fewer than 30 clusters;
+    - for predictive distributions: kernel calibration errors; scores below 50 rows, the interval score if fewer than 15
+      targets are expected outside the interval, coverage if fewer than 10 are expected or 4 observed there; the log
+      score below 300 rows, or if more targets lie beyond 99.9% of their forecast than chance allows.
 
     Examples
     --------
@@ -114,7 +123,7 @@ def interval(
     metric.check(predictions)
     bootstrap, generator = bootstrap or Bootstrap(999), np.random.default_rng(rng)
     name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)
-    found = MethodOutcome("none", None, BY_CHANCE)
+    found = MethodOutcome("none", None, why_not(metric, predictions, bootstrap))
     if name is not None:
         found = MethodOutcome(name, METHODS[name](predictions, metric, level, bootstrap, generator))
     null = None
@@ -148,13 +157,13 @@ def _by_name(method: str, metric: Metric) -> str:
 
 
 FITTING: Mapping[str, Any] = {
-    "hall": Score,
-    "wilson": Accuracy,
+    "hall": (Score, ForecastScore),
+    "wilson": (Accuracy, IntervalCoverage),
     "sandwich": sandwich.INFLUENTIAL,
     "law": (SKCE, KCE),
-    "bootstrap-t": Score,
+    "bootstrap-t": (Score, ForecastScore),
 }
-"""Metrics that a method is for, where it is not for all."""
+"""Metrics to which a method is restricted."""
 
 
 def _refusal(metric: Metric, method: str, reason: str) -> str:
@@ -196,9 +205,11 @@ def known_interval(
     return as_interval(metric, value, level, found, null)
 
 
-def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray:
-    """Return values of the metric over labels drawn from the predictions."""
+def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray | None:
+    """Return values of the metric over labels, or targets, drawn from the predictions."""
     n_resamples = min(bootstrap.n_resamples, MOST_REDRAWS)
+    if isinstance(data, Forecasts):
+        return metric.by_chance(data, n_resamples, rng)
     if data.copies is not None:
         cells, of_counts = _counted(metric, data)
         return np.concatenate([of_counts(counts) for counts in cells.draw(n_resamples, rng)])
@@ -232,7 +243,8 @@ def why_not(metric: Metric, data: object, bootstrap: Bootstrap) -> str:
     """Say what the method for the metric needs and the data lack, or that chance makes it positive; else nothing."""
     name = family(metric, bootstrap)
     if name is None:
-        return BY_CHANCE if is_positive_by_chance(metric) else ""
+        reason = BY_CHANCE_OF_FORECASTS if isinstance(data, Forecasts) else BY_CHANCE
+        return reason if is_positive_by_chance(metric) else ""
     return what_is_missing(name, metric, data, bootstrap)
 
 
@@ -249,6 +261,8 @@ def is_unbiased(metric: Metric) -> bool:
 
 def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
     """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
+    if isinstance(data, Forecasts):
+        return metric.measures == "calibration" and metric.suits(data) and bootstrap.clusters is None
     quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
     is_error = metric.measures == "calibration" and metric.better == "lower"
     if not (quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None):

@@ -146,8 +146,10 @@ def square_sums(parts: Sequence[Part]) -> Squares:
     observed = expected = 0.0
     for p, q in combinations_with_replacement(range(len(parts)), 2):
         times = 1 if p == q else 2
-        observed += times * _sum_over_pairs(parts[p], parts[q], noise[p] * noise[q])
-        expected += times * _sum_over_pairs(parts[p], parts[q], _covariance(parts[p], parts[q]))
+        products = noise[p] * noise[q], _covariance(parts[p], parts[q])
+        seen, right = _sums_over_pairs(parts[p], parts[q], products)
+        observed += times * seen
+        expected += times * right
     return Squares(max(observed, 0.0), max(expected, 0.0))
 
 
@@ -156,8 +158,9 @@ def cross_sums(first: Sequence[Part], second: Sequence[Part]) -> Squares:
     noise = [part.noise() for part in first], [part.noise() for part in second]
     observed = expected = 0.0
     for (p, of_p), (q, of_q) in product(zip(first, noise[0], strict=True), zip(second, noise[1], strict=True)):
-        observed += _sum_over_pairs(p, q, of_p * of_q)
-        expected += _sum_over_pairs(p, q, _covariance(p, q))
+        seen, right = _sums_over_pairs(p, q, (of_p * of_q, _covariance(p, q)))
+        observed += seen
+        expected += right
     return Squares(observed, expected)
 
 
@@ -189,10 +192,16 @@ def _covariance(p: Part, q: Part) -> FloatArray:
     return np.where(p.event == q.event, same, -p.probs * q.probs) * p.weights * q.weights
 
 
-def _sum_over_pairs(p: Part, q: Part, products: FloatArray) -> float:
-    """Return the sum of c_p x_i c_q x_j over different rows that share a bin in both parts."""
+def _sums_over_pairs(p: Part, q: Part, products: Sequence[FloatArray]) -> list[float]:
+    """Return the sum of c_p x_i c_q x_j over different rows that share a bin in both parts, for each x of products."""
     n_bins = len(q.coefficient)
-    cells = p.index * n_bins + q.index
-    occupied, cells = np.unique(cells, return_inverse=True)
-    sums, squares = (np.bincount(cells, p.over_rows(power)) for power in (products, products**2))
-    return float((p.coefficient[occupied // n_bins] * q.coefficient[occupied % n_bins]) @ (sums**2 - squares))
+    cells, n_cells = p.index * n_bins + q.index, len(p.coefficient) * n_bins
+    occupied = np.arange(n_cells)
+    if n_cells > len(cells):  # Most of them are empty.
+        occupied, cells = np.unique(cells, return_inverse=True)
+    coefficients = p.coefficient[occupied // n_bins] * q.coefficient[occupied % n_bins]
+
+    def totals(values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(cells, p.over_rows(values), minlength=len(occupied)), dtype=float)
+
+    return [float(coefficients @ (totals(x) ** 2 - totals(x**2))) for x in products]

@@ -6,6 +6,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from calibrant._typing import FloatArray
+from calibrant.forecasts import Forecasts
+from calibrant.intervals.forecasts import FEWEST_WEIGHTED, UNEQUAL, missing_for_forecasts
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
 from calibrant.intervals.parts import are_filled, parts_of
 from calibrant.intervals.sandwich import SEPARATED, is_separated
@@ -53,22 +55,20 @@ FEWEST_PAIRED = 1000
 MOST_PAIRED = 2 * 10**9
 """Squared rows times classes: with more of them, limits of kernel calibration errors would take seconds."""
 
-FEWEST_WEIGHTED = 20
-"""Least effective number of rows by squared weights: with fewer, a few rows decide about the variance."""
-
 MOST_PAIRED_CLASSES = 2 * 10**7
 """Rows times the square of the number of classes, with which the time of limits of an average over classes grows."""
 
 INDEPENDENT = "they are for independent rows, not for clusters"
 CLUSTERS = f"at least {FEWEST_CLUSTERS} clusters are needed"
 DIFFERENT = f"at least {FEWEST_DIFFERENT} rows must differ in their score"
-UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows determine the variance"
 
 
 def what_is_missing(method: str, metric: Metric, data: object, bootstrap: Bootstrap) -> str:
     """Say what limits by the method need for known coverage, if these data lack it; otherwise nothing."""
+    if isinstance(data, Forecasts):
+        return CLUSTERS if not has_clusters(bootstrap) else missing_for_forecasts(method, metric, data)
     if not isinstance(data, Predictions):
-        return "they were simulated for predictions of classes only"
+        return "they were simulated for rows of predictions and forecasts only"
     if method in ("debiased", "law") and bootstrap.clusters is not None:
         return INDEPENDENT
     if not has_clusters(bootstrap):

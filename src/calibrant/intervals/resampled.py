@@ -63,7 +63,7 @@ def _replicates(
     return np.concatenate([evaluate(counts * weights) for counts in bootstrap.counts(data.n_samples, rng)])
 
 
-def _without_groups(data: Any, clusters: Any) -> Iterator[FloatArray]:
+def _without_groups(data: Any, clusters: object) -> Iterator[FloatArray]:
     """Yield blocks of weights, (n, block), each column of the data without one group of whole clusters."""
     groups = _clusters(data.n_samples, clusters) % N_GROUPS
     names, width = np.unique(groups), max(1, BLOCK_CELLS // data.n_samples)

@@ -11,6 +11,7 @@ from calibrant.curves import bands
 from calibrant.intervals.base import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import Score
+from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
@@ -28,6 +29,10 @@ Redraw: TypeAlias = Callable[[np.random.Generator], Iterator[FloatArray]]
 """From a generator to rows (n, m) as they may have been, some of them infinite."""
 
 
+RowMean: TypeAlias = Score | ForecastScore
+"""Metrics that are means over rows, of classes and of forecasts."""
+
+
 class Mean(NamedTuple):
     """A mean with its limits, and the two-sided p-value of the hypothesis that it is 0."""
 
@@ -37,14 +42,22 @@ class Mean(NamedTuple):
     pvalue: float
 
 
-def hall(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+def hall(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
     """Return the limits of a mean by Student's law corrected for skewness, see `hall_laws`; infinite if a row is."""
     rows = metric.per_row(data)
     if np.isinf(rows[data.weights > 0]).any():
         return Limits(np.inf, np.inf)
     copies = getattr(data, "copies", None)
     (law,) = hall_laws(rows[:, None], data.weights, bootstrap, rng, _chance(data, metric), copies)
-    return law.limits(level)
+    return _of_means(metric, law.limits(level))
+
+
+def _of_means(metric: RowMean, limits: Limits) -> Limits:
+    """Return limits of the metric, given those of a mean over rows."""
+    if not isinstance(metric, ForecastScore):
+        return limits
+    low, high = metric.of_means(np.array(limits)).tolist()
+    return Limits(low, high)
 
 
 def hall_laws(
@@ -80,20 +93,20 @@ def hall_laws(
     return [replace(law, error=float(error)) for law, error in zip(found, errors, strict=True)]
 
 
-def _chance(data: object, metric: Score) -> Redraw | None:
+def _chance(data: object, metric: RowMean) -> Redraw | None:
     """Return how the rows may have been if the predictions are right."""
-    if not isinstance(data, Predictions):
+    if not isinstance(data, Predictions) or isinstance(metric, ForecastScore):
         return None
     return lambda rng: (metric.per_row(other)[:, None] for other in _redrawn(data, rng))
 
 
-def bootstrap_t(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+def bootstrap_t(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
     """Return the limits of a mean by the studentised bootstrap, see `studentised_means`; infinite if a row is."""
     rows = metric.per_row(data)
     if np.isinf(rows[data.weights > 0]).any():
         return Limits(np.inf, np.inf)
     (mean,) = studentised_means(rows[:, None], data.weights, level, bootstrap, rng, _chance(data, metric))
-    return Limits(mean.low, mean.high)
+    return _of_means(metric, Limits(mean.low, mean.high))
 
 
 def _redrawn(data: Predictions, rng: np.random.Generator) -> Iterator[Predictions]:
@@ -206,7 +219,7 @@ def tail_pvalue(draws: FloatArray, value: float) -> float:
     return min(1.0, 2 * (1 + beyond) / (1 + len(draws)))
 
 
-def wilson(data: Any, metric: Score, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+def wilson(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
     """Return Wilson's limits of a share, with Kish's effective number of rows; of clusters, those of any mean."""
     if bootstrap.clusters is not None:
         return hall(data, metric, level, bootstrap, rng)

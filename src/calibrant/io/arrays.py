@@ -190,7 +190,7 @@ class Archive(Arrays):
 
 
 def _check_members(file: OpenFile, members: Sequence[zipfile.ZipInfo]) -> None:
-    """Refuse an archive that is built to harm before anything in it is unpacked."""
+    """Refuse a malicious archive before anything in it is unpacked."""
     twice = repeated([member.filename for member in members])
     if twice is not None:
         raise InputError(f"{file.name} holds the member {quoted(twice)} twice. Write it again with numpy.savez.")
@@ -262,10 +262,10 @@ class Plain(Arrays):
 
     def choose_forecasts(self, request: ForecastRequest) -> Arguments:
         """Take the array as draws."""
-        if request.mean is not None or request.sd is not None or request.draws is not None:
+        if any(said is not None for said in (request.mean, request.sd, request.draws, request.quantiles)):
             raise InputError(
-                f"{self.file.name} holds one array without names, which is read as draws: leave out mean=, sd= and "
-                "draws=."
+                f"{self.file.name} holds one array without names, which is read as draws: leave out mean=, sd=, draws= "
+                "and quantiles=."
             )
         target = self._file_of("targets", "target", "draws", request.target)
         weights: Arguments = {} if request.weight is None else {"weights": (request.weight,)}

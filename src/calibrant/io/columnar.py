@@ -144,13 +144,13 @@ def _is_number(dtype: Any) -> bool:
     return bool(dtype.is_numeric()) or dtype in (pl.Boolean, pl.Null)
 
 
-def _is_text(dtype: Any) -> bool:
+def _is_text(dtype: object) -> bool:
     import polars as pl
 
     return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
-def _is_vector(dtype: Any) -> bool:
+def _is_vector(dtype: object) -> bool:
     import polars as pl
 
     return isinstance(dtype, (pl.List, pl.Array)) and not dtype.inner.is_nested()

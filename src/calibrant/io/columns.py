@@ -129,7 +129,7 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
 
 def _one_column(columns: Columns, names: Sequence[str], request: Request) -> Columns:
     """Pair a confidence with whether the answer was right, which some other label beside them is not."""
-    if columns.probs != (CONFIDENCE,) or request.label is not None or CORRECT not in names:
+    if columns.probs != (CONFIDENCE,) or request.label not in (None, CORRECT) or CORRECT not in names:
         return columns
     classes = request.classes or (None if request.positive is not None else ("wrong", "right"))
     return replace(columns, label=CORRECT if columns.label else "", classes=classes)

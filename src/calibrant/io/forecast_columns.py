@@ -7,6 +7,7 @@ from typing import Any
 from calibrant._border.text import listing, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io.columns import as_patterns, choose_one, expand, find_column, hint, is_pattern, matches
+from calibrant.io.quantile_names import EXAMPLES, QUANTILES, level_of, quantile_columns, usual_quantiles
 
 TARGETS = ("target", "targets", "y", "y_true", "label", "observed", "value")
 MEANS = ("mean", "mu", "loc", "prediction", "y_pred")
@@ -28,7 +29,9 @@ class ForecastRequest:
     mean: str | None = None
     sd: str | None = None
     draws: tuple[str, ...] | None = None
+    quantiles: tuple[str, ...] | None = None
     weight: str | None = None
+    needs_target: bool = True
 
     @property
     def names(self) -> set[str]:
@@ -36,16 +39,21 @@ class ForecastRequest:
         return {name for name in (self.target, self.mean, self.sd, self.weight) if name is not None}
 
 
-def as_forecast_request(draws: Any, **names: Any) -> ForecastRequest:
+def as_forecast_request(*, draws: Any = None, quantiles: Any = None, **names: Any) -> ForecastRequest:
     """Bring the caller's arguments into one form."""
     for argument, name in names.items():
         if name is not None and not isinstance(name, str):
             raise TypeError(f"{argument} must be the name of a column, not {name!r}.")
-    request = ForecastRequest(draws=as_patterns("draws", draws, DRAWS[0]), **names)
-    if request.draws is not None and (request.mean is not None or request.sd is not None):
+    request = ForecastRequest(
+        draws=as_patterns("draws", draws, DRAWS[0]),
+        quantiles=as_patterns("quantiles", quantiles, QUANTILES[0]),
+        **names,
+    )
+    normal = request.mean is not None or request.sd is not None
+    if normal + (request.draws is not None) + (request.quantiles is not None) > 1:
         raise InputError(
-            "mean= and sd= are for normal forecasts and draws= is for ensembles: a file is read as one of them. "
-            "Leave out the other."
+            "mean= and sd= are for normal forecasts, draws= is for ensembles and quantiles= for columns of quantiles: "
+            "a file is read as one of them. Leave out the others."
         )
     return request
 
@@ -62,12 +70,15 @@ def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], r
         Those columns that hold all draws of a row in each cell.
     request : ForecastRequest
     """
-    taken = request.names.union(request.draws or ())
-    target = choose_one(file, names, "target", request.target, TARGETS, taken=taken)
-    chosen: Arguments = {"targets": (target,)}
+    taken = request.names.union(request.draws or (), request.quantiles or ())
+    chosen: Arguments = {}
+    target = request.target
+    if request.needs_target:
+        target = choose_one(file, names, "target", request.target, TARGETS, taken=taken)
+        chosen["targets"] = (target,)
     if request.weight is not None:
         chosen["weights"] = (find_column(file, names, request.weight),)
-    chosen |= _choose_law(file, names, nested, request, request.names | {target})
+    chosen |= _choose_law(file, names, nested, request, request.names | ({target} if target else set()))
     twice = repeated(name for columns in chosen.values() for name in columns)
     if twice is not None:
         raise InputError(f"{file}: the column {quoted(twice)} is named twice. Name it once.")
@@ -77,17 +88,20 @@ def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], r
 def _choose_law(
     file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest, taken: Collection[str]
 ) -> Arguments:
-    """Choose the columns of the predictive distributions: those requested, else mean and sd, else draws."""
+    """Choose the columns of the predictive distributions: those requested, else mean and sd, draws or quantiles."""
     free = [name for name in names if name not in taken]
+    if request.quantiles is not None:
+        return {"values": tuple(quantile_columns(file, free, request.quantiles))}
     if request.draws is not None:
         # A pattern leaves out the columns with another role; a name does not, and is then refused.
         found = [expand(file, free if is_pattern(p) and p not in names else names, p) for p in request.draws]
         return {"draws": tuple(name for pairs in found for name, _ in pairs)}
     if request.mean is None and request.sd is None and not set(free).intersection(MEANS):
-        draws = _usual_draws(free, nested)
-        if not draws:
-            raise _nothing_found(file, names)
-        return {"draws": draws}
+        if draws := _usual_draws(free, nested):
+            return {"draws": draws}
+        if quantiles := usual_quantiles(file, free):
+            return {"values": tuple(quantiles)}
+        raise _nothing_found(file, names)
     mean = choose_one(file, names, "mean", request.mean, MEANS, taken=taken)
     if request.sd is None:
         _check_no_variance(file, free)
@@ -112,14 +126,18 @@ def forecasts_hint(names: Sequence[str], nested: Collection[str]) -> str:
         pattern = next((p for p in DRAWS if p[:-1] in draws[0]), draws[0])
         return f" If these are forecasts, name the draws of the ensemble with draws='{pattern}'."
     mean, sd = (next((name for name in usual if name in names), None) for usual in (MEANS, SDS))
-    return f" If these are forecasts, name them with mean={mean} sd={sd}." if mean and sd else ""
+    if mean and sd:
+        return f" If these are forecasts, name them with mean={mean} sd={sd}."
+    found = [p for p in QUANTILES if sum(level_of(part) is not None for _, part in matches(names, p)) > 1]
+    return f" If these are forecasts, name their quantiles with quantiles='{found[0]}'." if found else ""
 
 
 def _nothing_found(file: str, names: Sequence[str]) -> InputError:
     return InputError(
-        f"{file} has no forecasts: neither a column of means ({', '.join(MEANS)}) nor numbered columns of draws "
-        f"({', '.join(DRAWS)}). Columns found: {listing(names)}. Name the columns of a mean and a standard deviation "
-        f"with mean= and sd=, or the draws of an ensemble with draws=.{hint(names)}"
+        f"{file} has no forecasts: neither a column of means ({', '.join(MEANS)}), nor numbered columns of draws "
+        f"({', '.join(DRAWS)}), nor quantiles ({EXAMPLES}). Columns found: {listing(names)}. Name the columns of a "
+        "mean and a standard deviation with mean= and sd=, the draws of an ensemble with draws=, or quantiles with "
+        f"quantiles=.{hint(names)}"
     )
 
 

@@ -1,32 +1,43 @@
 """Files to `Forecasts`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from calibrant.forecasts import Forecasts, Normal, Samples
-from calibrant.io.forecast_columns import as_forecast_request
+from numpy.typing import NDArray
+
+from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
+from calibrant.io.forecast_columns import Arguments, ForecastRequest, as_forecast_request
 from calibrant.io.missing import LeftOut, complete_rows, taken, warn_of
+from calibrant.io.quantile_names import levels_of
 from calibrant.io.read import open_source
 from calibrant.io.sources import located
 
-_WORDS = {"loc and scale must": "mean and sd must", "loc must": "mean must", "scale must": "sd must"}
+WORDS = {
+    "loc and scale must": "mean and sd must",
+    "loc must": "mean must",
+    "scale must": "sd must",
+    "values must": "quantiles must",
+}
 
 
-def read_forecasts(
+def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
     path: str | os.PathLike[str],
     *,
     target: str | None = None,
     mean: str | None = None,
     sd: str | None = None,
     draws: str | Sequence[str] | None = None,
+    quantiles: str | Sequence[str] | None = None,
     weight: str | None = None,
     drop_missing: bool = False,
 ) -> Forecasts:
     r"""Read predictive distributions and observed targets from a file.
 
     The formats are those of `read_predictions`, recognised by content: CSV, perhaps compressed, Parquet, Arrow IPC,
-    NPZ and NPY. A mean and a standard deviation a row give a `Normal`, draws give `Samples`. If nothing is said, a
-    column with a usual name of means decides for `Normal`, even beside draws. Columns that are not needed are ignored.
+    NPZ and NPY. A mean and a standard deviation a row give a `Normal`, draws give `Samples`, columns of quantiles give
+    `Quantiles`. If nothing is said, a column with a usual name of means decides for `Normal`, even beside draws, and
+    draws before quantiles. Columns that are not needed are ignored.
 
     Parameters
     ----------
@@ -45,6 +56,10 @@ def read_forecasts(
         array of shape (n, m), or (n, m, d) for targets of shape (n, d). By default ``draw_*``, ``sample_*`` or
         ``member_*`` with a whole number for the star, whichever is found first, else draws or samples if that is such
         a column or array.
+    quantiles : str or list of str, optional
+        Columns of quantiles: names, or patterns with ``*``. What stands for the star, or ends the name, is the level,
+        as a share or in percent: q0.05, q05, q5, quantile_0.05, q97.5. By default ``q*`` or ``quantile*``. Rows in
+        which quantiles descend are sorted, with a warning that counts them.
     weight : str, optional
         Column of the weights.
     drop_missing : bool, default=False
@@ -58,7 +73,8 @@ def read_forecasts(
     ------
     InputError
         If the content cannot be used; the message names the file, the line of a CSV file (the header is line 1) or
-        the row of another file (from 0), the column, and a remedy. Also if `draws` is given beside `mean` or `sd`.
+        the row of another file (from 0), the column, and a remedy. Also if `draws`, `quantiles` and `mean` or `sd` are
+        given beside each other.
     OSError
         If the file cannot be opened or read.
 
@@ -74,7 +90,23 @@ def read_forecasts(
     >>> forecasts.targets.tolist()
     [21.5, 18.0]
     """
-    request = as_forecast_request(draws, target=target, mean=mean, sd=sd, weight=weight)
+    return read_forecast_rows(
+        path,
+        target=target,
+        mean=mean,
+        sd=sd,
+        draws=draws,
+        quantiles=quantiles,
+        weight=weight,
+        drop_missing=drop_missing,
+    )[0]
+
+
+def read_forecast_rows(
+    path: str | os.PathLike[str], others: Sequence[str] = (), *, drop_missing: bool = False, **options: Any
+) -> tuple[Forecasts, dict[str, NDArray[Any]]]:
+    """Read forecasts as `read_forecasts` does, and other columns of the same rows."""
+    request = as_forecast_request(**options)
     with open_source(path) as source:
         columns = source.choose_forecasts(request)
         numbers = source.read(columns)
@@ -83,6 +115,16 @@ def read_forecasts(
         numbers = {argument: taken(values, rows) for argument, values in numbers.items()}
         if left_out is not None:
             warn_of(left_out)
-        with located(source, columns, _WORDS):
-            law = Samples(numbers["draws"]) if "draws" in numbers else Normal(numbers["loc"], numbers["scale"])
-            return Forecasts(law, numbers["targets"], numbers.get("weights"))
+        with located(source, columns, WORDS):
+            law = law_of(source.file.name, numbers, columns, request)
+            found = Forecasts(law, numbers["targets"], numbers.get("weights"))
+        return found, {name: taken(source.column(name), rows) for name in others}
+
+
+def law_of(file: str, numbers: Mapping[str, Any], columns: Arguments, request: ForecastRequest) -> Distribution:
+    """Return the predictive distributions that columns hold."""
+    if "draws" in numbers:
+        return Samples(numbers["draws"])
+    if "values" in numbers:
+        return Quantiles(levels_of(file, columns["values"], request.quantiles), numbers["values"])
+    return Normal(numbers["loc"], numbers["scale"])

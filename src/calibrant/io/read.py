@@ -88,7 +88,7 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
         integers if all of them look like integers. If columns have the names of the classes, each class is paired
         with its column, else classes and columns are paired in order.
     positive : optional
-        With one column of probabilities, the label whose probability it is.
+        For one column of probabilities: the label to which it refers.
     percent : bool, default=False
         Whether probabilities are written as percentages, from 0 to 100, with or without a percent sign.
     renormalise : bool, default=False

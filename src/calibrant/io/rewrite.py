@@ -43,7 +43,7 @@ def _write_parquet(frame: "pl.DataFrame", handle: BinaryIO) -> None:
 
 
 _TEXT = (".csv", ".tsv", ".gz")
-_FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], Any]] = {
+FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], Any]] = {
     ".parquet": _write_parquet,
     ".pq": _write_parquet,
     ".arrow": lambda frame, handle: frame.write_ipc(handle),
@@ -99,20 +99,20 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     """
     request = as_request(label=label, probs=probs, logits=logits, classes=classes, needs_label=False)
     with open_source(path) as source:
-        _check_formats(source, out)
+        check_formats(source, out)
         columns = source.choose(request).probs
         added = columns if replace else _new_names(source, columns)
         new: Any = _transformed(source, columns, transform, percent=percent, drop_missing=drop_missing)
         suffix = PurePath(out).suffix.lower()
-        if suffix in _FRAMES:  # A table has its own copy of the matrix, which is not needed while it is written.
-            new = _with_columns(cast("Table", source), (columns, added), new)
+        if suffix in FRAMES:  # A table has its own copy of the matrix, which is not needed while it is written.
+            new = with_columns(cast("Table", source), (columns, added), new)
         with write_atomically(out) as handle:
-            if suffix in _FRAMES:
-                _FRAMES[suffix](new, handle)
+            if suffix in FRAMES:
+                FRAMES[suffix](new, handle)
             elif isinstance(source, Archive):
                 _write_archive(source, added[0], new, handle)
             else:
-                _write_text(cast("Table", source), (columns, added), new, handle, suffix)
+                write_text(cast("Table", source), (columns, added), new, handle, suffix)
             source.file.check_unchanged()
     return added
 
@@ -157,10 +157,10 @@ def _transformed(
     return full
 
 
-def _check_formats(source: Source, out: str | os.PathLike[str]) -> None:
+def check_formats(source: Source, out: str | os.PathLike[str]) -> None:
     """Refuse an output whose format is unknown or cannot hold what the source holds."""
     suffix = PurePath(out).suffix.lower()
-    known = (*_TEXT, *_FRAMES, ".npz")
+    known = (*_TEXT, *FRAMES, ".npz")
     if suffix not in known:
         raise InputError(f"{printable(out)} must have an extension that names its format: {', '.join(known)}.")
     if (suffix == ".npz") != isinstance(source, Arrays):
@@ -187,7 +187,7 @@ def _write_archive(source: Archive, name: str, new: FloatArray, handle: BinaryIO
                         shutil.copyfileobj(content, target)
 
 
-def _write_text(
+def write_text(
     source: Table, columns: tuple[Sequence[str], Sequence[str]], new: FloatArray, handle: BinaryIO, suffix: str
 ) -> None:
     """Write a table as text with new numbers, for the first columns, in the second."""
@@ -196,7 +196,7 @@ def _write_text(
         if isinstance(source, Delimited):
             _write_cells(source, columns, new, content, separator)
             return
-        frame = _with_columns(source, columns, new)
+        frame = with_columns(source, columns, new)
         nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
         if nested:
             raise InputError(f"CSV cannot hold lists, which {listing(nested)} does. Write Parquet.")
@@ -208,7 +208,7 @@ def _compressed(handle: BinaryIO) -> AbstractContextManager[BinaryIO]:
     return cast("AbstractContextManager[BinaryIO]", gzip.GzipFile(fileobj=handle, mode="wb", filename="", mtime=0))
 
 
-def _with_columns(source: Table, columns: tuple[Sequence[str], Sequence[str]], new: FloatArray) -> "pl.DataFrame":
+def with_columns(source: Table, columns: tuple[Sequence[str], Sequence[str]], new: FloatArray) -> "pl.DataFrame":
     """Return the whole table with the new numbers."""
     import polars as pl
 

@@ -18,7 +18,11 @@ from calibrant.io.values import Collector, Stack, as_array
 if TYPE_CHECKING:
     import polars as pl
 
-WIDE = {"probs": "a whole row of probabilities", "draws": "all draws of a row"}
+WIDE = {
+    "probs": "a whole row of probabilities",
+    "draws": "all draws of a row",
+    "values": "all quantiles of a row",
+}
 """Arguments that are matrices, and what a cell is called that holds a row of one; all others are single columns."""
 
 

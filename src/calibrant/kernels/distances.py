@@ -2,13 +2,14 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from calibrant._core.distances import distances
+from calibrant._core.threads import in_order
 from calibrant._typing import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 
@@ -17,6 +18,8 @@ EXACT_MEDIAN_ROWS = 5000
 
 MEDIAN_WORK = 2 * 10**9
 """Pairs of these rows times classes: with more than 160 classes there are fewer rows, 2000 of 1000 classes."""
+
+Part = TypeVar("Part")
 
 FEW_ROWS, ROWS_AT_ONCE = 2000, 128
 """Up to this many rows all distances are kept while their median is found; rows whose distances are taken together."""
@@ -169,28 +172,34 @@ def _near_middle(distance: Distance, points: Any, n: int) -> tuple[FloatArray, i
         left, right = np.random.default_rng(0).integers(0, n, (2, SAMPLED_PAIRS))
         low, high = np.quantile(distance.paired(points[left], points[right]), [0.5 - NEAR, 0.5 + NEAR])
 
-    kept, below, pairs = [], 0, n * (n - 1) // 2
-    for part in _distances(distance, points, n):
-        kept.append(part[(part >= low) & (part <= high)])
-        below += int(np.count_nonzero(part < low))
-    near = np.concatenate(kept)
+    def split(part: FloatArray) -> tuple[FloatArray, int]:
+        within = part[part <= high]
+        near = within[within >= low]
+        return near, len(within) - len(near)
+
+    found, pairs = list(_of_strips(split, distance, points, n)), n * (n - 1) // 2
+    near, below = np.concatenate([part for part, _ in found]), sum(number for _, number in found)
     if below <= (pairs - 1) // 2 and pairs // 2 < below + len(near):
         return near, below, pairs
     return _all(distance, points, n), 0, pairs
 
 
 def _all(distance: Distance, points: Any, n: int) -> FloatArray:
-    return np.concatenate([part.ravel() for part in _distances(distance, points, n)])
+    return np.concatenate([*_of_strips(np.ravel, distance, points, n)])
 
 
-def _distances(distance: Distance, points: Any, n: int) -> Iterator[FloatArray]:
-    """Yield the n (n - 1) / 2 distances of different rows in parts."""
+def _of_strips(use: Callable[[FloatArray], Part], distance: Distance, points: Any, n: int) -> Iterator[Part]:
+    """Yield what is made of the n (n - 1) / 2 distances of different rows, of which each use gets some."""
     take = points.__getitem__ if isinstance(points, np.ndarray) else points.take
-    for first in range(0, n - 1, ROWS_AT_ONCE):
+
+    def task(first: int) -> tuple[Part, Part]:
         rows = np.arange(first, min(first + ROWS_AT_ONCE, n))
         strip = distance.pairwise(take(rows), take(np.arange(first, n)))
-        yield strip[:, : len(rows)][np.triu_indices(len(rows), 1)]
-        yield strip[:, len(rows) :]
+        return use(strip[:, : len(rows)][np.triu_indices(len(rows), 1)]), use(strip[:, len(rows) :])
+
+    for among, rest in in_order(task, range(0, n - 1, ROWS_AT_ONCE)):
+        yield among
+        yield rest
 
 
 def _median(near: FloatArray, below: int, pairs: int) -> float:

@@ -8,6 +8,7 @@ from calibrant.metrics.binned import ECE, DebiasedECE
 from calibrant.metrics.chance import ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
+from calibrant.metrics.costs import Costs, ExpectedCost, NetBenefit
 from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.metrics.dirichlet import DirichletECE
 from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
@@ -22,6 +23,7 @@ from calibrant.metrics.mmce import MMCE
 from calibrant.metrics.murphy import Reliability, Resolution, decompose
 from calibrant.metrics.pooled import ECCE
 from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError
+from calibrant.metrics.selective import AUGRC, AURC, ExcessAURC
 from calibrant.metrics.simplex import SimplexECE
 from calibrant.metrics.smooth import SmoothECE
 from calibrant.metrics.smoothers import IsotonicCurve, Loess
@@ -29,6 +31,8 @@ from calibrant.metrics.squared_gap import DebiasedSquaredGap, Root
 from calibrant.metrics.sweep import SweepECE
 
 __all__ = [
+    "AUGRC",
+    "AURC",
     "CRPS",
     "ECCE",
     "ECE",
@@ -46,12 +50,15 @@ __all__ = [
     "Brier",
     "ChanceECE",
     "Classwise",
+    "Costs",
     "CoxIntercept",
     "CoxSlope",
     "DebiasedECE",
     "DebiasedSquaredGap",
     "DirichletECE",
     "Discrimination",
+    "ExcessAURC",
+    "ExpectedCost",
     "GapQuantile",
     "InTheLarge",
     "IntervalCoverage",
@@ -63,6 +70,7 @@ __all__ = [
     "LogScore",
     "Metric",
     "Miscalibration",
+    "NetBenefit",
     "ObservedExpectedRatio",
     "PerPredictedClass",
     "PinballLoss",
@@ -127,6 +135,9 @@ METRICS: dict[str, Metric] = {
     "kce": KCE(blocksize=Affordable()),
     "mmce": MMCE(),
     "ucme": UCME(),
+    "aurc": AURC(),
+    "e-aurc": ExcessAURC(),
+    "augrc": AUGRC(),
 }
 """Every metric by its name on the command line and in reports."""
 

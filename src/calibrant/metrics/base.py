@@ -11,10 +11,20 @@ from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.counted import Counted
-from calibrant.metrics.groups import CALIBRATION
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
+
+SCORES = "Scores"
+CALIBRATION = "Calibration error"
+PARTS = "Parts of a score"
+KERNEL = "Kernel calibration error"
+CLINICAL = "Clinical measures"
+QUANTILES = "Calibration of quantiles and intervals"
+SHARPNESS = "Sharpness"
+SELECTIVE = "Selective prediction"
+DECISIONS = "Decisions"
+"""Headings under which metrics are shown, in this order."""
 
 
 class Together(NamedTuple):
@@ -98,6 +108,10 @@ class Metric(ABC):
 
         return evaluate
 
+    def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:  # noqa: ARG002 (those of forecasts have one)
+        """Return values, (B,), as calibrated forecasts have them; None if they are not known."""
+        return None
+
     def prepare_counts(self, predictions: Predictions) -> Counted | None:  # noqa: ARG002 (most need the labels)
         """Return the map from numbers of events in cells of rows to values, if that is all a binary metric needs.
 
@@ -173,7 +187,7 @@ class Metric(ABC):
 
 
 def check_metric(value: object, name: str = "metric") -> None:
-    """Refuse what is no metric, such as the name of one."""
+    """Refuse anything that is not a metric, such as its name."""
     if not isinstance(value, Metric):
         raise TypeError(f"{name} must be a metric such as ECE() or METRICS['ece'], but is {value!r:.60}.")
 

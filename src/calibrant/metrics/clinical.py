@@ -7,8 +7,7 @@ import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import Metric
-from calibrant.metrics.groups import CLINICAL
+from calibrant.metrics.base import CLINICAL, Metric
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.smoothers import Loess, Smoother
 from calibrant.predictions import Predictions
@@ -93,7 +92,7 @@ class GapQuantile(PooledMetric):
                 "Emax", "The largest distance of a prediction from a smooth calibration curve.", group=CLINICAL
             )
         share = f"{100 * self.q:g}"
-        meaning = f"The distance from a smooth calibration curve that {share} % of the rows do not exceed."
+        meaning = f"The distance from a smooth calibration curve that {share}% of the rows do not exceed."
         return self._presented(f"E{share}", meaning, group=CLINICAL)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.groups import PARTS
+from calibrant.metrics.base import PARTS
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.scores import NLL, Score, SquaredError
 from calibrant.predictions import Predictions

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._core.blas import one_blas_thread
+from calibrant._core.threads import in_order
 from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.metrics.base import Metric, check_norm, root
 from calibrant.metrics.gaps import over_rows_with_neighbours
@@ -195,9 +197,15 @@ class _Neighbours:
     def _blocks(self, sums: Callable[[FloatArray], list[FloatArray]]) -> Iterator[_TargetSums]:
         n = self.predictions.n_samples
         step = max(_PAIRS_AT_A_TIME // n, 1)
-        for first in range(0, n, step):
+        parameters = self._parameters
+
+        def task(first: int) -> _TargetSums:
             targets = slice(first, min(first + step, n))
-            yield _TargetSums(targets, self.predictions.probs[targets], np.stack(sums(self._kernel(targets)), axis=2))
+            found = np.stack(sums(_kernel(targets, *parameters)), axis=2)
+            return _TargetSums(targets, self.predictions.probs[targets], found)
+
+        with one_blas_thread():  # In each of our own.
+            yield from in_order(task, range(0, n, step))
 
     @cached_property
     def _parameters(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -208,14 +216,14 @@ class _Neighbours:
         exponents = self.predictions.probs / self.bandwidth
         return logs, exponents, -gammaln(exponents + 1).sum(axis=1)
 
-    def _kernel(self, targets: slice) -> FloatArray:
-        """Return the kernel between some targets and all rows, up to a factor for each target; 0 for the row itself."""
-        logs, exponents, constants = self._parameters
-        K = logs[targets] @ exponents.T + constants
-        own = np.arange(len(K))
-        K[own, own + targets.start] = -np.inf
-        K -= np.maximum(K.max(axis=1, keepdims=True), _LOG_0 / 1e6)
-        return np.exp(K, out=K)
+
+def _kernel(targets: slice, logs: FloatArray, exponents: FloatArray, constants: FloatArray) -> FloatArray:
+    """Return the kernel between some targets and all rows, up to a factor for each target; 0 for the row itself."""
+    K = logs[targets] @ exponents.T + constants
+    own = np.arange(len(K))
+    K[own, own + targets.start] = -np.inf
+    K -= np.maximum(K.max(axis=1, keepdims=True), _LOG_0 / 1e6)
+    return np.exp(K, out=K)
 
 
 def _rows(predictions: Predictions, most: int) -> IntArray:

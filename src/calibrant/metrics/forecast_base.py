@@ -9,8 +9,9 @@ from calibrant._border.checks import check_count
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.curves.forecasts import check_nominal
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts
+from calibrant.forecasts import Forecasts, Samples
 from calibrant.metrics.base import Metric
+from calibrant.metrics.forecast_chance import exchanged_values, redrawn_values
 from calibrant.metrics.scores import weighted_means
 
 NEEDS = {
@@ -18,6 +19,8 @@ NEEDS = {
     "line": "laws on the line",
     "cdf": "laws on the line with a distribution function",
     "density": "laws with a density",
+    "sd": "laws with finite standard deviations",
+    "sd on the line": "laws on the line with finite standard deviations",
 }
 
 
@@ -26,20 +29,40 @@ class ForecastMetric(Metric):
 
     Attributes
     ----------
-    needs : {"anything", "line", "cdf", "density"}
+    needs : {"anything", "line", "cdf", "density", "sd", "sd on the line"}
         What the predicted laws must have.
+    rows_for_limits : int
+        Rows that confidence limits need for known coverage.
     """
 
     predictions: ClassVar[bool] = False
     forecasts: ClassVar[bool] = True
-    needs: ClassVar[Literal["anything", "line", "cdf", "density"]] = "anything"
+    needs: ClassVar[Literal["anything", "line", "cdf", "density", "sd", "sd on the line"]] = "anything"
+
+    @property
+    def rows_for_limits(self) -> int:
+        """Rows that confidence limits need for known coverage."""
+        return 50
+
+    def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
+        """Return values, (B,), as calibrated forecasts have them; of an ensemble the target is one more draw."""
+        values = exchanged_values if isinstance(forecasts.distribution, Samples) else redrawn_values
+        return values(self, forecasts, n_redraws, rng)
 
     def suits(self, data: object) -> bool:
         """Return whether these are forecasts by laws that have what the metric needs."""
         if not isinstance(data, Forecasts):
             return False
         law = data.distribution
-        has = {"anything": True, "line": not law.event_shape, "cdf": law.has_cdf, "density": law.has_density}
+        on_line = not law.event_shape
+        has = {
+            "anything": True,
+            "line": on_line,
+            "cdf": law.has_cdf,
+            "density": law.has_density,
+            "sd": law.has_sd,
+            "sd on the line": on_line and law.has_sd,
+        }
         return has[self.needs]
 
     def check(self, data: object) -> None:
@@ -53,14 +76,20 @@ class ForecastScore(ForecastMetric):
     """The weighted mean of a per-row score."""
 
     family = "score"
+    limits: ClassVar[str | None] = "hall"
 
     @abstractmethod
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return the score of every row."""
 
     def prepare(self, forecasts: Forecasts) -> Evaluator:
-        """Return the map from weights, (n, B), to B weighted means."""
-        return weighted_means(self.per_row(forecasts))
+        """Return the map from weights, (n, B), to B values."""
+        means = weighted_means(self.per_row(forecasts))
+        return lambda weights: self.of_means(means(weights))
+
+    def of_means(self, means: FloatArray) -> FloatArray:
+        """Return the values, given weighted means of the rows: these themselves, unless a score says otherwise."""
+        return means
 
 
 __all__ = ["central_levels", "check_levels", "level_array"]

@@ -8,14 +8,14 @@ import numpy as np
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.curves.binned import bin_totals
-from calibrant.curves.forecasts import Form, coverage_shares, effective_rows
+from calibrant.curves.forecasts import Form, coverage_shares, effective_rows, shares_between
 from calibrant.curves.spread import spread_bins, squared_errors
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts
+from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.base import check_norm, root
+from calibrant.metrics.base import QUANTILES, check_norm, root
 from calibrant.metrics.forecast_base import ForecastMetric, check_levels, level_array
-from calibrant.metrics.groups import QUANTILES
+from calibrant.metrics.forecast_chance import draw_masses, has_uniform_transforms, redrawn_values
 from calibrant.results import Description
 
 
@@ -90,6 +90,24 @@ class QuantileCalibration(ForecastMetric):
         shares = coverage_shares(forecasts, levels, self.form, self.ensemble)
         return lambda weights: self._norm(np.abs(shares(weights) - levels[:, None]))
 
+    def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
+        """Return values, (B,), as calibrated forecasts have them.
+
+        The transforms of laws with a density are uniform, and so is the probability of the smallest central interval
+        that holds a target: both forms have the same law. In a fair ensemble all ranks are equally likely.
+        """
+        law, levels = forecasts.distribution, level_array(self.levels)
+        weights = forecasts.weights / forecasts.weights.max()
+        if has_uniform_transforms(law):
+            masses = draw_masses(weights, np.diff(levels, prepend=0.0, append=1.0), n_redraws, rng)
+            return self._norm(np.abs(np.cumsum(masses, axis=1)[:, :-1].T / weights.sum() - levels[:, None]))
+        if isinstance(law, Samples) and self.ensemble == "fair":
+            edges = np.arange(law.n_draws + 2) / (law.n_draws + 1)
+            masses = draw_masses(weights, np.diff(edges), n_redraws, rng)
+            shares = shares_between((edges[:-1], edges[1:]), levels, self.form)
+            return self._norm(np.abs(shares(masses.T) - levels[:, None]))
+        return redrawn_values(self, forecasts, n_redraws, rng)
+
     def details(self, forecasts: Forecasts) -> Mapping[str, object]:
         """Give the value that calibrated forecasts would show by chance, where it has a simple form."""
         levels = level_array(self.levels)
@@ -140,7 +158,7 @@ class ENCE(ForecastMetric):
 
     family = "binned"
     measures = "calibration"
-    needs = "line"
+    needs = "sd on the line"
     bins: Binning = EqualMass(10)
 
     def about(self) -> Description:
@@ -170,6 +188,19 @@ class ENCE(ForecastMetric):
 
         return evaluate
 
+    def prepare_labels(self, forecasts: Forecasts) -> Evaluator:
+        """Return the map from targets, (n, B), to B values at the data's own weights."""
+        cut, _, _ = spread_bins(forecasts, self.bins)
+        totals, weights = bin_totals(cut, np.ones(forecasts.n_samples)), forecasts.weights[:, None]
+        variances = totals(weights * np.square(forecasts.distribution.sd())[:, None])
+        used, centre = totals(weights) > 0, forecasts.distribution.mean()[:, None]
+
+        def evaluate(targets: FloatArray) -> FloatArray:
+            gaps = _relative_gaps(variances, totals(weights * np.square(targets - centre)))
+            return np.where(used, gaps, 0.0).sum(axis=0) / used.sum()
+
+        return evaluate
+
     def details(self, forecasts: Forecasts) -> Mapping[str, object]:
         """Say how many bins hold weight."""
         cut, _, _ = spread_bins(forecasts, self.bins)
@@ -181,4 +212,4 @@ def _relative_gaps(variances: FloatArray, squares: FloatArray) -> FloatArray:
     """Return |sqrt(v) - sqrt(s)| / sqrt(v); without variance, 0 if there is no error either, else infinity."""
     spread, error = np.sqrt(variances), np.sqrt(squares)
     bad = np.where(error > 0, np.inf, 0.0)
-    return np.divide(np.abs(spread - error), spread, out=bad, where=spread > 0)
+    return np.divide(np.abs(spread - error), spread, out=bad, where=np.broadcast_to(spread > 0, bad.shape))

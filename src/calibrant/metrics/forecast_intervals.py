@@ -1,5 +1,6 @@
 """Intervals and spreads of predictive distributions: what they cover, and how wide they are."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -7,11 +8,13 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.checks import check_level
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts
-from calibrant.metrics.forecast_base import ForecastMetric, ForecastScore, central_levels
-from calibrant.metrics.groups import QUANTILES, SHARPNESS
+from calibrant.forecasts import Forecasts, Samples
+from calibrant.forecasts.samples import member_ranks
+from calibrant.metrics.base import QUANTILES, SHARPNESS
+from calibrant.metrics.forecast_base import ForecastScore, central_levels
+from calibrant.metrics.forecast_chance import draw_masses, has_uniform_transforms
 from calibrant.results import Description
 
 ROUNDING = 1e-12
@@ -43,6 +46,7 @@ class IntervalCoverage(ForecastScore):
     better = "none"
     measures = "calibration"
     needs = "cdf"
+    limits = "wilson"
     level: float = 0.9
 
     def about(self) -> Description:
@@ -56,6 +60,27 @@ class IntervalCoverage(ForecastScore):
 
     def __post_init__(self) -> None:
         check_level(self.level)
+
+    @property
+    def rows_for_limits(self) -> int:
+        """So many that 10 targets are expected outside the interval."""
+        return math.ceil(10 / (1 - self.level) - 1e-9)
+
+    def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
+        """Return shares, (B,), as calibrated forecasts have them.
+
+        A target is in the interval of a law with a density with probability `level`. Between the members of rank a and
+        b of an ensemble of m it is, as one more draw, with probability (b - a) / (m + 1).
+        """
+        law, inside = forecasts.distribution, self.level
+        if isinstance(law, Samples):
+            first, last = member_ranks(central_levels(self.level), law.n_draws)
+            inside = float(last - first) / (law.n_draws + 1)
+        elif not has_uniform_transforms(law):
+            return super().by_chance(forecasts, n_redraws, rng)
+        weights = forecasts.weights / forecasts.weights.max()
+        masses = draw_masses(weights, np.array([inside, 1 - inside]), n_redraws, rng)
+        return masses[:, 0] / weights.sum()
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return 1 where the target is in the interval, 0 elsewhere."""
@@ -118,7 +143,7 @@ class IntervalWidth(ForecastScore):
 
 
 @dataclass(frozen=True)
-class Sharpness(ForecastMetric):
+class Sharpness(ForecastScore):
     """How concentrated the predicted laws are. The targets do not enter, so it says nothing alone.
 
     Parameters
@@ -134,9 +159,9 @@ class Sharpness(ForecastMetric):
     5.0
     """
 
-    family = "score"
     better = "none"
     measures = "sharpness"
+    needs = "sd"
     kind: Literal["rms", "mean", "variance"] = "rms"
 
     def about(self) -> Description:
@@ -152,14 +177,12 @@ class Sharpness(ForecastMetric):
         if self.kind not in ("rms", "mean", "variance"):
             raise InputError(f'kind must be "rms", "mean" or "variance", but is {self.kind!r}.')
 
-    def prepare(self, forecasts: Forecasts) -> Evaluator:
-        """Return the map from weights, (n, B), to B values."""
+    def per_row(self, forecasts: Forecasts) -> FloatArray:
+        """Return the variance of every row, or its root."""
         law = forecasts.distribution
         variances = np.square(law.sd()).reshape(law.n, -1).sum(axis=1)
-        rows = np.sqrt(variances) if self.kind == "mean" else variances
+        return np.sqrt(variances) if self.kind == "mean" else variances
 
-        def evaluate(weights: FloatArray) -> FloatArray:
-            means = rows @ weights / weights.sum(axis=0)
-            return np.sqrt(means) if self.kind == "rms" else means
-
-        return evaluate
+    def of_means(self, means: FloatArray) -> FloatArray:
+        """Return the root of mean variances, or the means."""
+        return np.sqrt(np.maximum(means, 0.0)) if self.kind == "rms" else means  # Limits may be negative.

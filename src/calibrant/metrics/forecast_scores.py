@@ -10,8 +10,8 @@ from calibrant._border.checks import check_level
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
+from calibrant.metrics.base import SCORES
 from calibrant.metrics.forecast_base import ForecastScore, central_levels, check_levels, level_array
-from calibrant.metrics.groups import SCORES
 from calibrant.results import Description
 
 CELLS = 2**16
@@ -114,6 +114,11 @@ class LogScore(ForecastScore):
             principal=True,
         )
 
+    @property
+    def rows_for_limits(self) -> int:
+        """More than other scores: it grows with the square of the distance from a normal forecast."""
+        return 300
+
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return minus the log density at the target."""
         return -forecasts.distribution.log_density(forecasts.targets)
@@ -197,6 +202,11 @@ class IntervalScore(ForecastScore):
 
     def __post_init__(self) -> None:
         check_level(self.level)
+
+    @property
+    def rows_for_limits(self) -> int:
+        """So many that 15 targets are expected outside the interval: they decide about the variance."""
+        return math.ceil(15 / (1 - self.level) - 1e-9)
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return the score of every row."""

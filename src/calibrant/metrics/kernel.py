@@ -10,7 +10,7 @@ from calibrant._border.checks import check_count
 from calibrant._core.library import library
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts
+from calibrant.forecasts import Forecasts, Samples
 from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
@@ -18,8 +18,7 @@ from calibrant.kernels.gram import gram_of
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
-from calibrant.metrics.base import Metric
-from calibrant.metrics.groups import KERNEL
+from calibrant.metrics.base import KERNEL, Metric
 from calibrant.metrics.redrawn import RedrawnPairs
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
@@ -30,6 +29,9 @@ CELLS = 4_000_000
 
 MOST_SORTED = 2_000_000
 """Largest number of rows of two classes that are sorted for sums over all pairs of them."""
+
+REDRAWN_ROWS = 1000
+"""Targets that are redrawn for what chance makes of a kernel error of few rows; of more rows, one for each."""
 
 N_BATCHES = 16
 """Shares of the draws of a Monte Carlo distribution from which the standard error is estimated."""
@@ -222,6 +224,25 @@ class SKCE(KernelMetric):
             return sums / (total - square) if self.unbiased else (sums + pairs.diagonal().sum()) / total
         return self.batch_values(data)
 
+    def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
+        r"""Return estimates, (B,), as calibrated forecasts have them.
+
+        Targets are drawn, once if there are many rows. Under calibration the expected pair value of a row is 0, so that
+        :math:`\sum_{i \ne j} \epsilon_i \epsilon_j w_i w_j H_{ij}` with random signs :math:`\epsilon` varies as the sum
+        over pairs does (a wild bootstrap). None for ensembles: as their members stand for the whole law, the error of
+        one that is calibrated is not 0 on average, and by how much is not known.
+        """
+        if not self.unbiased or self.features or isinstance(data.distribution, Samples):
+            return None
+        kernel, weights = tune(self.kernel, data), relative(data.weights)[:, None]
+        drawn = data.distribution.sample(rng, min(n_redraws, max(1, REDRAWN_ROWS // data.n_samples)))
+        signs = weights * rng.choice([-1.0, 1.0], size=(data.n_samples, n_redraws))
+        parts = np.array_split(signs, drawn.shape[1], axis=1)
+        sums = [
+            pair_matrix(data.with_targets(drawn[:, b]), kernel).quadratic_forms(part) for b, part in enumerate(parts)
+        ]
+        return _ratio(np.concatenate(sums), weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0))
+
     def _relabelled(self, data: Predictions, kernel: JointKernel) -> Evaluator:
         """Return the sums of w_i w_j k_P(p_i, p_j) r_i G r_j for residuals of other labels."""
         weights = relative(data.weights[:, None])
@@ -331,6 +352,11 @@ class KCE(SKCE):
         """Return the map from labels or targets, (n, B), to B estimates."""
         squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features).prepare_labels(data)
         return lambda labels: _signed_root(squared(labels))
+
+    def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
+        """Return estimates, (B,), as calibrated forecasts have them."""
+        squares = super().by_chance(data, n_redraws, rng)
+        return None if squares is None else _signed_root(squares)
 
 
 @dataclass(frozen=True)

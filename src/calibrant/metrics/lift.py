@@ -299,7 +299,7 @@ _OfClass: TypeAlias = tuple[int, float, float]
 
 
 def _of_class(part: Evaluator, c: int) -> Callable[[Any], FloatArray]:
-    return lambda labels: part((labels == c).astype(np.int64))
+    return lambda labels: part((labels == c).view(np.int8))
 
 
 def _weighable(view: Predictions) -> Predictions:

@@ -8,17 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant._core.laws import expit
+from calibrant._core.newton import PENALTY, LogisticLoss, maximise_all
 from calibrant._typing import BoolArray, Evaluator, FloatArray
-from calibrant.metrics.base import Metric
-from calibrant.metrics.groups import CLINICAL
-from calibrant.metrics.newton import PENALTY, maximise_all
+from calibrant.metrics.base import CLINICAL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
 EPSILON = 1e-12
 """Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
-
-MAX_ITERATIONS = 500
 
 
 class LogisticMetric(Metric):
@@ -73,7 +70,7 @@ class LogisticMetric(Metric):
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Count the predictions whose log-odds had to be limited."""
         view = self.view(predictions)
-        clipped = int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
+        clipped = count_clipped(view)
         return {"clipped": clipped} if clipped else {}
 
     def _values(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
@@ -123,7 +120,7 @@ class CoxSlope(LogisticMetric):
 
     def fitted(self, view: Predictions) -> float:
         """Return b."""
-        return _kept_line(view)[1]
+        return fitted_line(view)[1]
 
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return :math:`w_i (y_i - q_i) (z_i - m) / \sum_j v_j (z_j - m)^2`.
@@ -134,11 +131,11 @@ class CoxSlope(LogisticMetric):
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return b."""
-        return _line(log_odds, hits, share)[1]
+        return line_of(log_odds, hits, share)[1]
 
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
         """Return every b."""
-        return _lines(log_odds, hits, shares)[1]
+        return fitted_lines(log_odds, hits, shares)[1]
 
 
 @dataclass(frozen=True)
@@ -167,7 +164,7 @@ class CoxIntercept(LogisticMetric):
 
     def fitted(self, view: Predictions) -> float:
         """Return a."""
-        return _kept_line(view)[0]
+        return fitted_line(view)[0]
 
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return :math:`w_i (y_i - q_i) / \sum_j v_j` less m times the influence on the slope, see `CoxSlope`."""
@@ -175,11 +172,11 @@ class CoxIntercept(LogisticMetric):
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return a."""
-        return _line(log_odds, hits, share)[0]
+        return line_of(log_odds, hits, share)[0]
 
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
         """Return every a."""
-        return _lines(log_odds, hits, shares)[0]
+        return fitted_lines(log_odds, hits, shares)[0]
 
 
 @dataclass(frozen=True)
@@ -211,7 +208,7 @@ class InTheLarge(LogisticMetric):
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return :math:`w_i (y_i - q_i) / \sum_j w_j q_j (1 - q_j)` with the shifted probabilities q."""
         view = self.view(predictions)
-        pull, spread = _pulls(view, self.fitted(view), 1.0)
+        pull, spread = pulls(view, self.fitted(view), 1.0)
         return np.asarray(pull / spread.sum())
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
@@ -233,6 +230,12 @@ def kept_log_odds(view: Predictions) -> FloatArray:
     return view.once("log-odds", lambda: _log_odds(view), of_labels=False)
 
 
+def count_clipped(view: Predictions) -> int:
+    """Return how many predictions had to be moved, among rows of positive weight."""
+    # 1 - EPSILON is itself rounded, in the fifth digit of its distance from 1.
+    return int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
+
+
 def _present(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> tuple[FloatArray, BoolArray, FloatArray]:
     """Return the rows of positive weight, with shares that sum to 1."""
     share = weights / weights.max()
@@ -246,12 +249,12 @@ def _present_rows(view: Predictions) -> tuple[FloatArray, BoolArray, FloatArray]
     return _present(kept_log_odds(view), view.labels == 1, view.weights)
 
 
-def _kept_line(view: Predictions) -> tuple[float, float]:
-    """Return intercept and slope at the data's own weights, which are kept with them."""
-    return view.once("line of log-odds", lambda: _line(*_present_rows(view)))
+def fitted_line(view: Predictions) -> tuple[float, float]:
+    """Return intercept and slope at the data's own weights, which are kept with the predictions."""
+    return view.once("line of log-odds", lambda: line_of(*_present_rows(view)))
 
 
-def _pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
+def pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
     """Return w (y - q) and w q (1 - q) of every row, where q are the recalibrated probabilities and w sum to 1."""
     share = view.weights / view.weights.max()
     share = share / share.sum()
@@ -262,7 +265,7 @@ def _pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArra
 
 def _line_influences(view: Predictions) -> tuple[FloatArray, FloatArray]:
     """Return the influences of every row on intercept and slope."""
-    pull, spread = _pulls(view, *_kept_line(view))
+    pull, spread = pulls(view, *fitted_line(view))
     log_odds = kept_log_odds(view)
     centre = float(spread @ log_odds / spread.sum())
     centred = log_odds - centre
@@ -270,8 +273,8 @@ def _line_influences(view: Predictions) -> tuple[FloatArray, FloatArray]:
     return pull / spread.sum() - centre * slope, slope
 
 
-def _line(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:
-    """Return intercept and slope."""
+def line_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:
+    """Return intercept and slope of one set of outcomes, whose shares sum to 1."""
     centre = float(share @ log_odds)
     design = np.stack([np.ones(len(log_odds)), log_odds - centre])
     # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum.
@@ -279,7 +282,7 @@ def _line(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[flo
     return float(level - tilt * centre), float(1 + tilt)
 
 
-def _lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+def fitted_lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return intercepts and slopes of all columns, NaN where Newton's method needs more care."""
     centre = float(shares.mean(axis=1) @ log_odds)
     design, start = np.stack([np.ones(len(log_odds)), log_odds - centre]), np.zeros(2)
@@ -292,28 +295,6 @@ def _lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> tuple[F
 def _maximise(
     offset: FloatArray, design: FloatArray, hits: BoolArray, share: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return the coefficients of the design's rows, added to the offset, by Newton's method with halved steps."""
-    sign = np.where(hits, -1.0, 1.0)
-    ridge = PENALTY * np.eye(len(start))
-
-    def cost(point: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the penalised loss, the log-odds of the outcomes that did not happen, and exp of minus their size."""
-        odds = sign * (offset + point @ design)
-        tail = np.exp(-np.abs(odds))
-        loss = float(share @ (np.maximum(odds, 0.0) + np.log1p(tail)))
-        return loss + PENALTY / 2 * float(point @ point), odds, tail
-
-    point, (reached, odds, tail) = start, cost(start)
-    for _ in range(MAX_ITERATIONS):
-        scaled = share / (1 + tail)
-        pull = np.where(odds > 0, scaled, scaled * tail) * sign
-        gradient = design @ pull + PENALTY * point
-        curvature = (design * (scaled * tail / (1 + tail))) @ design.T + ridge
-        step = np.linalg.solve(curvature, gradient)
-        if np.abs(step).max() <= 1e-9 * (1 + np.abs(point).max()):
-            return point - step  # Quadratic convergence: the error is now that of rounding.
-        enough = reached * (1 + 1e-14)
-        while (new := cost(point - step))[0] > enough:
-            step = step / 2
-        point, (reached, odds, tail) = point - step, new
-    return point
+    """Return the coefficients of the design's rows, added to the offset, that make the outcomes most likely."""
+    loss = LogisticLoss(design, share * hits, share, offset, penalty=PENALTY)
+    return loss.minimum(start).x

@@ -1,19 +1,19 @@
 """Unnormalised calibration mean embedding: deviations at a few test locations, in linear time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Distribution, Forecasts, target_deviation
+from calibrant.forecasts import Distribution, Forecasts, Samples, target_deviation
 from calibrant.kernels.base import JointKernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.gram import gram_of
-from calibrant.metrics.groups import KERNEL
+from calibrant.metrics.base import KERNEL, Metric
 from calibrant.metrics.kernel import KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -124,6 +124,12 @@ class UCME(KernelMetric):
             return super().value(data)
         return float(self.prepare_labels(data)(data.labels[:, None])[0])
 
+    def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
+        """Return values, (B,), as calibrated forecasts have them; None for ensembles, as for `SKCE`."""
+        if isinstance(data.distribution, Samples):
+            return None
+        return self.prepare_labels(data)(data.distribution.sample(rng, n_redraws))
+
     def prepare_labels(self, data: Data) -> Evaluator:
         """Return the map from labels or targets, (n, B), to B values; the kernel of the predictions is computed once.
 
@@ -131,7 +137,7 @@ class UCME(KernelMetric):
         """
         kernel = tune(self.kernel, data)
         if not isinstance(data, Predictions) or not isinstance(kernel, JointKernel):
-            return super().prepare_labels(data)
+            return Metric.prepare_labels(replace(self, kernel=kernel), data)
         k, (places, index, targets) = data.n_classes, self.class_locations(data)
         share = data.weights / data.weights.sum()
         terms = [

@@ -6,6 +6,7 @@ from typing import Any
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import FORECAST_METRICS, METRICS
 from calibrant.metrics.base import Metric
+from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import check_predictions
 from calibrant.predictions.two_arrays import as_data
@@ -60,8 +61,8 @@ def measure(
     """
     known: Any = as_data(data, y_prob, sample_weight, positive)
     if isinstance(known, Forecasts):
-        usual = [name for name, metric in FORECAST_METRICS.items() if metric.suits(known)]
-        chosen = chosen_metrics(usual if metrics is None else metrics, FORECAST_METRICS)
+        usual = suited_metrics(known)
+        chosen = usual if metrics is None else chosen_metrics(metrics, {**FORECAST_METRICS, **usual})
     else:
         check_predictions(known, "data")
         chosen = chosen_metrics(principal_metrics(known.n_classes) if metrics is None else metrics)

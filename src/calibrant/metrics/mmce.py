@@ -7,8 +7,7 @@ import numpy as np
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.kernels.pairs import line_pairs
-from calibrant.metrics.base import Metric
-from calibrant.metrics.groups import KERNEL
+from calibrant.metrics.base import KERNEL, Metric
 from calibrant.metrics.kernel import relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description

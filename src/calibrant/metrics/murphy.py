@@ -8,9 +8,9 @@ import numpy as np
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.exceptions import InputError
+from calibrant.metrics.base import PARTS
 from calibrant.metrics.binned import ECE, BinnedMetric
 from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, refinement, uncertainty
-from calibrant.metrics.groups import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._typing import BoolArray, Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.metrics.smooth_widths import NARROWEST, cosine_sums, errors, fixed_points, resolution
@@ -114,14 +114,19 @@ class SmoothECE(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: the grid stays."""
         view = self.view(predictions)
-        spread = _spread(view.positive)
-        share = view.weights / view.weights.sum()
-        p = view.positive[:, None]
+        p, share = view.positive, view.weights / view.weights.sum()
+        points, factors = _stencil(p)
+        factors *= share[:, None]
+        no_events = np.bincount(points.ravel(), weights=(factors * p[:, None]).ravel(), minlength=CELLS + 1)
+        events_on_grid = _events_on_grid(points, factors)
+        # An event changes the absolute residual of its row from p to 1 - p.
+        gap, change = share @ p, share * (1 - 2 * p)
         target = 1 if view is predictions else predictions.predicted[:, None]
 
         def evaluate(labels: Any) -> FloatArray:
-            residuals = p - (labels == target)
-            return self._each(spread(share[:, None] * residuals), share @ np.abs(residuals))
+            events = labels == target
+            gridded = no_events - np.array([events_on_grid(column) for column in events.T])
+            return self._each(gridded, np.maximum(gap + change @ events, 0.0))
 
         return evaluate
 
@@ -159,6 +164,23 @@ def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
         return found
 
     return spread
+
+
+def _events_on_grid(points: NDArray[np.int32], factors: FloatArray) -> Callable[[BoolArray], FloatArray]:
+    """Return the map from whether the rows have an event, (n,), to the sums of their factors on the grid."""
+
+    def sums(rows: Any) -> FloatArray:
+        found = np.bincount(points[rows].ravel(), weights=factors[rows].ravel(), minlength=CELLS + 1)
+        return np.asarray(found, dtype=float)
+
+    everything = sums(slice(None))
+
+    def of_events(events: BoolArray) -> FloatArray:
+        if 2 * np.count_nonzero(events) <= len(events):
+            return sums(np.flatnonzero(events))
+        return everything - sums(np.flatnonzero(~events))
+
+    return of_events
 
 
 def _stencil(values: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:

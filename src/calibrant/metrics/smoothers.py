@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calibrant._core.monotone_cubic import monotone_cubic
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.ties import starts_of_ties
 from calibrant.exceptions import InputError
@@ -75,7 +76,7 @@ class Loess(Smoother):
     At distance :math:`d` from the prediction, of the largest distance :math:`D` that the span takes in, a row weighs
     :math:`(1 - (d / D)^3)^3` times its own weight. Like the published forms, the curve is not limited to [0, 1]. Above
     1024 distinct predictions, neighbours are joined to cells of equal weight, and above 256 cells the curve is fitted
-    at about 256 places, with a monotone cubic in between. On 5000 rows this moves the mean gap by less than 0.1 %.
+    at about 256 places, with a monotone cubic in between. On 5000 rows this moves the mean gap by less than 0.1%.
 
     The defaults are those of R's ``loess``, ``Loess(2/3, 1)`` those of ``lowess`` (without its robust iterations).
 
@@ -101,9 +102,7 @@ class Loess(Smoother):
         curve = rows @ (np.add.reduceat(pools.hits, starts) / np.add.reduceat(pools.mass, starts))
         if len(places) == len(pools.mass):
             return curve
-        from scipy.interpolate import PchipInterpolator
-
-        return PchipInterpolator(places, curve)(pools.values)
+        return monotone_cubic(places, curve, pools.values)
 
     def _local_fits(self, pools: Pools) -> LocalFits:
         """Return the part of the fit that no label enters."""

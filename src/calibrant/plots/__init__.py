@@ -4,6 +4,7 @@ from calibrant.plots.bias import plot_bias
 from calibrant.plots.classwise import plot_classwise
 from calibrant.plots.comparison import plot_comparison
 from calibrant.plots.cumulative import plot_cumulative
+from calibrant.plots.decisions import plot_decision_curve, plot_risk_coverage
 from calibrant.plots.forecasts import plot_pit, plot_quantiles, plot_spread
 from calibrant.plots.learning import plot_learning_curve
 from calibrant.plots.null import plot_null
@@ -20,12 +21,14 @@ __all__ = [
     "plot_classwise",
     "plot_comparison",
     "plot_cumulative",
+    "plot_decision_curve",
     "plot_decomposition",
     "plot_learning_curve",
     "plot_null",
     "plot_pit",
     "plot_quantiles",
     "plot_reliability",
+    "plot_risk_coverage",
     "plot_roc",
     "plot_spread",
     "plot_tree",

@@ -1,16 +1,17 @@
 """What all plots share: axes to draw on, colours, the unit square."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from calibrant._typing import BoolArray, FloatArray
+from calibrant.results.drawing import BLUE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK = "#222222"
-BLUE = "#0072B2"
-RED = "#D55E00"
 GREY = "#8A8A8A"
 PALE = "#C8C8C8"
-"""Colours that stay apart for colour-blind readers and in print."""
+"""Colours beside those of `results.drawing`."""
 
 MINUS, SIGMA = "\N{MINUS SIGN}", "\N{GREEK SMALL LETTER SIGMA}"
 
@@ -47,20 +48,26 @@ def diagonal(ax: "Axes", label: str) -> None:
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=label)
 
 
-def significant(value: float) -> str:
-    """Write a number with three significant digits, without an exponent where that is readable."""
-    return f"{value:#.3g}".rstrip(".") if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
-
-
-def rows(count: int) -> str:
-    """Write a number of rows, with narrow spaces between thousands."""
-    noun = "row" if count == 1 else "rows"
-    return f"{count:,} {noun}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
 def shown_name(name: str, length: int = 24) -> str:
     """Return a name as matplotlib shows it: short, and neither hidden from a legend nor read as a formula."""
     short = name if len(name) <= length else name[: length - 1] + "…"
     # A name that begins with "_" would be left out of the legend, and "$" would begin a formula.
     text = short.replace("$", r"\$")
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+
+
+def note(ax: "Axes", text: str, height: float = 0.97, **settings: Any) -> None:
+    """Write in the upper left corner."""
+    style = {"va": "top", "color": INK, "fontsize": "small", **settings}
+    ax.text(0.03, height, text, transform=ax.transAxes, **style)
+
+
+def mark_points(
+    ax: "Axes", x: FloatArray, y: FloatArray, size: FloatArray, *, off: BoolArray, shown: BoolArray, label: str
+) -> None:
+    """Draw points, those that are off as red diamonds; `label` says what off means."""
+    for chosen, colour, marker, name in ((~off, BLUE, "o", None), (off, RED, "D", label)):
+        here = chosen & shown
+        if here.any():
+            style: dict[str, Any] = {"color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.6}
+            ax.scatter(x[here], y[here], size[here], zorder=4, label=name, **style)

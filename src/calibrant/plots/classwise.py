@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, shown_name, significant, unit_square
+from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, shown_name, unit_square
 from calibrant.results import ClasswiseCurves, ReliabilityCurve
+from calibrant.results.writing import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,4 +84,4 @@ def _grey_lines(ax: "Axes", curves: list[ReliabilityCurve]) -> None:
 
 def _label(name: str, curve: ReliabilityCurve) -> str:
     text = shown_name(name)
-    return text if curve.error is None else f"{text}: {significant(curve.error.value)}"
+    return text if curve.error is None else f"{text}: {number(curve.error.value)}"

@@ -15,7 +15,7 @@ MARKERS = "osD^vPX*ph"
 
 
 def plot_comparison(comparison: Comparison, ax: "Axes | None" = None) -> "Axes":
-    """Draw every model's difference to the baseline with its limits, on a scale of its own for each metric.
+    """Draw every model's difference from the baseline with its limits, on a scale of its own for each metric.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _axes(ax: "Axes", comparison: Comparison, middles: list[float]) -> None:
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(-1.2, 1.2), xticks=[])
     ax.invert_yaxis()
-    share = f"{100 * comparison.level:g} %"
+    share = f"{100 * comparison.level:g}%"
     ax.set_xlabel(
-        f"← better      worse →\ndifference to {shown_name(comparison.baseline)}, {share} limits", fontsize="small"
+        f"← better      worse →\ndifference from {shown_name(comparison.baseline)}, {share} limits", fontsize="small"
     )

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.plots.canvas import BLUE, GREY, INK, MINUS, RED, SIGMA, axes_or_new, open_frame, rows, significant
+from calibrant.plots.canvas import GREY, INK, MINUS, SIGMA, axes_or_new, open_frame
 from calibrant.results import CumulativeCurve
+from calibrant.results.drawing import BLUE, RED
+from calibrant.results.writing import counted, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,11 +68,11 @@ def _room(ax: "Axes", curve: CumulativeCurve) -> None:
     high = max(float(curve.cumulative.max()), 2 * curve.sigma)
     span = (high - low) or 1.0
     ax.set_ylim(low - 0.06 * span, high + 0.55 * span)
-    size = f"{curve.ecce.name} {significant(curve.ecce.value)}"
+    size = f"{curve.ecce.name} {number(curve.ecce.value)}"
     if curve.sigma > 0:
         size += f" = {curve.ecce.value / curve.sigma:.1f} {SIGMA}"
     ax.text(
-        0.03, 0.97, f"{size}, {rows(curve.n_samples)}", transform=ax.transAxes, va="top", color=INK, fontsize="small"
+        0.03, 0.97, f"{size}, {counted(curve.n_samples)}", transform=ax.transAxes, va="top", color=INK, fontsize="small"
     )
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9), frameon=False, fontsize="small", handlelength=1.4)

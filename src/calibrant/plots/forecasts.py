@@ -4,11 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.plots.canvas import BLUE, GREY, INK, RED, axes_or_new, diagonal, open_frame, rows, unit_square
+from calibrant.plots.canvas import GREY, INK, axes_or_new, diagonal, mark_points, note, open_frame, unit_square
 from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
+from calibrant.results.drawing import BLUE, RED
+from calibrant.results.writing import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+LEGEND: dict[str, Any] = {"frameon": False, "fontsize": "small", "handlelength": 1.4, "borderpad": 0.1}
 
 WIDE = 8.0
 """Standard deviations that differ by more than this factor are drawn on logarithmic axes."""
@@ -54,7 +58,7 @@ def plot_pit(histogram: PITHistogram, ax: "Axes | None" = None) -> "Axes":
     ax.axhline(100 * histogram.expected / total, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
     ax.set(xlim=(0, 1), xlabel="Probability integral transform", ylabel="Targets (%)")
     ax.set_ylim(0, 1.4 * float(max(count.max(), high.max())))
-    ax.text(0.03, 0.98, rows(histogram.n_samples), transform=ax.transAxes, va="top", color=INK, fontsize="small")
+    note(ax, counted(histogram.n_samples), 0.98)
     ax.legend(loc="upper right", frameon=False, fontsize="small", handlelength=1.2, borderpad=0.1)
     return ax
 
@@ -93,8 +97,8 @@ def plot_quantiles(curve: QuantileCurve, ax: "Axes | None" = None) -> "Axes":
     if off.any():
         outside = np.where(off, curve.observed, np.nan)
         ax.plot(curve.nominal, outside, color=RED, linewidth=2.6, zorder=4, label="outside the limits")
-    ax.text(0.03, 0.97, rows(curve.n_samples), transform=ax.transAxes, va="top", color=INK, fontsize="small")
-    ax.legend(loc="lower right", frameon=False, fontsize="small", handlelength=1.4, borderpad=0.1)
+    note(ax, counted(curve.n_samples))
+    ax.legend(loc="lower right", **LEGEND)
     return ax
 
 
@@ -120,24 +124,15 @@ def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":
     open_frame(ax)
     ends = _ends(ax, curve)
     ax.plot(ends, ends, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label="calibrated")
-    label = f"{100 * curve.level:g} % confidence"
+    label = f"{100 * curve.level:g}% confidence"
     ax.vlines(curve.predicted, curve.low, curve.high, colors=BLUE, linewidth=1.2, zorder=2, label=label)
     off = (curve.predicted < curve.low) | (curve.predicted > curve.high)
-    for chosen, colour, marker, name in ((~off, BLUE, "o", None), (off, RED, "D", "limits miss the diagonal")):
-        if chosen.any():
-            x, y = curve.predicted[chosen], curve.observed[chosen]
-            style: dict[str, Any] = {
-                "color": colour,
-                "marker": marker,
-                "edgecolors": "white",
-                "linewidths": 0.6,
-                "zorder": 4,
-            }
-            ax.scatter(x, y, 32, label=name, **style)
+    size, shown = np.full(len(off), 32.0), np.ones(len(off), dtype=bool)
+    mark_points(ax, curve.predicted, curve.observed, size, off=off, shown=shown, label="limits miss the diagonal")
     ax.set(xlabel="Predicted standard deviation", ylabel="Root mean squared error", xlim=ends, ylim=ends)
     ax.set_aspect("equal", adjustable="box")
-    ax.text(0.03, 0.97, rows(int(curve.count.sum())), transform=ax.transAxes, va="top", color=INK, fontsize="small")
-    ax.legend(loc="lower right", frameon=False, fontsize="small", handlelength=1.4, borderpad=0.1)
+    note(ax, counted(int(curve.count.sum())))
+    ax.legend(loc="lower right", **LEGEND)
     return ax
 
 
@@ -166,4 +161,4 @@ def _round_ticks(ax: "Axes") -> None:
 
 
 def _chance(level: float) -> str:
-    return f"{100 * level:g} % by chance"
+    return f"{100 * level:g}% by chance"

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.plots.canvas import GREY, PALETTE, axes_or_new, open_frame, significant
+from calibrant.plots.canvas import GREY, PALETTE, axes_or_new, open_frame
 from calibrant.results import LearningCurve, LearningPoint
+from calibrant.results.writing import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +33,8 @@ def plot_learning_curve(curve: LearningCurve, ax: "Axes | None" = None, *, metri
 
     Notes
     -----
-    The dashed line is the metric of the predictions as they are: where a curve is above it, the calibrator does
-    harm. The bars are one standard deviation of the paired difference to it. The axis is chosen for what the
+    The dashed line is the metric of the predictions as they are: where a curve is above it, the calibrator makes
+    them worse. The bars are one standard deviation of the paired difference from it. The axis is chosen for what the
     largest size reaches; triangles at its end stand for values beyond it, infinite ones among them.
     """
     metric = curve.metrics[0] if metric is None else metric
@@ -47,7 +48,7 @@ def plot_learning_curve(curve: LearningCurve, ax: "Axes | None" = None, *, metri
     ax.minorticks_off()
     before = curve.baseline[metric]
     if np.isfinite(before):
-        label = f"as they are: {significant(before)}"
+        label = f"as they are: {number(before)}"
         ax.axhline(before, color=GREY, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1, label=label)
     low, high = _window(curve, metric)
     ax.set_ylim(low, high)

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.plots.canvas import PALE, RED, axes_or_new, open_frame, significant
+from calibrant.plots.canvas import PALE, axes_or_new, open_frame
 from calibrant.results import TestResult
+from calibrant.results.drawing import RED
+from calibrant.results.writing import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +40,7 @@ def plot_null(test: TestResult, ax: "Axes | None" = None) -> "Axes":
         ax.hist(draws, bins=min(30, 5 + int(len(draws) ** 0.5)), color=PALE, label="by chance, if calibrated")
     else:
         ax.axvline(float(draws[0]), color=PALE, linewidth=6, label="by chance, if calibrated")
-    label = f"observed {significant(test.statistic)}"
+    label = f"observed {number(test.statistic)}"
     if np.isfinite(test.statistic):
         ax.axvline(test.statistic, color=RED, linewidth=2, label=label)
     else:

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from calibrant.plots.canvas import PALETTE, axes_or_new, diagonal, significant, unit_square
-from calibrant.plots.reliability import MANY_POINTS, WORDS
+from calibrant.plots.canvas import PALETTE, axes_or_new, diagonal, unit_square
 from calibrant.results import ReliabilityCurve
+from calibrant.results.drawing import WORDS, is_dense
+from calibrant.results.writing import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,12 +45,11 @@ def add_reliability(
     ax = axes_or_new(ax)
     drawn = [line for line in ax.lines if line.get_gid() == SQUARE]
     if not drawn:
-        horizontal, vertical, _, _ = WORDS[curve.view]
-        unit_square(ax, horizontal, vertical)
+        unit_square(ax, WORDS[curve.view].horizontal, WORDS[curve.view].vertical)
         diagonal(ax, "perfectly calibrated")
         ax.lines[-1].set_gid(SQUARE)
     place = len([line for line in ax.lines if line.get_gid() == _LINE])
-    style = {"color": PALETTE[place % len(PALETTE)], "marker": "o" if len(curve.predicted) < MANY_POINTS else ""}
+    style = {"color": PALETTE[place % len(PALETTE)], "marker": "" if is_dense(curve) else "o"}
     (line,) = ax.plot(
         curve.predicted, curve.observed, label=_label(curve, name), zorder=3, gid=_LINE, **{**style, **settings}
     )
@@ -65,5 +65,5 @@ _LINE = "calibrant-reliability"
 
 def _label(curve: ReliabilityCurve, name: str) -> str:
     """Return the entry of a legend."""
-    error = "" if curve.error is None else f"{curve.error.name} {significant(curve.error.value)}"
+    error = "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
     return ", ".join(filter(None, (name, error)))

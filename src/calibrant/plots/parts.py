@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.plots.canvas import INK, PALETTE, axes_or_new, open_frame, shown_name, significant
+from calibrant.plots.canvas import INK, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import ScoreDecomposition
+from calibrant.results.writing import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,17 +54,17 @@ def plot_decomposition(
     rows = np.arange(len(names))
     for i, (model, one) in enumerate(models.items()):
         values = [float(getattr(one, name)) for name in names]
-        label = f"{shown_name(model)}: {significant(one.value)}" if model else None
+        label = f"{shown_name(model)}: {number(one.value)}" if model else None
         places = rows - 0.4 + height * (i + 0.5)
         bars = ax.barh(places, values, 0.92 * height, color=PALETTE[i % len(PALETTE)], label=label)
-        ax.bar_label(bars, [significant(value) for value in values], padding=3, fontsize="small", color=INK)
+        ax.bar_label(bars, [number(value) for value in values], padding=3, fontsize="small", color=INK)
     ax.set_yticks(rows, [PARTS[name] for name in names], fontsize="small")
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
     ax.locator_params(axis="x", nbins=4)
     ax.margins(x=0.22)
     kind = "log loss" if scores == {"log"} else "squared error"
-    total = "" if "" not in models else f" {significant(models[''].value)}"
+    total = "" if "" not in models else f" {number(models[''].value)}"
     ax.set_xlabel(f"Parts of the {kind}{total}")
     if "" not in models:
         ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize="small", title_fontsize="small")

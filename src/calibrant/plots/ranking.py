@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant._typing import FloatArray
-from calibrant.plots.canvas import BLUE, PALETTE, RED, axes_or_new, diagonal, open_frame, unit_square
+from calibrant.plots.canvas import PALETTE, axes_or_new, diagonal, open_frame, unit_square
 from calibrant.results import CalibrationMap, ConvexHull, ROCCurve
+from calibrant.results.drawing import BLUE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW_POINTS = 20
-"""Up to here the points of a curve are marked."""
+"""Up to this many points, each is marked."""
 
 STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
 

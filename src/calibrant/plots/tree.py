@@ -22,7 +22,7 @@ LETTERS = 11.0
 """Size of letters, in points, for leaves of the width above; axes shrink in the layout, and the letters with them."""
 
 FEW_NODES = 40
-"""Up to here the answers stand at the branches."""
+"""Up to this depth, answers are written at the branches."""
 
 NAME_LENGTH = 16
 

@@ -190,7 +190,7 @@ class Predictions:
             log_probs = None if log_probs is None else log_probs.take(order, axis=1)
         indices, names = label_rules.as_labels(raw_labels, raw, probs.shape, names)
         row_weights = checks.as_weights(raw_weights, len(probs))
-        predicted = probs.argmax(axis=1)  # Before the array is read-only: NumPy would copy it first.
+        predicted = _most_probable(probs)  # Before the array is read-only: NumPy would copy it first.
         self._store(probs, indices, row_weights, names, log_probs=log_probs, predicted=predicted)
         for message in suspicions.suspicions(probs, predicted, indices, row_weights, names):
             warnings.warn(message, DataWarning, stacklevel=3)
@@ -403,6 +403,12 @@ def check_predictions(value: object, name: str = "predictions") -> None:
         raise TypeError(
             f"{name} must be Predictions, but is of type {type(value).__name__}. Pass Predictions(probs, labels)."
         )
+
+
+def _most_probable(probs: FloatArray) -> IntArray:
+    """Return the class of the largest probability of each row, the lowest in a tie."""
+    # Of two columns, the comparison takes a tenth of the time of argmax.
+    return (probs[:, 1] > probs[:, 0]).astype(np.int64) if probs.shape[1] == 2 else probs.argmax(axis=1)
 
 
 def _read_only(array: Any) -> Any:

@@ -82,8 +82,11 @@ def _classes(labels: Raw, probs: Raw) -> tuple[Any, ...] | None:
     n_classes = probs.values.shape[1] if probs.values.ndim == 2 and probs.values.shape[1] > 1 else 2
     if probs.columns is not None or labels.values.ndim != 1:
         return None
-    found = np.unique(labels.values) if labels.values.dtype.kind != "O" else _distinct(labels.values)
-    if found.dtype.kind in "fiub" and np.isin(found, np.arange(n_classes)).all():
+    values = labels.values
+    if values.dtype.kind in "iub" and values.size and values.min() >= 0 and values.max() < n_classes:
+        return None
+    found = np.unique(values) if values.dtype.kind != "O" else _distinct(values)
+    if found.dtype.kind == "f" and np.isin(found, np.arange(n_classes)).all():
         return None
     if len(found) != n_classes:
         raise InputError(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.results import Assessment, Comparison, Fix, ForecastAssessment
+from calibrant.results import Assessment, Comparison, DecisionReport, Fix, ForecastAssessment, GroupFindings
 
 __all__ = ["render_html"]
 
@@ -14,6 +14,8 @@ def render_html(
     title: str = "Calibration report",
     comparison: Comparison | None = None,
     fix: Fix | None = None,
+    findings: GroupFindings | None = None,
+    decisions: DecisionReport | None = None,
 ) -> str:
     """Render assessments as one HTML page that needs only a browser.
 
@@ -29,6 +31,10 @@ def render_html(
         Paired differences between models on the same rows, by `calibrant.compare`.
     fix : Fix, optional
         How the last model of the comparison was made from the first, by `calibrant.advice.calibrate_held_out`.
+    findings : GroupFindings, optional
+        Groups of rows in which the predictions of the first model are off, by `calibrant.groups.GroupSearch`.
+    decisions : DecisionReport, optional
+        What the assessed predictions are good for, by `calibrant.decisions.DecisionPlan`, under the same names.
 
     Returns
     -------
@@ -41,4 +47,4 @@ def render_html(
     if not isinstance(title, str):
         raise TypeError(f"title must be a string, but is {type(title).__name__}.")
     read: Any = as_forecast_series if are_forecasts(assessments) else as_series
-    return compose(read(assessments), title, Extras(comparison, fix))
+    return compose(read(assessments), title, Extras(comparison, fix, findings, decisions))

@@ -6,8 +6,8 @@ from calibrant.report import svg
 from calibrant.report.diagram import X, Y, framed, layer, speaking
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import count, number, percent, signed
 from calibrant.results import CumulativeCurve
+from calibrant.results.writing import count, number, percent, signed
 
 PATH = (
     "Rows are taken in ascending order of the prediction, and outcome minus prediction is added up. Where the path "
@@ -80,7 +80,7 @@ def _probe(series: Series, path: CumulativeCurve, i: int, y: Scale, *, first: bo
     share, value = float(path.share[i]), float(path.cumulative[i])
     said = {
         "Predictions up to": number(float(path.predicted[i])),
-        "Rows": f"{count(share * path.n_samples)} ({100 * share:.1f} %)",
+        "Rows": f"{count(share * path.n_samples)} ({100 * share:.1f}%)",
         "Sum": signed(value),
     }
     marker = svg.marker(series.shape, X(share), y(value), 4, "marker off")

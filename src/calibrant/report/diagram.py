@@ -6,16 +6,14 @@ from itertools import groupby, pairwise
 from calibrant.report import svg
 from calibrant.report.series import Marked, Series
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import percent
 from calibrant.report.thin import Point, facts, points
 from calibrant.results import ReliabilityCurve
+from calibrant.results.drawing import WORDS, Words, is_dense
+from calibrant.results.writing import percent
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
 BOTTOM = TOP + SIDE
 STRIP, GAP = 26.0, 10.0
-
-MANY_POINTS = 40
-"""From here on a curve is drawn with a band: markers and whiskers would run together."""
 
 N_PROBES = 25
 """Points along a dense curve that show their numbers."""
@@ -24,17 +22,21 @@ X = Scale(0, 1, LEFT, LEFT + SIDE)
 Y = Scale(0, 1, BOTTOM, TOP)
 
 Height = Callable[[Point, float], float]
-"""Where on the page a value at a point lies."""
+"""The height on the page of a value at a point."""
 
 Curves = Mapping[int, ReliabilityCurve]
 """The curves of a diagram, by the number of their series."""
 
 
+def words(series: Sequence[Series]) -> Words:
+    """Return the words of a figure by what its curves compare."""
+    return WORDS["top-label" if all(s.assessment.n_classes > 2 for s in series) else "class"]
+
+
 def axis_titles(series: Sequence[Series]) -> tuple[str, str]:
-    """Name the axes by what the curves compare."""
-    if all(s.assessment.n_classes > 2 for s in series):
-        return "Confidence in the predicted class", "How often it is right"
-    return "Predicted probability", "Observed frequency"
+    """Name the axes."""
+    found = words(series)
+    return found.horizontal, found.vertical
 
 
 def reliability_diagram(series: Sequence[Series], curves: Curves, key: str) -> Element:
@@ -88,10 +90,9 @@ def _view_box(height: float) -> str:
 
 
 def _hints(series: Sequence[Series]) -> Iterator[Element]:
-    confident = all(s.assessment.n_classes > 2 for s in series)
-    above, below = ("under-confident", "over-confident") if confident else ("predicted too low", "predicted too high")
-    yield svg.text(X(0.02), Y(0.95), above, "hint", "start")
-    yield svg.text(X(0.98), Y(0.03), below, "hint", "end")
+    found = words(series)
+    yield svg.text(X(0.02), Y(0.95), found.above, "hint", "start")
+    yield svg.text(X(0.98), Y(0.03), found.below, "hint", "end")
 
 
 def upright(y: Scale) -> Height:
@@ -108,7 +109,7 @@ def drawn_curve(series: Series, curve: ReliabilityCurve, height: Height) -> list
     """Draw a curve: points with whiskers if it has few, else a line with its band and points that show numbers."""
     own = points(curve)
     xs, ys = [X(p.predicted) for p in own], [height(p, p.observed) for p in own]
-    if len(own) < MANY_POINTS:
+    if not is_dense(curve):
         marks = [mark(series, curve, p, height, first=i == 0) for i, p in enumerate(own)]
         lines = [svg.polyline(xs, ys, "curve vague"), *stretches(own, height, "vague", "curve", found=False)]
         return [*(_band(own, xs, height) if curve.band == "consistency" else ()), *lines, *marks]

@@ -6,7 +6,6 @@ from functools import partial
 from calibrant.report import experiment_figures as drawings
 from calibrant.report.page import Verbatim, asset, environment, policy
 from calibrant.report.tables import of_metric
-from calibrant.report.text import count, name, number, signed
 from calibrant.results import (
     Compared,
     Comparison,
@@ -19,6 +18,7 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
+from calibrant.results.writing import count, name, number, signed
 
 
 def stars(difference: Difference | None, level: float) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from calibrant.report import svg
 from calibrant.report.series import N_COLOURS, N_SHAPES
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import name, number, signed
 from calibrant.results import (
     Compared,
     Comparison,
@@ -19,6 +18,7 @@ from calibrant.results import (
     favours,
     known_limits,
 )
+from calibrant.results.writing import name, number, signed
 
 ROW, LEFT, WIDTH = 18.0, 190.0, 330.0
 SIDE, MARGIN = 150.0, 34.0
@@ -36,7 +36,7 @@ def differences(comparison: Comparison, metric: str, label: str) -> Element:
     parts = [svg.line(x(0), 2, x(0), floor, "diagonal"), svg.axis_below(x, floor, f"{label}, difference", about=4)]
     parts += [_interval(entry, x, ROW * i + 13) for i, entry in enumerate(shown)]
     view = f"0 0 {svg.coordinate(LEFT + WIDTH + 14)} {svg.coordinate(floor + 44)}"
-    words = f"{label}: differences to {name(comparison.baseline)} with limits"
+    words = f"{label}: differences from {name(comparison.baseline)} with limits"
     return element("svg", *parts, viewBox=view, class_="chart", role="img", aria_label=words)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from calibrant._typing import FloatArray, IntArray
 from calibrant.report import svg
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import number
 from calibrant.results import TestResult, Verdict, state
+from calibrant.results.writing import number
 
 N_NULL_BINS = 30
 FLOOR = 122.0

@@ -6,28 +6,32 @@ from math import isfinite
 
 from calibrant.report import svg
 from calibrant.report.diagram import reliability_diagram
-from calibrant.report.series import Series
+from calibrant.report.series import AnySeries, Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.tables import of_metric
-from calibrant.report.text import number, pvalue, signed
 from calibrant.report.views import named_curves
 from calibrant.results import (
+    Candidate,
     Compared,
     Comparison,
     Description,
     Fix,
+    ForecastCandidate,
+    ForecastRecommendation,
+    Recommendation,
     favours,
     known_limits,
     missing_differences,
     rule_in_words,
 )
+from calibrant.results.writing import number, percent, pvalue, signed
 
 WIDTH, HEIGHT = 150.0, 20.0
 
-SCORES = {"nll": "Log loss", "brier": "Brier score"}
+SCORES = {"nll": "Log loss", "brier": "Brier score", "crps": "CRPS", "log": "Log score"}
 """What decides between candidates."""
 
-TILES = ("accuracy", "nll", "rms-debiased")
+TILES = ("accuracy", "nll", "rms-debiased", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""
 
 
@@ -110,7 +114,7 @@ def honest(how: Fix) -> str:
     doubt = "" if how.converged else " Its optimiser did not converge in every fold: do not rely on it."
     return (
         f"Every row was calibrated by a fit to the other {how.n_folds - 1} of {how.n_folds} parts of the rows, so that "
-        f"no row was judged by a map that had seen its label.{doubt}"
+        f"no row was judged by a map that had seen its {'value' if how.changed is None else 'label'}.{doubt}"
     )
 
 
@@ -120,10 +124,11 @@ def tiles(comparison: Comparison) -> list[tuple[str, str, str]]:
     return [(of_metric(comparison, m).label, number(before[m]), number(after[m])) for m in TILES if m in before]
 
 
-def overlay(series: Sequence[Series]) -> Element | None:
-    """Draw the isotonic curves of all series, without bands, on the same axes."""
-    curves = {index: replace(curve, low=None, high=None) for index, curve in named_curves(series, "isotonic").items()}
-    return reliability_diagram(series, curves, "fix-overlay") if len(curves) > 1 else None
+def overlay(series: Sequence[AnySeries]) -> Element | None:
+    """Draw the isotonic curves of all series, without bands, on the same axes; forecasts share axes elsewhere."""
+    classes = [s for s in series if isinstance(s, Series)]
+    curves = {index: replace(curve, low=None, high=None) for index, curve in named_curves(classes, "isotonic").items()}
+    return reliability_diagram(classes, curves, "fix-overlay") if len(curves) > 1 else None
 
 
 def unknown(comparison: Comparison) -> list[str]:
@@ -136,3 +141,17 @@ def rule(comparison: Comparison) -> str:
     """Say how far the rule of significance can be trusted, if it is not the valid one."""
     words = rule_in_words(comparison)
     return f" {words[0].upper()}{words[1:]}." if words else ""
+
+
+def headings(advice: Recommendation | ForecastRecommendation) -> tuple[str, ...]:
+    """Return what the table of candidates shows for information."""
+    if isinstance(advice, ForecastRecommendation):
+        return ("90 % coverage", "MACE")
+    return ("Accuracy", "KDE-ECE", "Classes changed")
+
+
+def cells(candidate: Candidate | ForecastCandidate) -> tuple[str, ...]:
+    """Return the same of one candidate."""
+    if isinstance(candidate, ForecastCandidate):
+        return tuple("" if value is None else number(value) for value in (candidate.coverage, candidate.mace))
+    return (number(candidate.accuracy), number(candidate.kde_ece), percent(candidate.changed))

@@ -6,8 +6,8 @@ from calibrant.report import svg
 from calibrant.report.diagram import X, Y, framed, layer, speaking
 from calibrant.report.series import ForecastSeries
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import count, number, percent
 from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
+from calibrant.results.writing import count, number, percent
 
 FORMS = {"quantile": "Level of the predicted quantile", "interval": "Level of the central interval"}
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import of_result
-from calibrant.report.text import number
 from calibrant.results import Description, Estimate, Interval, known_limits, missing_limits
+from calibrant.results.writing import number
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,5 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
     for s in series:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
             labels = "; ".join(of_result(s.assessment.metrics[key], key).label for key in keys)
-            notes.append(f"No interval of {labels}, as none has known coverage: {reason}.")
+            notes.append(f"No interval for {labels}, as none has known coverage: {reason}.")
     return list(dict.fromkeys(notes))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.report import text
 from calibrant.report.sketches import SKETCHES
 from calibrant.report.svg import Element, element
 from calibrant.results import (
@@ -15,6 +14,7 @@ from calibrant.results import (
     Comparison,
     Estimate,
     ForecastAssessment,
+    ForecastRecommendation,
     LearningCurve,
     Measures,
     Page,
@@ -22,12 +22,13 @@ from calibrant.results import (
     TestResult,
     Verdict,
 )
+from calibrant.results import writing as text
 
 FEW_METRICS = 6
 """Number of metrics that an assessment shows at first."""
 
 MOST_ROWS = 60
-"""A table with more rows is cut, and says so."""
+"""A table with more rows is cut off, and says so."""
 
 
 def notebook_html(result: object) -> str:
@@ -158,7 +159,7 @@ def _comparison(result: Comparison) -> list[Element]:
             row.append(cell)
         rows.append(row)
     note = (
-        f"{text.count(result.n_samples)} rows. In brackets: the difference to {text.name(result.baseline)}, and its "
+        f"{text.count(result.n_samples)} rows. In brackets: the difference from {text.name(result.baseline)}, and its "
         "p-value by Holm's method."
     )
     return [_table(("metric", *result.models), rows), element("p", note)]
@@ -173,6 +174,21 @@ def _recommendation(result: Recommendation) -> list[Element]:
             _value(one.accuracy),
             _value(one.ece),
             text.percent(one.changed),
+            "" if one.over_nothing is None else text.signed(one.over_nothing.value),
+        )
+        for one in result.candidates
+    ]
+    return [*_sentences(result.headline, *result.reasons), _table(head, rows)]
+
+
+def _forecast_recommendation(result: ForecastRecommendation) -> list[Element]:
+    head = ("calibrator", f"loss ({result.score})", "MACE", "coverage of 90%", "over doing nothing")
+    rows = [
+        (
+            one.name,
+            _value(one.loss),
+            "" if one.mace is None else _value(one.mace),
+            "" if one.coverage is None else text.percent(one.coverage),
             "" if one.over_nothing is None else text.signed(one.over_nothing.value),
         )
         for one in result.candidates
@@ -198,6 +214,7 @@ TABLES: dict[type, Callable[[Any], list[Element]]] = {
     Comparison: _comparison,
     Estimate: _estimate,
     ForecastAssessment: _assessment,
+    ForecastRecommendation: _forecast_recommendation,
     LearningCurve: _learning,
     Measures: _measures,
     Page: _page,

@@ -4,8 +4,8 @@ import math
 
 from calibrant.report import over_time_figures as drawings
 from calibrant.report.page import Verbatim, asset, environment, policy
-from calibrant.report.text import count, name, number, percent, signed
 from calibrant.results import Change, WatchResult
+from calibrant.results.writing import count, name, number, percent, signed
 
 ABSENT = "\N{EN DASH}"
 
@@ -30,7 +30,7 @@ def facts(result: WatchResult) -> list[tuple[str, str]]:
     top = max(day.log_e for day in result.days)
     return [
         ("Changed since", name(change.since)),
-        ("95 % range", f"{name(change.earliest)} to {name(change.latest)}"),
+        ("95% range", f"{name(change.earliest)} to {name(change.latest)}"),
         ("Alarm after", name(change.alarm)),
         ("Predictions are", " and ".join(change.named)),
         ("Shift of log-odds", _with(change, "shift", signed(change.shift))),

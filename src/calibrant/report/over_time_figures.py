@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from calibrant.report import svg
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import name, number, signed
 from calibrant.results import WatchedDay, WatchResult
+from calibrant.results.writing import name, number, signed
 
 WIDTH, LEFT, RIGHT, TOP = 860.0, 62.0, 14.0, 20.0
 N_LABELS = 6
@@ -44,7 +44,7 @@ def evidence(result: WatchResult) -> Element:
         parts.append(svg.polyline(places, shown, "plugin-line"))
     parts.append(svg.polyline(places, [y(value) for value in logs], "curve"))
     parts += [_tip(days[i], places[i], y(logs[i]), _radius(result)) for i in range(len(days))]
-    return _chart(parts, height, "Evidence against no change, after every day")
+    return _chart(parts, height, "Evidence of a change, after each day")
 
 
 def _radius(result: WatchResult) -> float:
@@ -94,7 +94,7 @@ def _when(result: WatchResult, x: Scale, height: float) -> list[Element]:
 
 
 def coefficient(result: WatchResult, which: str, label: str, expected: float) -> Element:
-    """Draw shift or slope of every day with its 95 % limits, and the value that is expected."""
+    """Draw shift or slope of every day with its 95% limits, and the value that is expected."""
     height = 190.0
     found = [(i, getattr(day, which), getattr(day, f"{which}_error")) for i, day in enumerate(result.days)]
     known = [(i, value, 1.96 * error) for i, value, error in found if value is not None and error < 10]
@@ -108,7 +108,7 @@ def coefficient(result: WatchResult, which: str, label: str, expected: float) ->
     parts += [axis, *_when(result, x, height), svg.line(x.start, y(expected), x.stop, y(expected), "diagonal")]
     radius = _radius(result)
     parts += [_whisker(f"{result.days[i].name}: {label}", x(i), y, (value, error), radius) for i, value, error in known]
-    return _chart(parts, height, f"{label} of every day with 95 % limits")
+    return _chart(parts, height, f"{label} of every day with 95% limits")
 
 
 def _whisker(what: str, x: float, y: Scale, found: tuple[float, float], radius: float) -> Element:

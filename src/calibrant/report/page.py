@@ -10,9 +10,32 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from calibrant.report import figures, fix, forecasts, metrics, panels, parts, ranking, tables, testing, text, views
+from calibrant.report import (
+    decisions,
+    figures,
+    fix,
+    forecasts,
+    found,
+    metrics,
+    panels,
+    parts,
+    ranking,
+    tables,
+    testing,
+    views,
+)
 from calibrant.report.series import AnySeries, ForecastSeries
-from calibrant.results import Assessment, Comparison, Fix, ForecastAssessment, as_record, state
+from calibrant.results import (
+    Assessment,
+    Comparison,
+    DecisionReport,
+    Fix,
+    ForecastAssessment,
+    GroupFindings,
+    as_record,
+    state,
+)
+from calibrant.results import writing as text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,6 +49,7 @@ def page_record(
     series: Sequence[AnySeries],
     comparison: Comparison | None = None,
     fix: Fix | None = None,
+    findings: GroupFindings | None = None,
 ) -> dict[str, Any]:
     """Return the data of a page, ready for JSON."""
     record: dict[str, Any] = {
@@ -39,13 +63,14 @@ def page_record(
         if advice is not None:
             advice = replace(advice, calibrator=None)  # A fitted object: the method's name says what it is.
         record["fix"] = as_record(replace(fix, recommendation=advice))
+    if findings is not None:
+        record["findings"] = as_record(findings)
     return dict(rounded(record))
 
 
 def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, Any]:
-    if isinstance(assessment, ForecastAssessment):
-        return _without_words(as_record(assessment))
-    record = _without_words(as_record(replace(assessment, groups={})))
+    whole: Any = assessment
+    record = _without_words(as_record(replace(whole, groups={})))
     record["groups"] = {
         str(key): {"n_samples": group.n_samples, "verdict": as_record(group.verdict)}
         for key, group in assessment.groups.items()
@@ -100,14 +125,27 @@ class Kind:
 
 
 CLASSES = Kind(
-    question="When the model says 80 %, is it right 80 % of the time?",
-    sections=("verdicts", "diagram", "metrics", "fix", "parts", "classes", "groups", "test", "ranking", "settings"),
+    question="When the model says 80%, is it right 80% of the time?",
+    sections=(
+        "verdicts",
+        "diagram",
+        "metrics",
+        "fix",
+        "decisions",
+        "parts",
+        "classes",
+        "groups",
+        "found",
+        "test",
+        "ranking",
+        "settings",
+    ),
     redrawn="the labels were drawn from the predictions",
     tested="the strongest evidence of any kind would be",
 )
 FORECASTS = Kind(
-    question="Do 80 % of the values fall into what the model gives a probability of 80 %?",
-    sections=("verdicts", "forecasts", "metrics", "test", "settings"),
+    question="Do 80% of the values fall into what the model gives a probability of 80%?",
+    sections=("verdicts", "forecasts", "metrics", "fix", "groups", "test", "settings"),
     redrawn="the values were drawn from the forecasts",
     tested="the calibration error would be",
 )
@@ -119,6 +157,8 @@ class Extras:
 
     comparison: Comparison | None = None
     fix: Fix | None = None
+    findings: GroupFindings | None = None
+    decisions: DecisionReport | None = None
 
 
 def compose(series: Sequence[AnySeries], title: str, extras: Extras = Extras()) -> str:  # noqa: B008 (frozen)
@@ -135,6 +175,8 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = Extras()) 
             **{**vars(kind), "sections": [f"{section}.html" for section in kind.sections]},
             comparison=extras.comparison,
             how=extras.fix,
+            findings=extras.findings,
+            decided=extras.decisions,
             level=metrics.interval_level(series),
             limit=figures.gauge_limit([s.assessment.verdict for s in series]),
             policy=policy(style, script),
@@ -148,7 +190,9 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = Extras()) 
 
 def embed(title: str, series: Sequence[AnySeries], extras: Extras = Extras()) -> str:  # noqa: B008 (frozen)
     """Return all numbers of the page as JSON that cannot end its script element."""
-    record = page_record(title, series, extras.comparison, extras.fix)
+    record = page_record(title, series, extras.comparison, extras.fix, extras.findings)
+    if extras.decisions is not None:
+        record["decisions"] = rounded(decisions.record(extras.decisions))
     plain = json.dumps(record, allow_nan=False, separators=(",", ":"))
     # json.dumps writes ASCII, so the line separators U+2028 and U+2029 are escaped already.
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -196,8 +240,10 @@ def environment() -> "Environment":
     )
     engine.globals.update(
         figures=figures,
+        decisions=decisions,
         fix=fix,
         forecasts=forecasts,
+        found=found,
         metrics=metrics,
         panels=panels,
         parts=parts,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from calibrant.report import svg
 from calibrant.report.svg import Element, Scale, element
-from calibrant.report.text import count, name, number
 from calibrant.report.thin import Point, points
 from calibrant.results import Assessment, ReliabilityCurve
+from calibrant.results.writing import count, name, number
 
 SIDE = 108.0
 MARGIN = 3.0

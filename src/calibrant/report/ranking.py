@@ -6,8 +6,8 @@ from calibrant.report import svg
 from calibrant.report.diagram import X, Y, framed, layer, speaking
 from calibrant.report.series import Series
 from calibrant.report.svg import Element
-from calibrant.report.text import number
 from calibrant.results import ROCOutline
+from calibrant.results.writing import number
 
 N_PROBES = 12
 

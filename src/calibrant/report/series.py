@@ -6,14 +6,14 @@ from functools import cached_property
 
 from calibrant.exceptions import InputError
 from calibrant.report.svg import Element, element, marker
-from calibrant.report.text import count, name
 from calibrant.report.thin import lighten
 from calibrant.results import Assessment, ForecastAssessment, Interval, ReliabilityCurve, TestResult
+from calibrant.results.writing import count, name, percent
 
 N_COLOURS = 6
 N_SHAPES = 4
 N_SHOWN = 6
-"""Curves beyond this many start hidden: a diagram of more cannot be read."""
+"""Further curves are hidden at first: a diagram with more cannot be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,11 @@ class Series(Marked):
         return self.assessment.intervals
 
     @property
+    def limits_sheet(self) -> str:
+        """Where they are in the data of an assessment."""
+        return "intervals"
+
+    @property
     def tests(self) -> Mapping[str, TestResult]:
         """All tests, by name, that behind the verdict first."""
         return {"omnibus": self.assessment.test, **self.assessment.tests}
@@ -103,8 +108,13 @@ class ForecastSeries(Marked):
 
     @property
     def limits(self) -> Mapping[str, Interval]:
-        """There are no confidence limits of metrics."""
-        return {}
+        """Confidence limits, by metric."""
+        return self.assessment.limits
+
+    @property
+    def limits_sheet(self) -> str:
+        """Where they are in the data of an assessment, in which intervals are those of the forecasts."""
+        return "limits"
 
     @property
     def tests(self) -> Mapping[str, TestResult]:
@@ -119,7 +129,11 @@ class ForecastSeries(Marked):
     @property
     def gap_words(self) -> str:
         """What it is."""
-        return "90 % minus the share of values in central 90 % intervals"
+        level = self.assessment.settings.get("interval", 0.9)
+        if level is None:
+            return "probability between the outer quantiles minus the share of values there"
+        share = percent(level)
+        return f"{share} minus the share of values in central {share} intervals"
 
 
 AnySeries = Series | ForecastSeries

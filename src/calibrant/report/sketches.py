@@ -8,9 +8,9 @@ import numpy as np
 
 from calibrant.report.svg import Element, Scale, coordinate, element
 from calibrant.results import CumulativeCurve, PITHistogram, QuantileCurve, ReliabilityCurve
+from calibrant.results.drawing import BLUE, RED, WORDS
 
 SIDE, LEFT, BELOW = 200.0, 56.0, 34.0
-BLUE, RED = "#0072B2", "#D55E00"
 MOST_POINTS = 300
 """A line with more points is thinned: a notebook keeps every figure it shows."""
 
@@ -44,7 +44,7 @@ def _points(xs: Any, ys: Any, x: Scale, y: Scale) -> str:
     return " ".join(f"{coordinate(x(a))},{coordinate(y(b))}" for a, b in pairs)
 
 
-def _line(xs: Any, ys: Any, x: Scale, y: Scale) -> Element:
+def _line(xs: object, ys: object, x: Scale, y: Scale) -> Element:
     return element("polyline", points=_points(xs, ys, x, y), fill="none", stroke=BLUE, stroke_width="1.8")
 
 
@@ -67,8 +67,8 @@ def _reliability(curve: ReliabilityCurve) -> Element:
     marks = [_straight(x(0), y(0), x(1), y(1)), _line(curve.predicted, curve.observed, x, y)]
     if curve.low is not None and curve.high is not None:
         marks.insert(0, _band(curve.predicted, curve.low, curve.high, x, y))
-    titles = ("confidence", "how often right") if curve.view == "top-label" else ("prediction", "frequency")
-    return _frame(x, y, titles, marks)
+    words = WORDS[curve.view]
+    return _frame(x, y, (words.horizontal, words.vertical), marks)
 
 
 def _quantiles(curve: QuantileCurve) -> Element:

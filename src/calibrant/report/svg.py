@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from calibrant.report.text import ESCAPES
+from calibrant.results.writing import ESCAPES
 
 _UNSEEN = {code: seen for code, seen in ESCAPES.items() if chr(code) not in "\t\n"}
 

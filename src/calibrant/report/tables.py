@@ -1,11 +1,10 @@
 """The rows of the report's tables, ready to print."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calibrant.report.series import AnySeries
-from calibrant.report.text import aligned, count, machine, name, number, pvalue
 from calibrant.results import (
     Assessment,
     ClassSummary,
@@ -16,6 +15,7 @@ from calibrant.results import (
     TestResult,
     Verdict,
 )
+from calibrant.results.writing import aligned, count, machine, name, number, pvalue
 
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:
@@ -36,7 +36,7 @@ STATUS = {
     "biased": "Biased",
     "miscalibrated": "Miscalibrated",
 }
-"""What each code of a verdict is called; a code that is not here is shown as it is."""
+"""The label of each code of a verdict; other codes are shown as they are."""
 
 DIRECTIONS = ("over-confident", "under-confident", "biased", "miscalibrated")
 """Codes of what was found."""
@@ -79,12 +79,13 @@ def class_rows(classes: Sequence[ClassSummary]) -> list[Row]:
     return [Row(name(c.name), cells) for c, cells in zip(ordered, zip(*columns, strict=True), strict=True)]
 
 
-def group_rows(assessment: Assessment) -> list[Row]:
+def group_rows(assessment: Assessment | ForecastAssessment) -> list[Row]:
     """Return a row per group, the largest error first.
 
     Its numbers: rows, error, limits, error by chance, gap, p-value, adjusted p-value.
     """
-    ordered = sorted(assessment.groups.items(), key=lambda item: -item[1].verdict.error)
+    groups: Mapping[str, Assessment | ForecastAssessment] = assessment.groups
+    ordered = sorted(groups.items(), key=lambda item: -item[1].verdict.error)
     parts = [part for _, part in ordered]
     adjusted = [assessment.adjusted.get(key, math.nan) for key, _ in ordered]
     columns = [
@@ -100,11 +101,11 @@ def group_rows(assessment: Assessment) -> list[Row]:
     return [Row(name(key), cells, part.verdict) for (key, part), cells in rows]
 
 
-def _range(assessment: Assessment) -> str:
+def _range(assessment: Assessment | ForecastAssessment) -> str:
     return "" if assessment.verdict.low is None else limits(assessment.verdict)
 
 
-def group_summary(assessment: Assessment) -> str:
+def group_summary(assessment: Assessment | ForecastAssessment) -> str:
     """Say how many groups are miscalibrated beyond chance."""
     level = assessment.verdict.level
     found = sum(value <= level for value in assessment.adjusted.values())

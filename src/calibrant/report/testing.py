@@ -8,8 +8,8 @@ import numpy as np
 
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import of_result, smallest_pvalue
-from calibrant.report.text import name, number, pvalue
 from calibrant.results import TestResult
+from calibrant.results.writing import name, number, pvalue
 
 PARTS = {
     "bias": ("Mean", "Predictions that are too high or too low on the whole."),

@@ -6,14 +6,9 @@ from typing import Any
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.report.text import count, number, percent
 from calibrant.results import Assessment, ClasswiseCurves, ReliabilityCurve
-
-VAGUE = 0.3
-"""Points whose confidence interval is wider are drawn faintly: few rows stand behind them, and they catch the eye."""
-
-LIMITS = {"confidence": "interval", "consistency": "band"}
-"""What the limits of a curve are called, by the kind of its band."""
+from calibrant.results.drawing import LIMITS, off_points, vague_points
+from calibrant.results.writing import count, number, percent
 
 
 @dataclass(frozen=True)
@@ -29,7 +24,10 @@ class Point:
     count: float
     weight: float
     total: float
-    band: str
+    off: bool
+    """Whether the limits speak against calibration here."""
+    vague: bool
+    """Whether a confidence interval says little."""
 
     @property
     def share(self) -> float:
@@ -39,22 +37,7 @@ class Point:
     @property
     def percentage(self) -> str:
         """The share in words."""
-        return f"{100 * self.share:.1f} %"
-
-    @property
-    def off(self) -> bool:
-        """Whether the limits speak against calibration here."""
-        if self.low is None or self.high is None:
-            return False
-        inside = self.predicted if self.band == "confidence" else self.observed
-        return not self.low <= inside <= self.high
-
-    @property
-    def vague(self) -> bool:
-        """Whether a confidence interval says little."""
-        if self.low is None or self.high is None or self.band != "confidence":
-            return False
-        return self.high - self.low > VAGUE
+        return f"{100 * self.share:.1f}%"
 
     @property
     def range(self) -> str:
@@ -78,8 +61,9 @@ def points(curve: ReliabilityCurve) -> list[Point]:
     empty = [None] * len(curve.predicted)
     columns = [empty if getattr(curve, key) is None else getattr(curve, key).tolist() for key in names]
     total = float(curve.weight.sum()) or 1.0
+    columns += [off_points(curve).tolist(), vague_points(curve).tolist()]
     rows = zip(*columns, strict=True)
-    return [Point(**dict(zip(names, row, strict=True)), total=total, band=curve.band) for row in rows]
+    return [Point(**dict(zip((*names, "off", "vague"), row, strict=True)), total=total) for row in rows]
 
 
 def facts(point: Point, curve: ReliabilityCurve) -> dict[str, str]:

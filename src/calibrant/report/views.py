@@ -20,9 +20,9 @@ from calibrant.report.diagram import (
 )
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale
-from calibrant.report.text import percent
 from calibrant.report.thin import points
 from calibrant.results import ReliabilityCurve
+from calibrant.results.writing import percent
 
 DIAGONAL = (
     "A calibrated model follows the dashed diagonal. Below it, the event is rarer than predicted; above it, more "
@@ -65,7 +65,7 @@ class View:
     strips: tuple[Element, ...]
     reading: tuple[str, ...]
     sheet: str
-    """Where the numbers are in the data of an assessment."""
+    """Place of the numbers in the data of an assessment."""
 
 
 def views(series: Sequence[Series]) -> list[View]:

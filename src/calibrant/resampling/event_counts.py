@@ -17,7 +17,7 @@ FEW_ROWS = 4096
 """Up to this many rows, every row is drawn by itself."""
 
 GROUPS, MORE_GROUPS, MANY_ROWS = 2048, 8192, 1_000_000
-"""Groups of equal size that predictions are cut into, below and from a million rows."""
+"""Number of groups of equal size into which predictions are cut: below a million rows, and from there on."""
 
 WEIGHTED_GROUPS = 256
 """The same where rows have weights, by which each group is cut further."""

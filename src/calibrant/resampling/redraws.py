@@ -10,8 +10,8 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 
-BLOCK_CELLS = 4_000_000
-"""Replicates are drawn in blocks of at most this many labels, so memory does not grow with their number."""
+BLOCK_CELLS = 2**19
+"""Replicates are drawn in blocks of at most this many labels: few enough that memory is used again, not new."""
 
 MANY_CLASSES = 16
 """With more classes than this a label is found by bisection, with fewer by comparing with every class."""
@@ -84,7 +84,7 @@ def redraw_targets(
 
 def _invert(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
     """Return the first class whose cumulative probability exceeds the uniform draw."""
-    labels = np.zeros(uniform.shape, dtype=np.int64)
+    labels = np.zeros_like(uniform, dtype=np.int64)  # In the order of the draws, which are column by column.
     # The last class takes what rounding leaves above the cumulative sum.
     for k in range(cumulative.shape[1] - 1):
         labels += uniform >= cumulative[:, k : k + 1]

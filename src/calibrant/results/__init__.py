@@ -12,9 +12,23 @@ from calibrant.results.comparison import (
     missing_limits,
     rule_in_words,
 )
-from calibrant.results.core import Assessment, ClassSummary, TestResult, as_record, to_frame
+from calibrant.results.core import Assessment, ClassSummary, Page, TestResult, as_record, to_frame
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
-from calibrant.results.estimate import CheckedValue, Description, Estimate, ScoreDecomposition
+from calibrant.results.decisions import (
+    BaseRate,
+    BestThreshold,
+    CoverageAtRisk,
+    CurveBand,
+    DecisionChange,
+    DecisionCost,
+    DecisionCurve,
+    DecisionDifference,
+    DecisionReport,
+    Decisions,
+    RiskCoverage,
+    RiskStep,
+)
+from calibrant.results.estimate import CheckedValue, Description, Estimate, Measures, ScoreDecomposition
 from calibrant.results.experiment import (
     CurveLine,
     ExperimentResult,
@@ -24,10 +38,11 @@ from calibrant.results.experiment import (
     SeedSummary,
     StepStatus,
 )
+from calibrant.results.forecast_advice import ForecastCandidate, ForecastRecommendation
 from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve, SpreadCurve
-from calibrant.results.measures import Measures
+from calibrant.results.groups import Detectable, FoundGroup, GroupFindings, GroupFix, GroupStep
+from calibrant.results.intervals import PredictionIntervals
 from calibrant.results.over_time import Change, ChangeTest, Repair, RepairCandidate, WatchedDay, WatchResult
-from calibrant.results.page import Page
 from calibrant.results.ranking import (
     CalibrationMap,
     ConvexHull,
@@ -41,6 +56,8 @@ from calibrant.results.verdict import Verdict, state
 
 __all__ = [
     "Assessment",
+    "BaseRate",
+    "BestThreshold",
     "CalibrationMap",
     "Candidate",
     "Change",
@@ -51,15 +68,30 @@ __all__ = [
     "Compared",
     "Comparison",
     "ConvexHull",
+    "CoverageAtRisk",
     "CumulativeCurve",
+    "CurveBand",
     "CurveLine",
+    "DecisionChange",
+    "DecisionCost",
+    "DecisionCurve",
+    "DecisionDifference",
+    "DecisionReport",
+    "Decisions",
     "Description",
+    "Detectable",
     "Difference",
     "Estimate",
     "ExperimentResult",
     "ExperimentStatus",
     "Fix",
     "ForecastAssessment",
+    "ForecastCandidate",
+    "ForecastRecommendation",
+    "FoundGroup",
+    "GroupFindings",
+    "GroupFix",
+    "GroupStep",
     "Interval",
     "LearningCurve",
     "LearningPoint",
@@ -70,6 +102,7 @@ __all__ = [
     "Page",
     "Pipeline",
     "PipelineCurves",
+    "PredictionIntervals",
     "QuantileCurve",
     "ROCCurve",
     "ROCOutline",
@@ -77,6 +110,8 @@ __all__ = [
     "ReliabilityCurve",
     "Repair",
     "RepairCandidate",
+    "RiskCoverage",
+    "RiskStep",
     "ScoreDecomposition",
     "SeedSummary",
     "SegmentDecomposition",

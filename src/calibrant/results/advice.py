@@ -97,14 +97,18 @@ class Recommendation(Readable):
     disagreement: str = ""
 
     def _printed(self) -> list[tuple[str, str]]:
-        losses = [f"{one.name} {one.loss:.4g}" for one in self.candidates]
-        rows = [("advice", self.headline), ("reasons", "\n".join(self.reasons))]
-        held = f"{self.n_samples:,} rows of {self.n_classes} classes, in {self.n_folds} folds"
-        return [*rows, (f"{self.score} of", ", ".join(losses)), ("judged by", held)]
+        return printed_advice(self, f"{self.n_samples:,} rows of {self.n_classes} classes")
 
     def candidate(self, name: str) -> Candidate:
         """Return the candidate of this name."""
         return next(candidate for candidate in self.candidates if candidate.name == name)
+
+
+def printed_advice(advice: Any, rows: str) -> list[tuple[str, str]]:
+    """Return how a recommendation is printed, given what its rows are."""
+    losses = [f"{one.name} {one.loss:.4g}" for one in advice.candidates]
+    words = [("advice", advice.headline), ("reasons", "\n".join(advice.reasons))]
+    return [*words, (f"{advice.score} of", ", ".join(losses)), ("judged by", f"{rows}, in {advice.n_folds} folds")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -184,18 +188,18 @@ class Fix(Readable):
     Attributes
     ----------
     method : str
-        The calibrator, as in `CALIBRATORS`, or a composition such as "ts>irm".
-    changed : float
-        Share of the rows whose predicted class is another one than before.
+        The calibrator, as in `CALIBRATORS` or `FORECAST_CALIBRATORS`, or a composition such as "ts>irm".
+    changed : float or None
+        Share of the rows whose predicted class is another one than before; None for predictive distributions.
     n_folds : int
     converged : bool
         Whether the optimiser ended at its optimum in every fold.
-    recommendation : Recommendation or None
+    recommendation : Recommendation, ForecastRecommendation or None
         Why this calibrator; None if the caller chose it.
     """
 
     method: str
-    changed: float
+    changed: float | None
     n_folds: int
     converged: bool
-    recommendation: Recommendation | None = None
+    recommendation: Any = None

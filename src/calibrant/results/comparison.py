@@ -156,7 +156,7 @@ class Comparison(Readable):
 
 
 def _cell(entry: Compared) -> str:
-    """Return the value of a model, and the difference to the baseline."""
+    """Return the value of a model, and the difference from the baseline."""
     difference = entry.difference
     if difference is None:
         return f"{entry.model} {entry.value:.4g}"

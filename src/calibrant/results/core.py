@@ -1,7 +1,18 @@
 """Outcomes of measuring, testing and assessing, and how any outcome is written out."""
 
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calibrant.results.reading import Readable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from calibrant.results.forecasts import ForecastAssessment
+
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,10 +23,9 @@ from calibrant.exceptions import InputError
 from calibrant.results.advice import LearningCurve, Recommendation
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
-from calibrant.results.estimate import Description, Estimate, ScoreDecomposition
-from calibrant.results.measures import Measures
+from calibrant.results.estimate import Description, Estimate, Measures, ScoreDecomposition
 from calibrant.results.ranking import ROCOutline
-from calibrant.results.reading import Readable, main_rows
+from calibrant.results.reading import main_rows
 from calibrant.results.verdict import Verdict
 
 
@@ -48,6 +58,12 @@ class TestResult(Readable):
     null: FloatArray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     about: Description | None = None
+
+    def _printed(self) -> list[tuple[str, str]]:
+        rows = dict(super()._printed())
+        first = {"test": rows.pop("name"), "p-value": f"{self.pvalue:.3g}"}
+        left = {name: text for name, text in rows.items() if name not in ("pvalue", "null", "about")}
+        return [*(first | left).items()]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -216,3 +232,24 @@ def _points(curve: ReliabilityCurve) -> dict[str, list[Any]]:
 def _scalars(result: Any) -> dict[str, Any]:
     values = {f.name: getattr(result, f.name) for f in fields(result)}
     return {name: value for name, value in values.items() if isinstance(value, (str, int, float))}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Page(Readable):
+    """One self-contained page; a notebook shows it.
+
+    Attributes
+    ----------
+    title : str
+    assessments : mapping of str to Assessment or ForecastAssessment
+        What the page shows, by the names of the models.
+    path : Path or None
+        Where it was written.
+    html : str
+        The page itself.
+    """
+
+    title: str
+    assessments: "Mapping[str, Assessment | ForecastAssessment]"
+    path: Path | None = None
+    html: str

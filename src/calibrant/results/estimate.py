@@ -1,10 +1,10 @@
 """Outcomes of measuring: values, parts of scores, and values beside certified ones."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calibrant.results.reading import Readable
+from calibrant.results.reading import Readable, aligned
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -121,3 +121,31 @@ class ScoreDecomposition(Readable):
     within: float
     within_variance: float | None = None
     within_covariance: float | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Measures(Readable, Mapping[str, float]):
+    """Values of several metrics by their names: ``measures["ece"]``.
+
+    Attributes
+    ----------
+    n_samples : int
+    estimates : mapping of str to Estimate
+        The same values with their details, and with what each metric means.
+    """
+
+    n_samples: int
+    estimates: Mapping[str, Estimate]
+
+    def __getitem__(self, name: str) -> float:
+        return self.estimates[name].value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def __repr__(self) -> str:
+        rows = [(name, f"{estimate.value:.4g}") for name, estimate in self.estimates.items()]
+        return aligned(f"Measures of {self.n_samples:,} rows", rows)

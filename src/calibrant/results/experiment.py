@@ -69,7 +69,7 @@ class SeedSummary(Readable):
     pipeline, metric : str
     mean, least, greatest : float
     difference : float or None
-        Mean of the differences to the baseline.
+        Mean of the differences from the baseline.
     n_better, n_worse : int
         Seeds in which the limits of the difference exclude 0 on the better side, and on the worse.
     """
@@ -96,8 +96,8 @@ class ExperimentResult(Readable):
     seeds : tuple of int
     pipelines : tuple of Pipeline
     comparisons : tuple of Comparison
-        One per seed: every metric of every pipeline with its interval, and the difference to the baseline. P-values are
-        adjusted by Holm's method over the pipelines, for each metric by itself.
+        One per seed: every metric of every pipeline with its interval, and the difference from the baseline. P-values
+        are adjusted by Holm's method over the pipelines, for each metric by itself.
     summary : tuple of SeedSummary
         Pipeline after pipeline, each metric in order.
     curves : tuple of PipelineCurves
@@ -148,7 +148,7 @@ class ExperimentStatus(Readable):
     ----------
     title : str
     is_running : bool
-        Whether a process is at work.
+        Whether a process is running.
     is_complete : bool
     steps : tuple of StepStatus
         In the order in which they are done.

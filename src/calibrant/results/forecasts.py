@@ -9,6 +9,7 @@ from calibrant.results.estimate import Estimate
 from calibrant.results.reading import Readable, main_rows
 
 if TYPE_CHECKING:
+    from calibrant.results.comparison import Interval
     from calibrant.results.core import TestResult
     from calibrant.results.verdict import Verdict
 
@@ -123,7 +124,7 @@ class ForecastAssessment(Readable):
     verdict : Verdict
         Its codes are "consistent", "over-confident" (too narrow), "under-confident" (too wide), "biased" and
         "miscalibrated" (in shape only). `error` is that of the test, MACE, beside its values by chance; `gap` is 0.9
-        minus the coverage of central 90 % intervals, so that it is positive if the laws are too narrow.
+        minus the coverage of central 90% intervals, so that it is positive if the laws are too narrow.
     metrics : mapping of str to Estimate
         By their name in `FORECAST_METRICS`; those that the laws have what is needed for.
     test : TestResult
@@ -134,6 +135,12 @@ class ForecastAssessment(Readable):
         None for vectors; the last also if a standard deviation is infinite.
     settings : mapping
         Seed, resamples, version.
+    limits : mapping of str to Interval
+        Confidence limits of metrics, or why there are none, and what chance makes of measures of calibration.
+    groups : mapping of str to ForecastAssessment
+        The same for parts of the rows, if requested: verdict, test and a few metrics.
+    adjusted : mapping of str to float
+        The p-value of every group, adjusted for their number by Holm's method.
     """
 
     name: str
@@ -148,6 +155,9 @@ class ForecastAssessment(Readable):
     intervals: QuantileCurve | None = None
     spread: SpreadCurve | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, "Interval"] = field(default_factory=dict)
+    groups: Mapping[str, "ForecastAssessment"] = field(default_factory=dict)
+    adjusted: Mapping[str, float] = field(default_factory=dict)
 
     def _printed(self) -> list[tuple[str, str]]:
-        return main_rows(self, {})
+        return main_rows(self, self.limits)

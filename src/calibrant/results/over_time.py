@@ -107,7 +107,7 @@ class Change(Readable):
     alarm : str
         The first day after which the evidence was beyond its limit.
     since, earliest, latest : str
-        The most likely first day of the change, and the range of 95 % of its posterior law.
+        The most likely first day of the change, and the range of 95% of its posterior law.
     directions : mapping of str to float
         Posterior probability of each: "too low", "too high", "too extreme", "too timid"; what is surest first.
     shift, slope : float
@@ -142,7 +142,7 @@ class Change(Readable):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The first direction, and any other with a probability of 95 % or more."""
+        """The first direction, and any other with a probability of 95% or more."""
         return tuple(name for i, name in enumerate(self.directions) if i == 0 or self.directions[name] >= 0.95)
 
 

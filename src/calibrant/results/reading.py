@@ -17,7 +17,7 @@ MOST, MOST_LINES = 12, 6
 """Entries that are listed in a line, or one per line; the others are counted."""
 
 LONGEST_TEXT = 1000
-"""Of longer texts, such as a page, the characters are counted."""
+"""Longer texts, such as a page, are shown by their number of characters."""
 
 
 class Readable:
@@ -72,7 +72,7 @@ def shown(result: Any) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in found if not _is_empty(value)]
 
 
-def summary(value: Any) -> str:
+def summary(value: object) -> str:
     """Return a value in one line, or a mapping of results in one line per entry.
 
     Examples

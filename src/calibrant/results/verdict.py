@@ -27,13 +27,13 @@ class Verdict(Readable):
         Errors below this could be chance at this number of rows.
     gap : float
         Mean confidence minus accuracy; for two classes, mean probability of class 1 minus its frequency; of forecasts,
-        90 % minus the share of targets in central 90 % intervals.
+        90% minus the share of targets in central 90% intervals.
     pvalue : float
         Of the exact test.
     level : float
         Nothing counts as found if the p-value is above this.
     low, high : float or None
-        95 % limits of the error; None where none are known to cover.
+        95% limits of the error; None where none are known to cover.
     reason : str
         Why there are no limits.
     size : {"within tolerance", "beyond tolerance", "not known"}

@@ -17,7 +17,7 @@ from calibrant.scale.judge import omnibus
 from calibrant.scale.sketch import Sketch
 
 SIZE_RESAMPLES = 399
-"""Redraws that show how large an error chance makes."""
+"""Redraws that show how large the error is by chance."""
 
 TOP_SECTIONS = ("metrics", "limits", "curves", "ranking", "tests")
 """Sections that look at the confidence, of more than two classes."""

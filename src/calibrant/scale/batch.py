@@ -19,7 +19,7 @@ class Batch(NamedTuple):
     Attributes
     ----------
     probs : ndarray of shape (n,) or (n, K)
-        Probabilities of class 1, or of all of more than two classes.
+        Probabilities of class 1, in single or double precision, or of all of more than two classes.
     labels : ndarray of shape (n,)
     n_missing : int
     n_outside : int
@@ -39,6 +39,8 @@ def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: b
     >>> clean([0.5, float("nan"), 7.0], [1, 0, 0], (0, 1), skip_bad=True)
     Batch(probs=array([0.5]), labels=array([1]), n_missing=1, n_outside=1)
     """
+    if _is_plain(probs, labels, classes):
+        return Batch(probs, labels)
     raw, observed = convert(probs, "probs"), convert(labels, "labels")
     _check_shape(raw, len(classes))
     check_length(observed, len(raw.values))
@@ -53,6 +55,17 @@ def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: b
     clean_probs = _probabilities(raw)
     indices, _ = as_labels(observed, raw, (len(raw.values), len(classes)), classes)
     return Batch(clean_probs, indices, missing, outside)
+
+
+def _is_plain(probs: Any, labels: Any, classes: tuple[Hashable, ...]) -> bool:
+    """Whether these are arrays that need no change: most batches are, and copies would take most of the time."""
+    if type(probs) is not np.ndarray or type(labels) is not np.ndarray or classes != (0, 1):
+        return False
+    if probs.dtype not in (np.float32, np.float64) or labels.dtype.kind not in "iub":
+        return False
+    if probs.ndim != 1 or probs.shape != labels.shape or not len(probs):
+        return False
+    return bool(probs.min() >= 0 and probs.max() <= 1 and labels.min() >= 0 and labels.max() <= 1)
 
 
 def _rows(values: NDArray[Any], kept: BoolArray) -> NDArray[Any]:
@@ -81,7 +94,7 @@ def _probabilities(raw: Raw) -> FloatArray:
 
 
 def _bad_rows(raw: Raw, observed: Raw) -> tuple[BoolArray, BoolArray]:
-    """Return which rows miss a number, and which of the others are no probabilities."""
+    """Return which rows miss a number, and which of the others are not probabilities."""
     values = np.array(raw.values, dtype=float).reshape(len(raw.values), -1)
     lost = np.isnan(values).any(axis=1) | _missing(observed.values)
     with np.errstate(invalid="ignore"):

@@ -11,10 +11,10 @@ from calibrant.scale.reading import Reading
 from calibrant.scale.sketch import Sketch
 
 MERGED = 4
-"""Sketches that a task adds up."""
+"""Number of sketches that one task adds up."""
 
 RETRIES = 1
-"""How often a task that raised is run again; one whose worker died is run again anyway."""
+"""How often a task that failed is run again; one whose worker died is always run again."""
 
 Part = tuple[bytes, dict[str, str]]
 
@@ -104,7 +104,7 @@ def _alone(client: Any, file: str, reading: Reading, skip_bad: bool) -> Any:
     error = future.exception()  # Waits.
     if isinstance(error, distributed.KilledWorker):
         raise InputError(
-            f"{file}: the workers that read it died, every time. It may need more memory than they have, or be "
+            f"{file}: every worker that read it died. It may need more memory than they have, or be "
             "damaged: write it in smaller files, or leave it out."
         ) from error
     return future

@@ -17,7 +17,7 @@ LEAST_VARIANCE = 20.0
 """A class enters with at least this expected variance of its number of events, so that its scores are normal."""
 
 SMALLEST = 1e-16
-"""No smaller p-value is claimed: a normal law is not that exact."""
+"""No smaller p-value is reported: the normal law is not that exact."""
 
 TOP = "top-label "
 

@@ -1,7 +1,7 @@
 """One probability and its event in a sketch: the rows of every cell."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ class Line:
     grid: Grid
     table: IntArray
     squares: int = 0
+    _block: FloatArray | None = None
 
     @classmethod
     def empty(cls, grid: Grid) -> Self:
@@ -59,10 +60,21 @@ class Line:
         happened, logs, infinite = events.view(np.uint8), 0, 0
         for start in range(0, len(probs), MOST_ROWS):
             rows = slice(start, start + MOST_ROWS)
-            count_rows(probs[rows], happened[rows], self.grid.cuts, self.table)
-            squares, more, never = sum_scores(probs[rows], happened[rows], with_logs=with_logs)
+            block = self._doubles(probs[rows])
+            count_rows(block, happened[rows], self.grid.cuts, self.table)
+            squares, more, never = sum_scores(block, happened[rows], with_logs=with_logs)
             self.squares, logs, infinite = self.squares + squares, logs + more, infinite + never
         return logs, infinite
+
+    def _doubles(self, probs: NDArray[Any]) -> FloatArray:
+        """Return numbers in double precision; others are converted in memory that is used again and again."""
+        if probs.dtype == np.float64 and probs.flags.c_contiguous:
+            return probs
+        if self._block is None:
+            self._block = np.empty(MOST_ROWS)
+        block = self._block[: len(probs)]
+        block[:] = probs
+        return block
 
     def __add__(self, other: "Line") -> "Line":
         table = self.table + other.table

@@ -16,7 +16,7 @@ from calibrant.scale.reading import Reading
 from calibrant.scale.sketch import MANY_CLASSES, Sketch
 
 MOST_THREADS = 8
-"""Files that are read at a time, at most."""
+"""Largest number of files that are read at the same time."""
 
 SAVED_EVERY = 10.0
 """Seconds after which a run with a checkpoint saves what it has."""
@@ -116,7 +116,7 @@ def _load(path: str | os.PathLike[str], reading: Reading) -> tuple[Sketch, dict[
         head = json.loads(text)
         sketch = Sketch.from_bytes(data)
     except ValueError as error:
-        raise InputError(f"{path} is no checkpoint of a sketch, or is damaged. Remove it to begin anew.") from error
+        raise InputError(f"{path} is not a checkpoint of a sketch, or is damaged. Remove it to start again.") from error
     if head["reading"] != repr(reading):
-        raise InputError(f"{path} was made with other columns or options. Remove it to begin anew.")
+        raise InputError(f"{path} was made with different columns or options. Remove it to start again.")
     return sketch, head["bad"], set(head["done"])

@@ -42,12 +42,14 @@ def pack(content: Packed) -> bytes:
 def unpack(data: bytes, n_columns: int) -> Packed:
     """Return what the bytes of a sketch hold; refuse any that are damaged or of another kind."""
     if data[: len(MAGIC)] != MAGIC:
-        raise InputError("this is no sketch: it does not begin as one. Make one with `calibrant sketch`.")
+        raise InputError("this is not a sketch: it does not begin like one. Make one with `calibrant sketch`.")
     if len(data) < LEAST or hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
         raise InputError("this sketch is damaged: its checksum is wrong. Copy or make it again.")
     version = int.from_bytes(data[len(MAGIC) : len(MAGIC) + 2], "little")
     if version != VERSION:
-        raise InputError(f"this sketch has version {version}, but this calibrant reads {VERSION}. Update calibrant.")
+        raise InputError(
+            f"this sketch has version {version}, but this version of calibrant reads {VERSION}. Update calibrant."
+        )
     start = len(MAGIC) + 6
     end = start + int.from_bytes(data[start - 4 : start], "little")
     head = json.loads(data[start:end])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ENDINGS = (".parquet", ".pq", ".csv", ".csv.gz", ".jsonl", ".arrow", ".feather", ".ipc", ".npz")
-"""How the names of files end that are read of a folder."""
+"""Suffixes of the files that are read from a folder."""
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,9 @@ class Sketch:
         names = [tuple(name) if isinstance(name, list) else name for name in head["classes"]]
         sketch = cls(classes=names, digits=head["digits"], class_digits=head["class_digits"])
         if [line.grid.fingerprint.hex() for line in sketch._lines[:2]] != head["grids"]:
-            raise InputError("this sketch has other cells than those of this calibrant. Update calibrant.")
+            raise InputError(
+                "this sketch has different cells from those of this version of calibrant. Update calibrant."
+            )
         sketch.counters, sketch._logs = Counters(**head["counters"]), head["logs"]
         for line, squares, (cells, columns) in zip(sketch._lines, head["squares"], lines, strict=True):
             line.squares = squares

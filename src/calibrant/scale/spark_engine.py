@@ -16,7 +16,7 @@ from calibrant.scale.reading import Reading
 from calibrant.scale.sketch import Sketch
 
 BATCH_ROWS = 2**18
-"""Rows that Spark hands to Python at a time: with its own 10 000 it takes half as long again."""
+"""Rows that Spark passes to Python at a time: with its default, 10 000, a run takes half as long again."""
 
 MASTER = "local[*,4]"
 """On this machine, with all cores; a task is tried four times. Without the second number Spark never tries again."""
@@ -113,9 +113,11 @@ def partition_sketch(reading: Reading) -> Callable[[Iterator[Any]], Iterator[Any
 def _of_files(spark: Any, files: Sequence[str], reading: Reading) -> Sketch:
     other = [file for file in files if not file.endswith((".parquet", ".pq"))]
     if other:
-        raise InputError(f"Spark reads Parquet files here, but {other[0]} is none. Use --engine local or dask.")
+        raise InputError(
+            f"the Spark engine reads Parquet files only, but {other[0]} is not one. Use --engine local or dask."
+        )
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(BATCH_ROWS))
-    # What a pattern would mean is known already, and brackets in names of files are no patterns.
+    # What a pattern would mean is known already, and brackets in names of files are not patterns.
     try:
         return sketch_frame(spark.read.parquet(*(_literal(file) for file in files)), reading)
     except Exception as error:

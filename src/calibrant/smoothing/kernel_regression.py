@@ -24,7 +24,7 @@ Boundary: TypeAlias = Literal["reflect", "none"]
 _SPELLINGS = Spellings(aliases={"mirror": "reflect"})
 
 NO_NEIGHBOUR = 1e-9
-"""Neighbours that weigh no more than this, in rows of mean weight at distance 0, are none: only rounding is left."""
+"""Neighbours that weigh less, in units of a row of mean weight at distance 0, are rounding and count as none."""
 
 
 class Sums(Protocol):

@@ -11,7 +11,7 @@ from calibrant.exceptions import InputError
 from calibrant.results import TreeDiagram
 
 LEAF = -1
-"""What scikit-learn's trees store as the child of a leaf."""
+"""Value that scikit-learn's trees store as the child of a leaf."""
 
 
 def leaf_numbers(tree: Any) -> IntArray:

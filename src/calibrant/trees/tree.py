@@ -74,7 +74,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         max_leaf_nodes: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.smoothing = smoothing
         self.criterion = criterion

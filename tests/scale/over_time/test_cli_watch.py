@@ -80,7 +80,7 @@ def test_the_page_is_written(folders, tmp_path, capsys):
         (["watch", "{empty}"], 2, "must name at least one day, but holds none"),
         (["watch", "{empty}/no.sketch"], 3, "no.sketch"),
         (["watch", "{bad}"], 2, "damaged"),
-        (["watch", "{calm}", "{changed}"], 2, "day 1 is there twice"),
+        (["watch", "{calm}", "{changed}"], 2, "day 1 occurs twice"),
         (["watch", "{calm}", "--alpha", "0"], 2, "alpha must be"),
         (["watch", "{calm}", "--out", "x.txt"], 2, "must end in .html"),
         (["watch", "{calm}", "--reference", "a.csv", "b.csv"], 2, "any number of sketches"),

@@ -53,13 +53,13 @@ def test_effects_say_what_changed():
 
 
 def test_other_predictions_are_no_change():
-    """Rejections of 100 pairs whose predictions differ and whose common slope is 0.7: at most 5 %, within chance."""
+    """Rejections of 100 pairs whose predictions differ and whose common slope is 0.7: at most 5%, within chance."""
     hits = np.zeros(2)
     for seed in range(100):
         pair = [period(2 * seed, 600, slope=0.7), period(2 * seed + 1, 600, mean=1.0, slope=0.7)]
         found = compare_periods(*pair, n_resamples=99, rng=seed)
         hits += [found.pvalue <= 0.05, found.omnibus_pvalue <= 0.05]
-    assert hits.max() <= 13  # P(more | 5 %) < 0.001
+    assert hits.max() <= 13  # P(more | 5%) < 0.001
 
 
 def test_the_omnibus_test_sees_what_lines_do_not():

@@ -46,7 +46,7 @@ def test_fine_cells_lose_little():
 def test_where_no_finite_line_is_most_likely_there_is_none(day):
     assert fit_line(day) is None
     assert coefficients(day)["slope"] is None
-    with pytest.raises(InputError, match="the reference must have events, rows without"):
+    with pytest.raises(InputError, match="the reference must have events, non-events"):
         require_line(day, "the reference")
 
 

@@ -70,7 +70,7 @@ def test_the_page_fits_any_screen_and_asks_for_nothing(chromium, tmp_path, chang
     with chromium.visit(path, viewport={"width": width, "height": 800}) as (page, heard):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.get_by_role("heading", name="Calibration over time").is_visible()
-        assert page.get_by_role("img", name="Evidence against no change, after every day").is_visible()
+        assert page.get_by_role("img", name="Evidence of a change, after each day").is_visible()
     assert heard.messages == []
     assert heard.requests[0] == path.as_uri()
     assert len([url for url in heard.requests if not url.startswith("about:")]) == 1

@@ -70,7 +70,7 @@ def test_an_estimated_reference_raises_false_alarms_only_if_it_is_taken_for_know
         stream = collect(world_days(COMMON, 20, 2000, rng), *CHOICE, ellipse)
         safe += bool((stream.log_e >= np.log(40)).any())
         known += bool((stream.log_plugin >= np.log(20)).any())
-    assert safe <= 4  # P(more | 5 %) = 0.003
+    assert safe <= 4  # P(more | 5%) = 0.003
     assert known >= 6
 
 

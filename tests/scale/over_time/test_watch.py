@@ -186,7 +186,7 @@ def test_odd_days_are_noted():
     odd["2026-03-12"].update([0.0, 1.0, 1.0], [1, 1, 0])
     result = Watch()(odd)
     assert len(result.notes) == 3
-    assert result.notes[0].startswith("2 rows of 3 that were predicted with exactly 0 or 1 turned out otherwise")
+    assert result.notes[0].startswith("2 rows of 3 that were predicted with exactly 0 or 1 were wrong")
     assert result.notes[1] == "No rows, hence no evidence: 2026-03-06."
     assert result.notes[2].startswith("Missing: 2026-03-04.")
     empty = next(day for day in result.days if day.name == "2026-03-06")

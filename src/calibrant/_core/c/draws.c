@@ -7,6 +7,9 @@
 /* So many samples are counted before they are written side by side. */
 #define TOGETHER 8
 
+/* So many rows are drawn before they are counted: drawing alone goes in whole registers. */
+#define DRAWN 512
+
 /* n times the fraction that the bits are of 2^64, rounded down: one of fewer than 2^32 rows. */
 INLINE uint64_t row_of(uint64_t bits, uint64_t n) {
     return ((bits >> 32) * n + (((bits & 0xffffffffULL) * n) >> 32)) >> 32;
@@ -26,9 +29,12 @@ EXPORT void NAME(draw_counts)(const uint64_t *keys, int64_t n_keys, int64_t n, u
         for (int64_t sample = 0; sample < together; sample++) {
             uint64_t state = keys[first + sample];
             uint16_t *counted = room + n * sample;
-            for (int64_t i = 0; i < n; i++) {
-                state += GOLDEN;
-                counted[row_of(mixed(state), (uint64_t)n)]++;
+            for (int64_t start = 0; start < n; start += DRAWN, state += DRAWN * GOLDEN) {
+                uint32_t rows[DRAWN];
+                int64_t drawn = smallest(DRAWN, n - start);
+                for (int64_t i = 0; i < drawn; i++)
+                    rows[i] = (uint32_t)row_of(mixed(state + (uint64_t)(i + 1) * GOLDEN), (uint64_t)n);
+                for (int64_t i = 0; i < drawn; i++) counted[rows[i]]++;
             }
         }
         if (together == TOGETHER) write(room, n, TOGETHER, counts + first, n_keys);

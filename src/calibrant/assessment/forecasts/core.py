@@ -1,6 +1,6 @@
 """Everything a report needs to know about one set of predictive distributions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,19 +9,30 @@ from numpy.typing import NDArray
 
 from calibrant import __version__
 from calibrant._border.checks import check_count
-from calibrant._typing import FloatArray, Progress, Rng
-from calibrant.assessment.forecasts.transforms import Transforms, all_transforms
+from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant.assessment.forecasts.limits import limits_of
+from calibrant.assessment.forecasts.transforms import Transforms, all_transforms, interval_level
 from calibrant.assessment.forecasts.words import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
+from calibrant.assessment.work import Steps, rows_by_group
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
+from calibrant.hypotest import holm
 from calibrant.hypotest.base import monte_carlo_pvalue
-from calibrant.metrics import FORECAST_METRICS, Metric
+from calibrant.metrics import Metric, QuantileCalibration
 from calibrant.metrics.forecast_base import level_array
-from calibrant.results import Estimate, ForecastAssessment, TestResult
+from calibrant.metrics.forecast_chance import draw_masses, has_uniform_transforms
+from calibrant.metrics.forecast_table import central_pairs, known_levels, suited_metrics
+from calibrant.results import Estimate, ForecastAssessment, Interval, TestResult
 
 LEVELS = level_array(99)
 """Levels of MACE, as in the table of metrics: between two neighbours there is a hundredth of the transforms."""
+
+TESTED = "mace"
+"""The error that the test behind the verdict is about, in the table of metrics."""
+
+OF_GROUPS = ("crps", "interval-coverage", "mace")
+"""What is measured of every group: there may be thousands of groups."""
 
 DETECTABLE = 0.95
 """Errors below this quantile of those by chance could be chance."""
@@ -31,12 +42,13 @@ def redraw_test(
     checks: Sequence[Transforms], n_resamples: int, rng: np.random.Generator
 ) -> tuple[TestResult, Transforms]:
     """Return the test with the largest error, corrected for their number, and what it is about."""
-    weights = checks[0].weights
-    cells = np.array([np.searchsorted(LEVELS, check.values) for check in checks])
-    errors = [_error(np.bincount(cell, weights, len(LEVELS) + 1)[None]) for cell in cells]
+    weights, levels = checks[0].weights, LEVELS if checks[0].levels is None else checks[0].levels
+    cells = np.array([np.searchsorted(levels, check.values) for check in checks])
+    errors = [_error(np.bincount(cell, weights, len(levels) + 1)[None], levels) for cell in cells]
     worst = int(np.argmax(errors))
     observed = float(errors[worst][0])
-    null = _redraws(weights, n_resamples * len(checks), rng)
+    masses = draw_masses(weights, np.diff(levels, prepend=0.0, append=1.0), n_resamples * len(checks), rng)
+    null = _error(masses, levels)
     details: dict[str, Any] = {
         "smallest_pvalue": len(checks) / (1 + len(null)),
         "expected": float(null.mean()),
@@ -45,7 +57,7 @@ def redraw_test(
     if len(checks) > 1:
         details |= {"subject": checks[worst].subject, "tests": len(checks)}
     result = TestResult(
-        name=f"redraws of QuantileCalibration(), n_resamples={n_resamples}",
+        name=f"redraws of {_measured_at(checks[0].levels)!r}, n_resamples={n_resamples}",
         statistic=observed,
         pvalue=min(1.0, len(checks) * monte_carlo_pvalue(observed, null)),
         estimate=observed,
@@ -55,19 +67,14 @@ def redraw_test(
     return result, checks[worst]
 
 
-def _redraws(weights: FloatArray, n_resamples: int, rng: np.random.Generator) -> FloatArray:
-    """Return the errors of uniform transforms."""
-    n_cells = len(LEVELS) + 1
-    if np.all(weights == weights[0]):
-        return _error(rng.multinomial(len(weights), np.full(n_cells, 1 / n_cells), size=n_resamples))
-    redrawn = (rng.integers(0, n_cells, len(weights)) for _ in range(n_resamples))
-    return _error(np.array([np.bincount(cell, weights, n_cells) for cell in redrawn]))
-
-
-def _error(mass: NDArray[Any]) -> FloatArray:
-    """Return MACE, given the weight of the transforms between neighbouring levels, (B, 100)."""
+def _error(mass: NDArray[Any], levels: FloatArray) -> FloatArray:
+    """Return MACE, given the weight of the transforms between neighbouring levels, (B, q + 1)."""
     below = np.cumsum(mass, axis=1)
-    return np.abs(below[:, :-1] / below[:, -1:] - LEVELS).mean(axis=1)
+    return np.abs(below[:, :-1] / below[:, -1:] - levels).mean(axis=1)
+
+
+def _measured_at(levels: FloatArray | None) -> QuantileCalibration:
+    return QuantileCalibration() if levels is None else QuantileCalibration(levels=tuple(levels.tolist()))
 
 
 PAIRED_ROWS, PAIRED_ROWS_OF_OTHERS = 2000, 300
@@ -79,6 +86,7 @@ def assess_forecasts(
     *,
     name: str = "forecasts",
     n_resamples: int = 999,
+    by: Any = None,
     tolerance: float = TOLERANCE,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -92,12 +100,14 @@ def assess_forecasts(
         What to call them in tables.
     n_resamples : int, default=999
         Redraws in the test behind the verdict.
+    by : array-like of shape (n,), optional
+        A group for each row; every group has a verdict as well, and a few metrics.
     tolerance : float, default=0.02
         The largest error that does not matter, in units of a probability: the verdict says whether the error is shown
         to be within it, or beyond.
     rng : Generator, int or None
     progress : callable, optional
-        Called with (steps done, steps in all); a step is a metric, or the test.
+        Called with (steps done, steps in all); a step is a metric, its limits, the test, or a group.
 
     Returns
     -------
@@ -129,53 +139,100 @@ def assess_forecasts(
         raise TypeError(f"assess_forecasts takes Forecasts, but got {type(forecasts).__name__}.")
     check_count(n_resamples, "n_resamples")
     check_tolerance(tolerance)
-    law = forecasts.distribution
-    suited = _suited(forecasts)
-    tell = progress or (lambda _done, _total: None)
-    metrics: dict[str, Estimate] = {}
-    for key, metric in suited.items():
-        metrics[key] = _estimate(metric, forecasts)
-        tell(len(metrics), len(suited) + 1)
-    present = forecasts.take(np.flatnonzero(forecasts.weights > 0))
+    groups = {} if by is None else _split(forecasts, by)
+    suited = suited_metrics(forecasts)
+    steps = Steps(1 + 2 * len(suited) + len(groups), progress)
     generator = np.random.default_rng(rng)
-    test, worst = redraw_test(all_transforms(present, generator), n_resamples, generator)
-    tell(len(suited) + 1, len(suited) + 1)
-    return ForecastAssessment(
-        name=name,
-        n_samples=forecasts.n_samples,
-        law=type(law).__name__,
-        n_dimensions=law.dim,
-        verdict=judge(worst, test, tolerance),
+    found = _judged(forecasts, name, n_resamples, tolerance, generator)
+    steps.add(1)
+    metrics, limits = _measured(suited, forecasts, found.test, generator, steps)
+    parts = {}
+    for key, part in groups.items():
+        own = {each: suited[each].estimate(part) for each in OF_GROUPS if each in suited}
+        parts[key] = replace(_judged(part, key, n_resamples, tolerance, generator), metrics=own)
+        steps.add(1)
+    return replace(
+        found,
         metrics=metrics,
-        test=test,
-        pit=pit_histogram(forecasts) if law.has_cdf else None,
-        quantiles=quantile_curve(forecasts) if law.has_cdf else None,
-        intervals=quantile_curve(forecasts, form="interval") if law.has_cdf else None,
-        spread=spread_curve(forecasts) if not law.event_shape and np.isfinite(law.sd()).all() else None,
+        limits=limits,
+        groups=parts,
+        adjusted=holm({key: part.test.pvalue for key, part in parts.items()}) if parts else {},
+        **_curves(forecasts),
         settings={
             "version": __version__,
             "resamples": n_resamples,
             "seed": rng if isinstance(rng, int) else None,
             "weighted": forecasts.is_weighted,
             "tolerance": tolerance,
+            "interval": interval_level(forecasts.distribution),
         },
     )
 
 
-def _suited(forecasts: Forecasts) -> dict[str, Metric]:
-    n_weighted = int((forecasts.weights > 0).sum())
-    return {
-        key: metric
-        for key, metric in FORECAST_METRICS.items()
-        if metric.suits(forecasts) and metric.least_rows <= n_weighted
-    }
+def _judged(
+    forecasts: Forecasts, name: str, n_resamples: int, tolerance: float, rng: np.random.Generator
+) -> ForecastAssessment:
+    """Return the verdict and the test behind it."""
+    present = forecasts.take(np.flatnonzero(forecasts.weights > 0))
+    test, worst = redraw_test(all_transforms(present, rng), n_resamples, rng)
+    return ForecastAssessment(
+        name=name,
+        n_samples=forecasts.n_samples,
+        law=type(forecasts.distribution).__name__,
+        n_dimensions=forecasts.distribution.dim,
+        verdict=judge(worst, test, tolerance),
+        metrics={},
+        test=test,
+    )
 
 
-def _estimate(metric: Metric, forecasts: Forecasts) -> Estimate:
+def _measured(
+    suited: Mapping[str, Metric], forecasts: Forecasts, test: TestResult, rng: np.random.Generator, steps: Steps
+) -> tuple[dict[str, Estimate], dict[str, Interval]]:
+    """Return the values of the metrics, and what is known about their limits and about chance."""
+    metrics, limits = dict[str, Estimate](), dict[str, Interval]()
+    for key, metric in suited.items():
+        rows = _compared_rows(metric, forecasts)
+        some = forecasts if rows is None else forecasts.take(rows)
+        found = metric.estimate(some)
+        metrics[key] = found if rows is None else replace(found, details={**found.details, "rows": len(rows)})
+        steps.add(1)
+        # The verdict has drawn the error of laws with a density already.
+        null = test.null if key == TESTED and has_uniform_transforms(forecasts.distribution) else None
+        known = limits_of(metric, some, found.value, null, rng)
+        if known is not None:
+            limits[key] = known
+        steps.add(1)
+    return metrics, limits
+
+
+def _compared_rows(metric: Metric, forecasts: Forecasts) -> IntArray | None:
+    """Return the rows that a kernel error is computed on if not on all."""
     most = PAIRED_ROWS if isinstance(forecasts.distribution, Normal) else PAIRED_ROWS_OF_OTHERS
     present = np.flatnonzero(forecasts.weights > 0)
     if metric.family != "kernel" or len(present) <= most:
-        return metric.estimate(forecasts)
-    rows = present[np.linspace(0, len(present) - 1, most).astype(np.int64)]
-    estimate = metric.estimate(forecasts.take(rows))
-    return replace(estimate, details={**estimate.details, "rows": most})
+        return None
+    return present[np.linspace(0, len(present) - 1, most).astype(np.int64)]
+
+
+def _curves(forecasts: Forecasts) -> dict[str, Any]:
+    """Return the figures that the laws have what is needed for; of columns of quantiles, at their own levels."""
+    law, found = forecasts.distribution, dict[str, Any]()
+    levels = known_levels(law)
+    if levels is not None:
+        found["quantiles"] = quantile_curve(forecasts, levels)
+        if pairs := central_pairs(levels):
+            found["intervals"] = quantile_curve(forecasts, pairs, form="interval")
+        return found
+    if law.has_cdf:
+        found["pit"] = pit_histogram(forecasts)
+        found["quantiles"] = quantile_curve(forecasts)
+        found["intervals"] = quantile_curve(forecasts, form="interval")
+    if not law.event_shape and law.has_sd:
+        found["spread"] = spread_curve(forecasts)
+    return found
+
+
+def _split(forecasts: Forecasts, by: Any) -> dict[str, Forecasts]:
+    parts = {name: forecasts.take(rows) for name, rows in rows_by_group(by, forecasts.n_samples).items()}
+    return {name: part for name, part in parts.items() if part.weights.any()}

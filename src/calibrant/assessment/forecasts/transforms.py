@@ -9,6 +9,10 @@ from calibrant.curves.forecasts import effective_rows
 from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts.samples import Drawn
 from calibrant.forecasts.transform import level_shares, pit_limits
+from calibrant.metrics.forecast_table import central_pairs, known_levels, nearest
+
+INNER, OUTER = 0.5, 0.9
+"""The verdict speaks of central intervals of these probabilities, or of those nearest to them that are known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +31,8 @@ class Transforms:
         Weights of the rows, all positive; the largest is 1.
     central : bool
         Whether the middle of a law is at 1/2; for distances it is at 0.
+    levels : ndarray or None
+        The only levels at which laws are known, if these are columns of quantiles.
     """
 
     subject: str
@@ -35,6 +41,34 @@ class Transforms:
     values: FloatArray
     weights: FloatArray
     central: bool = True
+    levels: FloatArray | None = None
+
+    @property
+    def spoken(self) -> tuple[float, ...]:
+        """The central regions that the verdict speaks of, by their probability: none if no two columns make one."""
+        if self.levels is None:
+            return (INNER, OUTER)
+        pairs = central_pairs(self.levels)
+        return tuple(sorted({nearest(pairs, wanted) for wanted in (INNER, OUTER)})) if pairs else ()
+
+    @property
+    def gap(self) -> float:
+        """The probability of the widest region that is spoken of, minus the share of targets in it."""
+        if self.spoken:
+            return self.spoken[-1] - self.coverage(self.spoken[-1])
+        first, last = self.ends
+        return (last - first) - self.between
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last level that are known."""
+        return (0.0, 1.0) if self.levels is None else (float(self.levels[0]), float(self.levels[-1]))
+
+    @property
+    def between(self) -> float:
+        """The share of targets above the first known quantile, up to the last."""
+        first, last = self.ends
+        return self.share(last) - self.share(first)
 
     def share(self, level: float) -> float:
         """Return the share of transforms up to a level, on average over what might have been drawn."""
@@ -86,7 +120,7 @@ def all_transforms(forecasts: Forecasts, rng: np.random.Generator) -> list[Trans
 def _transforms(subject: str, forecasts: Forecasts, weights: FloatArray, rng: np.random.Generator) -> Transforms:
     lower, upper = pit_limits(forecasts)
     drawn = lower if np.array_equal(lower, upper) else lower + rng.random(len(lower)) * (upper - lower)
-    return Transforms(subject, lower, upper, drawn, weights)
+    return Transforms(subject, lower, upper, drawn, weights, levels=known_levels(forecasts.distribution))
 
 
 def _marginal(law: Distribution, j: int) -> Distribution:
@@ -98,3 +132,12 @@ def _marginal(law: Distribution, j: int) -> Distribution:
     if isinstance(law, Drawn):
         return Samples(law.draws[:, :, j])
     raise TypeError(f"assess_forecasts knows no laws of single coordinates of {law}.")
+
+
+def interval_level(law: Distribution) -> float | None:
+    """Return the probability of the widest central intervals that the verdict speaks of; None if there are none."""
+    levels = known_levels(law)
+    if levels is None:
+        return OUTER
+    pairs = central_pairs(levels)
+    return nearest(pairs, OUTER) if pairs else None

@@ -6,12 +6,10 @@ from calibrant.assessment.forecasts.transforms import Transforms
 from calibrant.assessment.verdict import LEVEL, TOLERANCE
 from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_with
 from calibrant.results import TestResult, Verdict
+from calibrant.results.writing import counted
 
 SIGNIFICANT_Z = 1.96
 """A deviation of this many standard errors has a direction."""
-
-INNER, OUTER = 0.5, 0.9
-"""The verdict speaks of central intervals of these probabilities."""
 
 
 def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> Verdict:
@@ -39,7 +37,7 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
         error=error,
         expected=test.details["expected"],
         detectable=test.details["detectable"],
-        gap=OUTER - worst.coverage(OUTER),
+        gap=worst.gap,
         pvalue=test.pvalue,
         level=LEVEL,
         low=low,
@@ -52,7 +50,7 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
 
 
 def limits(worst: Transforms, error: float, n_tests: int) -> tuple[float | None, float | None, str]:
-    r"""Return limits of MACE that hold with a probability of at least 95 %, or why there are none.
+    r"""Return limits of MACE that hold with a probability of at least 95%, or why there are none.
 
     The distribution of n transforms is nowhere further than :math:`\epsilon = \sqrt{\log(2 m / 0.05) / (2 n)}` from the
     true one in any of m tests (Dvoretzky, Kiefer, Wolfowitz, with Massart's constant), so that the mean distance of
@@ -74,7 +72,7 @@ def _explanation(
     sign = "≤" if test.pvalue <= test.details["smallest_pvalue"] else "="
     about = f" of the {worst.subject}" if worst.subject else ""
     low, high, reason = found
-    limits = "" if low is None else f" (limits of at least 95 %: {low:.3g} to {high:.3g})"
+    limits = "" if low is None else f" (limits of at least 95%: {low:.3g} to {high:.3g})"
     return (
         f"The mean gap between nominal and observed coverage of quantiles (MACE){about} is "
         f"{test.statistic:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
@@ -105,7 +103,7 @@ def _direction(worst: Transforms) -> str:
 
 def _contradicts(worst: Transforms, width: float) -> bool:
     """Return whether narrow or wide intervals err in the direction opposite to the average."""
-    for level in (INNER, OUTER):
+    for level in worst.spoken:
         z = (level - worst.coverage(level)) * np.sqrt(worst.n_effective / (level * (1 - level)))
         if z * np.sign(width) < -SIGNIFICANT_Z:
             return True
@@ -118,21 +116,27 @@ def _headline(code: str, worst: Transforms, tolerance: float, *, slightly: bool)
     return f"Slightly {words[0].lower()}{words[1:]}" if slightly else words
 
 
+def _held(worst: Transforms) -> str:
+    """Say how many targets are in regions that are known."""
+    if not worst.spoken:
+        first, last = worst.ends
+        words = f"the quantiles of level {first:g} and {last:g}, which are {last - first:.0%} of their law,"
+        return f"between {words} are {worst.between:.1%} of the targets"
+    parts = [f"{100 * level:.4g}% {worst.regions} hold {worst.coverage(level):.1%}" for level in worst.spoken]
+    return ", ".join([f"{parts[0]} of the targets", *parts[1:]])
+
+
 def _sentence(code: str, worst: Transforms, tolerance: float) -> str:
     n_rows = len(worst.weights)
     about = f" ({worst.subject})" if worst.subject else ""
-    holds = (
-        f"{INNER:.0%} {worst.regions} hold {worst.coverage(INNER):.1%} of the targets, "
-        f"{OUTER:.0%} {worst.regions} hold {worst.coverage(OUTER):.1%}{about}."
-    )
+    holds = f"{_held(worst)}{about}."
     if code == "biased":
         above = 1 - worst.share(0.5)
         low = "low" if above > 0.5 else "high"
         return f"Biased: the forecasts are too {low}; {above:.1%} of the targets are above the predicted median{about}."
     return {
         "calibrated": f"Calibrated to within {tolerance:g}: {holds}",
-        "consistent": f"Consistent with calibration, as far as {n_rows:,} {'row' if n_rows == 1 else 'rows'} can tell: "
-        + holds,
+        "consistent": f"Consistent with calibration, as far as {counted(n_rows)} can tell: " + holds,
         "over-confident": "Too narrow (over-confident): " + holds,
         "under-confident": "Too wide (under-confident): " + holds,
         "miscalibrated": "Miscalibrated in shape, too narrow in parts and too wide in others: " + holds,

@@ -26,13 +26,13 @@ from calibrant.predictions import Predictions
 from calibrant.results import TestResult, Verdict
 
 TOLERANCE = 0.02
-"""The largest calibration error that does not matter, unless another is given."""
+"""The largest calibration error that does not matter, by default."""
 
 SIZE_RESAMPLES = 199
-"""Number of redraws that show the size of the error by chance."""
+"""Number of redraws that show how large the error is by chance."""
 
 MOST_CLASSES = 100
-"""With more classes none is measured by itself, except one that revealed the error."""
+"""With more classes, only the class that revealed the error is measured separately."""
 
 
 def check_tolerance(tolerance: float) -> None:

@@ -21,7 +21,7 @@ WITHIN, BEYOND, UNKNOWN = "within tolerance", "beyond tolerance", "not known"
 
 
 class Size(NamedTuple):
-    """The error with its limits, or the reason why there are none; its mean, 95 % quantile and draws by chance."""
+    """The error with its limits, or the reason why there are none; its mean, 95% quantile and draws by chance."""
 
     error: float
     low: float | None

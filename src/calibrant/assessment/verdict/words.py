@@ -7,6 +7,7 @@ from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of
 from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
+from calibrant.results.writing import counted
 
 RARE = 0.01
 """Shares below this are written with more digits."""
@@ -53,7 +54,7 @@ def _lead(case: Case) -> str:
     if case.code == "calibrated":
         return f"Calibrated to within {case.tolerance:g}"
     if case.code == "consistent":
-        return f"Consistent with calibration, as far as {rows(case.predictions.n_rows)} can tell"
+        return f"Consistent with calibration, as far as {counted(case.predictions.n_rows)} can tell"
     words = _kind(case)
     if case.scale == WITHIN and not case.is_coarse:
         return f"Slightly {words}"
@@ -114,8 +115,8 @@ def _about_the_error(case: Case) -> str:
     what = f"calibration error{'' if case.is_binary else ' of the confidence'} (root mean square, debiased)"
     if size.low is None and size.detectable == 0:
         verb = "is" if case.predictions.n_rows == 1 else "are"
-        return f"{rows(case.predictions.n_rows).capitalize()} {verb} too few to measure the {what}."
-    limits = "" if size.low is None else f" (95 % limits {size.low:.3g} to {size.high:.3g})"
+        return f"{counted(case.predictions.n_rows).capitalize()} {verb} too few to measure the {what}."
+    limits = "" if size.low is None else f" (95% limits {size.low:.3g} to {size.high:.3g})"
     return (
         f"The {what} is {size.error:.3g}{limits}. For a perfectly calibrated model it would be {size.expected:.3g} on "
         f"average by chance, and above {size.detectable:.3g} in 5 of 100 data sets of this size."
@@ -145,7 +146,7 @@ def _about_the_size(case: Case) -> str:
         return f"No limits have known coverage ({case.size.reason}), so it cannot be compared with {tolerance}."
     if case.worst is not None and compare_with(case.tolerance, case.size.low, case.size.high) == WITHIN:
         return f"The confidence is within {tolerance}.{_about_the_worst(case.worst)}"
-    unknown = f"Whether it is within {tolerance} cannot be told from {rows(case.predictions.n_rows)}."
+    unknown = f"Whether it is within {tolerance} cannot be told from {counted(case.predictions.n_rows)}."
     return unknown + _about_the_worst(case.worst)
 
 
@@ -153,13 +154,8 @@ def _about_the_worst(worst: ClassSize | None) -> str:
     """Say how large the error of the worst class is, if classes were measured."""
     if worst is None or not worst.name:
         return ""
-    limits = "" if worst.low is None else f" (95 % limits {worst.low:.3g} to {worst.high:.3g})"
+    limits = "" if worst.low is None else f" (95% limits {worst.low:.3g} to {worst.high:.3g})"
     return f" Class {worst.name} against the rest has an error of {worst.error:.3g}{limits}."
-
-
-def rows(count: int) -> str:
-    """Write a number of rows."""
-    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def percentages(first: float, second: float) -> tuple[str, str]:

@@ -17,6 +17,9 @@ LANDMARKS = 64
 FEATURE_CELLS = 20_000_000
 """With more rows than this allows there are fewer landmarks, so that memory stays bounded."""
 
+ROWS_AT_ONCE = 4096
+"""Rows whose features are computed at a time, in the cache."""
+
 FLAT = 1e-10
 """Directions with less than this share of the largest eigenvalue of the landmarks are left out."""
 
@@ -49,9 +52,10 @@ class KernelEvidence(Evidence):
     @classmethod
     def of(cls, predictions: Predictions, weights: FloatArray) -> Self:
         """Compute the features of all rows, times their weights."""
-        found = landmark_features(predictions.probs)
-        features = np.zeros((len(found), -(-found.shape[1] // DEPTH) * DEPTH))
-        np.multiply(found, (weights / weights.sum())[:, None], out=features[:, : found.shape[1]])
+        features = landmark_features(predictions.probs)
+        features *= (weights / weights.sum())[:, None]
+        missing = -features.shape[1] % DEPTH
+        features = np.pad(features, ((0, 0), (0, missing))) if missing else features
         return cls(features, predictions.probs.T @ features)
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
@@ -73,4 +77,9 @@ def landmark_features(probs: FloatArray) -> FloatArray:
     lengthscale = float(np.median(positive)) if len(positive) else 1.0
     values, vectors = np.linalg.eigh(np.exp(-between / lengthscale))
     kept = values > FLAT * values[-1]
-    return np.exp(-distance.pairwise(probs, chosen) / lengthscale) @ (vectors[:, kept] / np.sqrt(values[kept]))
+    projection = vectors[:, kept] / np.sqrt(values[kept])
+    features = np.empty((len(probs), projection.shape[1]))
+    for first in range(0, len(probs), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        np.matmul(np.exp(distance.pairwise(probs[rows], chosen) / -lengthscale), projection, out=features[rows])
+    return features

@@ -14,7 +14,7 @@ DATASETS: dict[str, Callable[[Path | None, int], Dataset]] = {
     "digits": load_digits,
     "fashion-mnist": load_fashion_mnist,
 }
-"""What loads a data set, given its folder, or None for the usual one, and the seed of its splits."""
+"""Loads a data set from its folder, or from the default one if None, with the seed of its splits."""
 
 
 def load_dataset(name: str, *, folder: Path | None = None, seed: int = 0) -> Dataset:

@@ -35,7 +35,7 @@ def _thirds(n: int, seed: int) -> list[np.ndarray[tuple[int, ...], np.dtype[np.i
 ByteArray: TypeAlias = NDArray[np.uint8]
 
 UNSIGNED_BYTE = 0x08
-"""The only type of values that is read: all files of the MNIST family have it."""
+"""The only type of values that is supported: all files of the MNIST family have it."""
 
 MAX_VALUES = 2**28
 """Largest number of values that is read."""

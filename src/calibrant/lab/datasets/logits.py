@@ -10,7 +10,7 @@ from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 
 NETWORKS = ("ce", "focal-2", "focal-3", "focal-5", "flsd-53")
-"""Trained with cross entropy; and fine-tuned from there with the focal loss of gamma 2, 3, 5, and with FLSD-53."""
+"""Trained with cross entropy, and fine-tuned from there with the focal loss of gamma 2, 3, 5, and with FLSD-53."""
 
 
 class SplitPredictions(NamedTuple):

@@ -9,10 +9,12 @@ from calibrant.metrics import ECE, METRICS, Metric
 from calibrant.results import Pipeline
 
 LOSSES = ("ce", "label-smoothing", "focal-1", "focal-2", "focal-3", "focal-5", "flsd-53")
+PENALTIES = ("mmce", "skce", "skce-exponential", "kde-ece", "sb-ece")
+WATCHED = ("loss", "calibrated-nll")
 MODELS = ("cnn", "mlp")
 DATASETS = ("digits", "fashion-mnist")
 ARCHIVES = ("logits", "bundled")
-"""Sources that hold logits, so that nothing is trained."""
+"""Sources that hold logits, for which nothing is trained."""
 
 CHOICES: dict[str, Metric] = METRICS | {"ece-20": ECE(bins=EqualWidth(20))}
 """The metrics that a config may name."""
@@ -61,7 +63,9 @@ class Network:
     Attributes
     ----------
     name : str
-    model, loss : str
+    model : str
+    loss : str
+        As for `calibrant.lab.training.parse_loss`.
     start : str or None
         The network that this one is fine-tuned from.
     schedule : mapping
@@ -72,7 +76,7 @@ class Network:
     model: str
     loss: str
     start: str | None = None
-    schedule: Mapping[str, float] = field(default_factory=dict)
+    schedule: Mapping[str, float | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ def as_markdown(result: ExperimentResult) -> str:
         lines += ["", f"## Mean over {len(result.seeds)} seeds, and the range", "", *_over_seeds(result)]
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
         lines += ["", f"## Seed {seed}: values on {comparison.n_samples:,} test rows", "", *_values(comparison)]
-        lines += ["", f"## Seed {seed}: differences to {_plain(comparison.baseline)}", "", *_differences(comparison)]
+        lines += ["", f"## Seed {seed}: differences from {_plain(comparison.baseline)}", "", *_differences(comparison)]
     return "\n".join(lines) + "\n"
 
 

@@ -19,6 +19,8 @@ from calibrant.lab.experiment.config import (
     DEFAULT_METRICS,
     LOSSES,
     MODELS,
+    PENALTIES,
+    WATCHED,
     Config,
     Data,
     Evaluation,
@@ -26,6 +28,7 @@ from calibrant.lab.experiment.config import (
     Network,
 )
 from calibrant.lab.experiment.table import Table
+from calibrant.lab.loss_names import split_loss
 from calibrant.metrics.names import metric_name
 from calibrant.results import Pipeline
 
@@ -177,16 +180,26 @@ def _add(name: str, networks: Mapping[str, Network], ordered: dict[str, Network]
 def _network(table: Table, name: str) -> Network:
     counts = {key: table.whole(key, least=1) for key in COUNTS if table.has(key)}
     amounts = {key: table.amount(key) for key in AMOUNTS if table.has(key)}
+    watch = {"watch": table.text("watch", WATCHED)} if table.has("watch") else {}
     network = Network(
         name=name,
         model=table.text("model", MODELS),
-        loss=table.text("loss", LOSSES),
+        loss=_loss(table),
         start=table.text("start", default=None),
-        schedule=counts | amounts,
+        schedule=counts | amounts | watch,
     )
-    table.read.update((*COUNTS, *AMOUNTS))
+    table.read.update((*COUNTS, *AMOUNTS, "watch"))
     table.finish()
     return network
+
+
+def _loss(table: Table) -> str:
+    name: str = table.text("loss")
+    try:
+        split_loss(name, LOSSES, PENALTIES)
+    except InputError as error:
+        raise InputError(f"{table.where}: {error}") from error
+    return name
 
 
 def _pipelines(table: Table, networks: tuple[str, ...] | None) -> tuple[Pipeline, ...]:

@@ -21,7 +21,7 @@ from calibrant.results import ExperimentResult, ExperimentStatus, StepStatus
 
 TIMES = "times.json"
 _FINE = 1000
-"""Parts of a step that the progress bar can show."""
+"""Units into which the progress bar divides a step."""
 
 
 def run(
@@ -55,7 +55,7 @@ def run(
     Raises
     ------
     InputError
-        If the config is not right, or another process is at work in the folder.
+        If the config is not valid, or another process is running in the folder.
     """
     chosen = config if isinstance(config, Config) else read_config(config)
     plan = make_plan(chosen)
@@ -121,7 +121,7 @@ def _part(progress: Progress, before: int, cost: int, total: int) -> Progress:
 
 
 def _times(folder: Path) -> dict[str, float]:
-    """Return how long steps took; times are of no consequence, so a damaged file is as good as none."""
+    """Return how long steps took; times do not affect results, so a damaged file is ignored."""
     try:
         times = json.loads((folder / TIMES).read_bytes())
     except (OSError, ValueError):

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 FORMAT = 1
-"""Number of the format of the files of steps; another number makes all of them outdated."""
+"""Version of the format of the step files; a change makes all of them outdated."""
 
 Kind = Literal["train", "logits-calibration", "logits-test", "tune", "fit", "evaluate", "learn"]
 
 SPLITS: Mapping[Kind, str] = {"train": "train", "logits-calibration": "calibration", "logits-test": "test"}
-"""The split that a step of this kind may ask for; the others work on what these leave behind."""
+"""The split that a step of this kind may use; other steps work on the results of these."""
 
 SUFFIXES: Mapping[Kind, str] = {
     "train": ".pt",
@@ -27,7 +27,7 @@ SUFFIXES: Mapping[Kind, str] = {
 }
 
 COSTS: Mapping[Kind, int] = {"train": 100, "evaluate": 20, "tune": 4}
-"""About how long steps take, compared with others, for the progress bar."""
+"""Relative duration of steps, for the progress bar."""
 
 
 @dataclass(frozen=True, eq=False)

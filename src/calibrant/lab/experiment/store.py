@@ -112,7 +112,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def is_running(folder: Path) -> bool:
-    """Return whether a process is at work in a folder."""
+    """Return whether a process is running in a folder."""
     with contextlib.suppress(OSError), (folder / "lock").open("rb") as handle:
         return not lock(handle)
     return False

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from calibrant.exceptions import InputError
 
 REQUIRED: Any = object()
-"""Stands for a default that does not exist."""
+"""Marks a key without a default."""
 
 
 @dataclass

@@ -53,7 +53,7 @@ def train_network(step: Step, bench: Bench, progress: Progress) -> bytes:
     model = _network(step.settings["model"], split.inputs.shape[1:], bench, step.settings["seed"])
     if "start" in step.needs:
         _load(model, step.needs["start"], bench)
-    loss = training.LOSSES[step.settings["loss"]]
+    loss = training.parse_loss(step.settings["loss"])
     schedule = training.Schedule(**step.settings["schedule"])
     checkpoint = bench.store.checkpoint(step)
     training.train(model, split, loss, schedule, checkpoint=checkpoint, progress=progress, rng=step.settings["seed"])

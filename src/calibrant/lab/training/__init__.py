@@ -15,6 +15,16 @@ from calibrant.lab.training.losses import (
     SampleDependentFocalLoss,
 )
 from calibrant.lab.training.models import MODELS
+from calibrant.lab.training.penalties import (
+    PENALTIES,
+    KdeECEPenalty,
+    MMCEPenalty,
+    Penalised,
+    Penalty,
+    SKCEPenalty,
+    SoftBinnedECEPenalty,
+    parse_loss,
+)
 from calibrant.lab.training.predict import predict_logits, write_logits
 from calibrant.lab.training.schedule import Epoch, History, Schedule
 from calibrant.lab.training.trainer import train
@@ -22,15 +32,23 @@ from calibrant.lab.training.trainer import train
 __all__ = [
     "LOSSES",
     "MODELS",
+    "PENALTIES",
     "CrossEntropy",
     "Epoch",
     "FocalLoss",
     "History",
+    "KdeECEPenalty",
     "LabelSmoothing",
     "Loss",
+    "MMCEPenalty",
+    "Penalised",
+    "Penalty",
+    "SKCEPenalty",
     "SampleDependentFocalLoss",
     "Schedule",
+    "SoftBinnedECEPenalty",
     "load_weights",
+    "parse_loss",
     "predict_logits",
     "save_weights",
     "train",

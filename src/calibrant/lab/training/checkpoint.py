@@ -59,12 +59,12 @@ class Checkpoint:
 
 
 def read_checkpoint(path: Path, settings: str) -> Checkpoint | None:
-    """Return the checkpoint in a file; None if there is no file, or an empty or damaged one, and training starts anew.
+    """Return the checkpoint in a file; None if there is no file, or an empty or damaged one: training starts again.
 
     Raises
     ------
     InputError
-        If the file is a checkpoint of other settings, or no checkpoint: it is somebody's work, and is not replaced.
+        If the file is a checkpoint of other settings, or not a checkpoint: it is somebody's work, and is not replaced.
     """
     if not path.exists():
         return None

@@ -15,11 +15,7 @@ class Loss(ABC):
 
     def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean over rows, a scalar."""
-        if logits.ndim != 2 or logits.shape[1] < 2 or labels.shape != logits.shape[:1]:
-            raise InputError(
-                "logits must have the shape (n, K) with K of 2 or more, and labels (n,), "
-                f"but they have {tuple(logits.shape)} and {tuple(labels.shape)}."
-            )
+        check_batch(logits, labels)
         return self.rows(logits, labels).mean()
 
     @abstractmethod
@@ -119,6 +115,15 @@ class SampleDependentFocalLoss(Loss):
         probs = _at(logits.detach().softmax(dim=1), labels)
         gammas = torch.where(probs < self.threshold, self.below, self.above).to(logits.dtype)
         return _focal(logits, labels, gammas)
+
+
+def check_batch(logits: Tensor, labels: Tensor) -> None:
+    """Refuse arrays whose shapes are not those of logits and labels."""
+    if logits.ndim != 2 or len(logits) < 1 or logits.shape[1] < 2 or labels.shape != logits.shape[:1]:
+        raise InputError(
+            "logits must have the shape (n, K) with n of 1 or more and K of 2 or more, and labels (n,), "
+            f"but they have {tuple(logits.shape)} and {tuple(labels.shape)}."
+        )
 
 
 def _focal(logits: Tensor, labels: Tensor, gamma: float | Tensor) -> Tensor:

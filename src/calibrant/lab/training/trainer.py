@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from calibrant._typing import IntArray, Progress, Rng
+from calibrant.calibrators.inverse_temperature import best_log_beta
+from calibrant.calibrators.scaling import finite
 from calibrant.exceptions import InputError
 from calibrant.io import check_writable
 from calibrant.lab.training.checkpoint import Checkpoint, digest, read_checkpoint
@@ -101,7 +104,7 @@ class Trainer:
         return value.item()
 
     def _checked(self, seen: Epoch) -> Epoch:
-        for value in (seen.loss, seen.held_out_loss):
+        for value in (seen.loss, seen.held_out_loss, seen.held_out_calibrated_nll):
             if value is not None and not math.isfinite(value):
                 raise InputError(
                     f"the loss must stay finite, but is {value} in epoch {len(self.epochs) + 1}. Lower the learning "
@@ -109,13 +112,29 @@ class Trainer:
                 )
         return seen
 
-    def _watch(self) -> tuple[float, float] | tuple[()]:
+    def _watch(self) -> tuple[float | None, ...]:
         if not len(self.watched):
             return ()
         logits = predict_logits(self.model, self.data.inputs[self.watched])
         labels = self.data.labels[self.watched]
-        value = self.loss(torch.from_numpy(logits).double(), torch.from_numpy(labels))
-        return value.item(), float(np.mean(logits.argmax(axis=1) == labels))
+        accuracy = float(np.mean(logits.argmax(axis=1) == labels))
+        return self._loss_of(logits, labels), accuracy, self._calibrated_nll(logits, labels)
+
+    def _loss_of(self, logits: NDArray[np.float32], labels: IntArray) -> float:
+        """Return the loss in batches of about the size of training, on which a penalty depends, and its memory."""
+        n_batches = math.ceil(len(labels) / self.schedule.batch_size)
+        pairs = zip(np.array_split(logits, n_batches), np.array_split(labels, n_batches), strict=True)
+        total = sum(self.loss(torch.tensor(z).double(), torch.tensor(y)).item() * len(y) for z, y in pairs)
+        return total / len(labels)
+
+    def _calibrated_nll(self, logits: NDArray[np.float32], labels: IntArray) -> float | None:
+        """Return the log loss after the best temperature, if it is watched; None if the loss is no number either."""
+        log_probs = torch.tensor(logits).double().log_softmax(dim=1)
+        if self.schedule.watch != "calibrated-nll" or log_probs.isnan().any():
+            return None
+        scores = finite(log_probs.numpy())
+        scale = math.exp(best_log_beta(scores, labels, np.ones(len(labels))).at)
+        return nn.functional.cross_entropy(torch.tensor(scale * scores), torch.tensor(labels)).item()
 
 
 def _sliced(n: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -167,7 +186,7 @@ def train(
     checkpoint : path, optional
         A file that is replaced after every epoch. If the process was killed, the same call, with the network built and
         seeded as before, goes on from there and ends with the same weights, to the last bit. The checkpoint of a
-        training that is over gives its weights at once. A damaged one is ignored: training starts anew.
+        training that is over gives its weights at once. A damaged one is ignored: training starts again.
     progress : callable, optional
         Called with (steps done, steps in all).
     rng : Generator, int or None, default=0

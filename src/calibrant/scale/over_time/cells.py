@@ -25,7 +25,7 @@ class Cells:
     count, events : ndarray of shape (n_cells,)
         Rows, and those in which the event happened.
     n_certain, n_refuted : int
-        Rows predicted as exactly 0 or 1, which are in no cell, and those of them that turned out otherwise.
+        Rows predicted as exactly 0 or 1, which are in no cell, and those of them that were wrong.
     """
 
     log_odds: FloatArray

@@ -13,10 +13,10 @@ from calibrant.scale.over_time.days import Day, cells_of
 from calibrant.scale.over_time.lines import Line, require_line
 
 LEVEL = 0.025
-"""Each of two tests rejects at half of 5 %, so that both together err in at most 5 % of cases."""
+"""Each of two tests rejects at half of 5%, so that both together err in at most 5% of cases."""
 
 MANY = 10**8
-"""Rows of a cell above which draws are by the normal law: NumPy refuses more, and nobody sees the difference."""
+"""Above this many rows in a cell, draws follow the normal law: NumPy refuses more, and no difference is seen."""
 
 
 def compare_periods(
@@ -62,7 +62,9 @@ def compare_periods(
     """
     named = first.classes is not None and second.classes is not None
     if first.n_classes != second.n_classes or (named and first.classes != second.classes):
-        raise InputError("both periods must have the same classes, but they differ. Compare each with one of its kind.")
+        raise InputError(
+            "both periods must have the same classes, but they differ. Compare periods with the same classes."
+        )
     c = 1 if first.n_classes == 2 else None
     days = [cells_of(day, c) for day in (first, second)]
     lines = [require_line(day, name) for day, name in zip(days, names, strict=True)]
@@ -160,7 +162,7 @@ def _headline(names: tuple[str, str], pvalue: float, omnibus: float, effects: di
 
 def _notes(names: tuple[str, str], days: list[Cells]) -> tuple[str, ...]:
     return tuple(
-        f"{name}: {day.n_refuted:,} of {day.n_certain:,} rows predicted with exactly 0 or 1 turned out otherwise; such "
+        f"{name}: {day.n_refuted:,} of {day.n_certain:,} rows predicted with exactly 0 or 1 were wrong; such "
         "rows are left out."
         for name, day in zip(names, days, strict=True)
         if day.n_refuted

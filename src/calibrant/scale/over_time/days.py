@@ -92,7 +92,7 @@ def _check_alike(day: Day, name: str, first: Day, first_name: str) -> None:
     if day.n_classes != first.n_classes or (named and day.classes != first.classes):
         raise InputError(
             f"all days must have the same classes, but {first_name} has {_classes(first)} and {name} has "
-            f"{_classes(day)}. Watch them apart."
+            f"{_classes(day)}. Watch them separately."
         )
 
 
@@ -102,7 +102,7 @@ def _classes(day: Day) -> str:
 
 
 def _refuse_repeats(names: list[str], days: list[Cells]) -> None:
-    """Refuse a day that is there twice: its outcomes would count as new evidence."""
+    """Refuse a day that occurs twice: its outcomes would count as new evidence."""
     seen: dict[bytes, str] = {}
     for name, day in zip(names, days, strict=True):
         if len(day.count) < RECOGNISED:

@@ -4,15 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._core.laws import expit
+from calibrant._core.laws import softplus
+from calibrant._core.newton import LogisticLoss
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.scale.over_time.cells import Cells
-
-MAX_ITERATIONS = 100
-
-TOLERANCE = 1e-12
-"""Newton's method stops when its next step promises less log-likelihood than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +23,6 @@ class Line:
     def __call__(self, log_odds: FloatArray) -> FloatArray:
         """Return the line at given log-odds."""
         return self.intercept + self.slope * log_odds
-
-
-def softplus(x: FloatArray) -> FloatArray:
-    """Return log(1 + exp(x))."""
-    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
 
 
 def log_likelihood(fitted: FloatArray, cells: Cells) -> FloatArray:
@@ -54,20 +45,13 @@ def fit_line(cells: Cells, *, free: tuple[bool, bool] = (True, True)) -> Line | 
     """
     if not _has_maximum(cells, free):
         return None
-    design = np.stack([np.ones(len(cells.count)), cells.log_odds])[list(free)]
-    point, reached = np.zeros(len(design)), float(log_likelihood(cells.log_odds, cells))
-    for _ in range(MAX_ITERATIONS):
-        gradient, information = _derivatives(cells.log_odds + point @ design, design, cells)
-        if np.linalg.cond(information) > 1e12:
-            return None
-        step = np.linalg.solve(information, gradient)
-        promise = float(step @ gradient)
-        if promise < TOLERANCE * max(1.0, abs(reached)):
-            return _line(point + step, information, free, reached)
-        while (new := _height(point + step, design, cells)) < reached and promise > TOLERANCE:
-            step, promise = step / 2, promise / 2
-        point, reached = point + step, new
-    return None
+    design, total = np.stack([np.ones(len(cells.count)), cells.log_odds])[list(free)], cells.count.sum()
+    loss = LogisticLoss(design, cells.events / total, cells.count / total, cells.log_odds)
+    found = loss.minimum(np.zeros(len(design)))
+    information = loss(found.x)[2] * total
+    if not found.converged or np.linalg.cond(information) > 1e12:
+        return None
+    return _line(found.x, information, free, -found.value * total)
 
 
 def _has_maximum(cells: Cells, free: tuple[bool, bool]) -> bool:
@@ -78,17 +62,6 @@ def _has_maximum(cells: Cells, free: tuple[bool, bool]) -> bool:
     if not len(ones) or not len(zeros):
         return False
     return not free[1] or max(ones.min(), zeros.min()) < min(ones.max(), zeros.max())
-
-
-def _height(point: FloatArray, design: FloatArray, cells: Cells) -> float:
-    return float(log_likelihood(cells.log_odds + point @ design, cells))
-
-
-def _derivatives(fitted: FloatArray, design: FloatArray, cells: Cells) -> tuple[FloatArray, FloatArray]:
-    """Return the gradient of the log-likelihood and its negative second derivatives."""
-    chance = expit(fitted)
-    spread = cells.count * chance * expit(-fitted)
-    return design @ (cells.events - cells.count * chance), (design * spread) @ design.T
 
 
 def _line(point: FloatArray, information: FloatArray, free: tuple[bool, bool], reached: float) -> Line:
@@ -103,7 +76,7 @@ def require_line(cells: Cells, what: str) -> Line:
     line = fit_line(cells) if cells.n_rows else None
     if line is None:
         raise InputError(
-            f"{what} must have events, rows without, and predictions that overlap, so that slope and intercept can be "
+            f"{what} must have events, non-events and overlapping predictions, so that slope and intercept can be "
             f"estimated; it has {int(cells.events.sum())} events in {cells.n_rows} rows. Give more rows."
         )
     return line

@@ -44,7 +44,7 @@ LABELS = {
 Map = Callable[[FloatArray], FloatArray]
 
 
-class Found(NamedTuple):
+class FoundRepair(NamedTuple):
     """The name of the simplest repair, its map of log-odds, and all that were tried."""
 
     name: str
@@ -52,7 +52,7 @@ class Found(NamedTuple):
     candidates: tuple[RepairCandidate, ...]
 
 
-def find_repair(fitted: list[Cells], later: list[Cells]) -> Found:
+def find_repair(fitted: list[Cells], later: list[Cells]) -> FoundRepair:
     """Return the simplest repair whose score is near the best.
 
     Parameters
@@ -77,7 +77,7 @@ def find_repair(fitted: list[Cells], later: list[Cells]) -> Found:
         found[name] = repair, candidate
     best = max(candidate.score for _, candidate in found.values())
     chosen = next(name for name, (_, candidate) in found.items() if candidate.score >= best - CLOSE_ENOUGH)
-    return Found(chosen, found[chosen][0], tuple(candidate for _, candidate in found.values()))
+    return FoundRepair(chosen, found[chosen][0], tuple(candidate for _, candidate in found.values()))
 
 
 def _gain_per_1000(repair: Map, cells: Cells) -> float | None:
@@ -112,7 +112,7 @@ def fit_steps(cells: Cells) -> Steps:
     return Steps(x[first], np.log(chance) - np.log1p(-chance))
 
 
-def describe(found: Found, before: Line | None) -> dict[str, Any]:
+def describe(found: FoundRepair, before: Line | None) -> dict[str, Any]:
     """Return the repair as fields of `Repair`, as a map of the predictions themselves if they were recalibrated."""
     fields: dict[str, Any] = {"name": found.name, "candidates": found.candidates}
     if isinstance(found.map, Steps):

@@ -3,6 +3,7 @@
 import math
 
 from calibrant.results import Change, Repair, WatchResult
+from calibrant.results.writing import counted
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.days import missing_dates
 
@@ -26,7 +27,7 @@ def headline(result: WatchResult) -> str:
 def story(result: WatchResult) -> tuple[str, ...]:
     """Tell what was found, in sentences."""
     change = result.change
-    chance = f"{100 * result.alpha:g} %"
+    chance = f"{100 * result.alpha:g}%"
     limit = odds(result.log_limit)
     if change is None:
         top = max(result.days, key=lambda day: day.log_e)
@@ -68,8 +69,8 @@ def _when(change: Change, result: WatchResult) -> list[str]:
     late = names.index(change.since) > names.index(change.alarm)
     first = ["Something smaller was wrong before: the largest change came after that alarm."] if late else []
     if change.earliest == change.latest:
-        return [*first, f"It began with {change.since}, with a probability of 95 % or more."]
-    likely = f"with a probability of 95 % from {change.earliest} to {change.latest}"
+        return [*first, f"It began with {change.since}, with a probability of 95% or more."]
+    likely = f"with a probability of 95% from {change.earliest} to {change.latest}"
     return [*first, f"It most likely began with {change.since}, and {likely}."]
 
 
@@ -78,8 +79,8 @@ def _size(change: Change, result: WatchResult) -> str:
     event = f"class {change.class_name} was observed" if change.class_name else "the event happened"
     event = "the predicted class was right" if result.settings.get("top_label") else event
     return (
-        f"From then on, {event} in {100 * change.observed:.3g} % of {counted(change.n_samples, 'row')}, "
-        f"where {100 * change.predicted:.3g} % was {expected}: a shift of log-odds by "
+        f"From then on, {event} in {100 * change.observed:.3g}% of {counted(change.n_samples, 'row')}, "
+        f"where {100 * change.predicted:.3g}% was {expected}: a shift of log-odds by "
         f"{_with(change.shift, change.shift_error)}; their slope is {_with(change.slope, change.slope_error, '')}."
     )
 
@@ -130,8 +131,8 @@ def notes(names: list[str], days: list[Cells]) -> tuple[str, ...]:
     if refuted:
         wrong, certain = (sum(getattr(day, what) for day in days) for what in ("n_refuted", "n_certain"))
         found.append(
-            f"{counted(wrong, 'row')} of {certain:,} that were predicted with exactly 0 or 1 turned out otherwise, "
-            f"which refutes these predictions outright: {listed(refuted)}. Such rows are in no evidence."
+            f"{counted(wrong, 'row')} of {certain:,} that were predicted with exactly 0 or 1 were wrong, "
+            f"which refutes these predictions outright: {listed(refuted)}. Such rows do not count as evidence."
         )
     empty = [name for name, day in zip(names, days, strict=True) if not day.n_rows]
     if empty:
@@ -139,8 +140,8 @@ def notes(names: list[str], days: list[Cells]) -> tuple[str, ...]:
     missing = missing_dates(names)
     if missing:
         found.append(
-            f"Missing: {listed(missing)}. If they come later, append them as they come; never insert them before days "
-            "that have been looked at."
+            f"Missing: {listed(missing)}. If they arrive later, append them; never insert them before days that have "
+            "been looked at."
         )
     return tuple(found)
 
@@ -149,11 +150,6 @@ def listed(names: list[str]) -> str:
     """Return names in a row, and how many more there are."""
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(names[:LISTED]) + more
-
-
-def counted(number: int, noun: str) -> str:
-    """Write a number of things."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def odds(log_e: float) -> str:

@@ -1,0 +1,65 @@
+"""
+Groups that nobody named
+========================
+
+All rows together look calibrated. Which groups are off is not known beforehand: ``GroupSearch`` looks at every
+intersection of up to three columns and at the leaves of a small tree, and takes account of how many there are.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from calibrant import Predictions, assess
+from calibrant.groups import GroupBoosting, GroupSearch
+from calibrant.metrics import NLL
+
+rng = np.random.default_rng(0)
+n = 6000
+features = {
+    "region": rng.choice(["north", "south", "west"], n),
+    "device": rng.choice(["phone", "desktop"], n),
+    "age": rng.normal(45, 15, n).round(),
+}
+log_odds = rng.normal(-0.5, 1, n)
+north, phone = features["region"] == "north", features["device"] == "phone"
+truth = log_odds + np.where(north & phone, 0.6, 0.0) - np.where(north & ~phone, 0.6, 0.0)
+p = Predictions(1 / (1 + np.exp(-log_odds)), rng.random(n) < 1 / (1 + np.exp(-truth)))
+
+# %%
+# All rows
+# --------
+print(assess(p, sections=(), rng=0).verdict.headline)
+
+# %%
+# Groups
+# ------
+# If no prediction were off, anything would be found with a probability of 5 % at most.
+
+found = GroupSearch()(p, features=features, rng=0)
+print(found.headline)
+print(found.explanation)
+
+shown = found.found[:8][::-1]
+fig, ax = plt.subplots(figsize=(7.5, 3.6))
+for place, group in enumerate(shown):
+    color = "tab:red" if group.stands_alone else "tab:grey"
+    ax.plot([group.low, group.high], [place, place], color=color)
+    ax.plot(group.size, place, "o", color=color)
+ax.axvline(0, color="black", linewidth=0.8, linestyle=":")
+ax.set_yticks(range(len(shown)), [group.label for group in shown], fontsize=8)
+ax.set_xlabel("observed minus predicted, with limits; red: stands alone")
+fig.tight_layout()
+
+# %%
+# A fix
+# -----
+# A few steps on the log-odds of groups, learnt from one half of the rows and judged on the other.
+
+half = np.arange(n) < n // 2
+fixed = GroupBoosting().fit(p.take(half), features={name: values[half] for name, values in features.items()})
+print(fixed.report_)
+rest = p.take(~half)
+after = Predictions(
+    fixed.predict_proba(rest, features={name: values[~half] for name, values in features.items()}), rest.labels
+)
+print(f"log loss {NLL()(rest):.4f} before, {NLL()(after):.4f} after")

@@ -1,0 +1,244 @@
+"""Newton's method for convex functions, its steps halved until the value falls, and logistic regressions by it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._core.blocks import add_blocks
+from calibrant._typing import BoolArray, FloatArray
+
+Curve = tuple[float, FloatArray, FloatArray]
+"""Value, gradient and Hessian; the Hessian is empty where the direction is found without it."""
+
+_SUFFICIENT = 1e-4
+"""Share of the decrease predicted by the gradient that a step has to reach."""
+
+_LOST_DIGITS = 1e-12
+"""A predicted decrease below this share of the value is lost in rounding, and the step is not judged by it."""
+
+_MAX_HALVINGS = 50
+
+LAST_DECREMENT = 1e-14
+"""A step that promises to lower the mean loss by less than this is the last one: about 1e-7 long, it leaves 1e-14."""
+
+MAX_ITERATIONS = 500
+
+PENALTY = 1e-12
+"""Factor of the squared coefficients that keeps the maximum finite and unique."""
+
+MAX_FULL_STEPS = 8
+
+CLOSE = 1e-7
+"""A step as small as this leaves an error of about its square: convergence is quadratic."""
+
+
+class Minimum(NamedTuple):
+    """Where the search ended."""
+
+    x: FloatArray
+    value: float
+    gradient: FloatArray
+    converged: bool
+    n_iter: int
+
+    @property
+    def gradient_norm(self) -> float:
+        """The largest derivative."""
+        return float(np.abs(self.gradient).max())
+
+
+def descend(
+    evaluate: Callable[[FloatArray], Curve],
+    direction: Callable[[FloatArray, Curve], FloatArray],
+    start: FloatArray,
+    *,
+    last: float,
+    max_iter: int,
+    flat: float = 0.0,
+) -> Minimum:
+    """Return the minimum; the value never rises above that at the start.
+
+    Parameters
+    ----------
+    evaluate : callable
+        From a point to value, gradient and Hessian there.
+    direction : callable
+        From a point and what was found there to the step that the quadratic model proposes.
+    start : ndarray of shape (m,)
+    last : float
+        The step after which the search has converged: one that promises to lower the value by no more than this. What
+        is left after it is about the square.
+    max_iter : int
+    flat : float
+        A gradient that is nowhere larger is that of a minimum.
+
+    Examples
+    --------
+    >>> def parabola(x):
+    ...     return float((x[0] - 3) ** 2), 2 * (x - 3), np.full((1, 1), 2.0)
+    >>> float(descend(parabola, newton_step, np.zeros(1), last=1e-12, max_iter=9).x[0])
+    3.0
+    """
+    x, found = start, evaluate(start)
+    for n_iter in range(max_iter):
+        if np.abs(found[1]).max() <= flat:
+            return Minimum(x, *found[:2], True, n_iter)
+        step = direction(x, found)
+        decrement = -float(found[1] @ step)
+        lower = _line_search(evaluate, x, step, found[0], decrement) if decrement > 0 else None
+        if lower is None:
+            return Minimum(x, *found[:2], decrement <= _LOST_DIGITS * max(1.0, abs(found[0])), n_iter)
+        x, found = lower
+        if decrement <= last:
+            return Minimum(x, *found[:2], True, n_iter + 1)
+    return Minimum(x, *found[:2], False, max_iter)
+
+
+def newton_step(x: FloatArray, found: Curve) -> FloatArray:  # noqa: ARG001 (a direction may need the point)
+    """Return the way to the minimum of the quadratic model, NaN where it has none."""
+    try:
+        return np.negative(np.linalg.solve(found[2], found[1]), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.full(len(found[1]), np.nan)
+
+
+def _line_search(
+    evaluate: Callable[[FloatArray], Curve], x: FloatArray, step: FloatArray, value: float, decrement: float
+) -> tuple[FloatArray, Curve] | None:
+    """Return the first of x + step, x + step / 2, ... where the value falls far enough, and what is found there."""
+    size = 1.0
+    lost = decrement <= _LOST_DIGITS * max(1.0, abs(value))
+    allowance = 4.0 * np.finfo(float).eps * max(1.0, abs(value)) if lost else 0.0
+    for _ in range(_MAX_HALVINGS):
+        candidate = x + size * step
+        found = evaluate(candidate)
+        if found[0] <= value - _SUFFICIENT * size * decrement + allowance:
+            return candidate, found
+        size /= 2.0
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticLoss:
+    r"""The loss of log-odds :math:`s = o + x D` plus a penalty, with its derivatives in x.
+
+    .. math:: \sum_i c_i \ln(1 + e^{s_i}) - e_i s_i + \frac12 \sum_j \lambda_j (x_j - t_j)^2
+
+    Attributes
+    ----------
+    design : ndarray of shape (m, n)
+        D.
+    events, counts : ndarray of shape (n,)
+        e and c, with 0 <= e <= c. Their sum over c is best 1: the value is then a mean.
+    offset : ndarray of shape (n,), or 0
+        o.
+    penalty, target : float or ndarray of shape (m,)
+        Lambda and t.
+
+    Examples
+    --------
+    >>> loss = LogisticLoss(np.ones((1, 1)), events=np.array([1.0]), counts=np.array([4.0]))
+    >>> round(loss(np.zeros(1))[0], 4)  # 4 log 2
+    2.7726
+    >>> round(float(loss.minimum(np.zeros(1)).x[0]), 4)  # log(1 / 3)
+    -1.0986
+    """
+
+    design: FloatArray
+    events: FloatArray
+    counts: FloatArray
+    offset: FloatArray | float = 0.0
+    penalty: FloatArray | float = 0.0
+    target: FloatArray | float = 0.0
+
+    def __call__(self, x: FloatArray) -> Curve:
+        """Return value, gradient and Hessian."""
+        m = len(self.design)
+        sums = add_blocks(lambda rows: self._sums(x, rows), self.design.shape[::-1])
+        penalty, away = np.broadcast_to(self.penalty, m), x - self.target
+        return (
+            float(sums[0] + penalty @ away**2 / 2),
+            sums[1 : m + 1] + penalty * away,
+            sums[m + 1 :].reshape(m, m) + np.diag(penalty),
+        )
+
+    def minimum(self, start: FloatArray) -> Minimum:
+        """Return where the loss is least, by Newton's method with halved steps."""
+        return descend(self, newton_step, start, last=LAST_DECREMENT, max_iter=MAX_ITERATIONS)
+
+    def _sums(self, x: FloatArray, rows: slice) -> FloatArray:
+        """Return what some rows add to the loss and its derivatives, one after another."""
+        design, events, counts = self.design[:, rows], self.events[rows], self.counts[rows]
+        scores = x @ design
+        scores += self.offset if isinstance(self.offset, float) else self.offset[rows]
+        tail = np.exp(-np.abs(scores))
+        near = 1 / (1 + tail)
+        far = near * tail
+        # Events and others apart: p - 1 would lose the digits of a p near 1.
+        rises, others = scores > 0, counts - events
+        pull = others * np.where(rises, near, far) - events * np.where(rises, far, near)
+        loss = counts @ np.log1p(tail) + others @ np.maximum(scores, 0.0) - events @ np.minimum(scores, 0.0)
+        far *= near
+        far *= counts
+        hessian = (design * far) @ design.T
+        return np.concatenate([[loss], design @ pull, hessian.ravel()])
+
+
+def maximise_all(
+    offset: FloatArray, design: FloatArray, hits: BoolArray, shares: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Return the coefficients of the design's rows, added to the offset, that make the outcomes most likely.
+
+    Parameters
+    ----------
+    offset : ndarray of shape (n,)
+    design : ndarray of shape (m, n)
+        One or two rows.
+    hits, shares : ndarray of shape (n, B), or (n, 1) if all regressions have the same
+        Outcomes, and weights that sum to 1 in each column.
+    start : ndarray of shape (m,)
+
+    Returns
+    -------
+    ndarray of shape (m, B)
+        NaN in columns where full steps do not converge soon, as where no finite coefficient is best.
+
+    Notes
+    -----
+    The likelihood is concave, so what Newton's method converges to is its only maximum, however it got there.
+    """
+    n_columns = max(hits.shape[1], shares.shape[1])
+    found = np.full((len(design), n_columns), np.nan)
+    points, left = np.repeat(start[:, None], n_columns, axis=1), np.arange(n_columns)
+    with np.errstate(all="ignore"):
+        for _ in range(MAX_FULL_STEPS):
+            steps = _steps(points, offset + points.T @ design, design, hits.T, shares.T)
+            points = points - steps
+            size = np.abs(steps).max(axis=0)
+            close = np.isfinite(size) & (size <= CLOSE * (1 + np.abs(points).max(axis=0)))
+            found[:, left[close]] = points[:, close]
+            keep = np.isfinite(size) & ~close
+            if not keep.any():
+                break
+            left, points = left[keep], points[:, keep]
+            hits = hits if hits.shape[1] == 1 else hits[:, keep]
+            shares = shares if shares.shape[1] == 1 else shares[:, keep]
+    return found
+
+
+def _steps(points: FloatArray, odds: FloatArray, design: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
+    """Return Newton's steps (m, B) from points (m, B), where the log-odds are (B, n)."""
+    fitted = 1 / (1 + np.exp(-odds))
+    gradient = (shares * (fitted - hits)) @ design.T + PENALTY * points.T
+    spread = shares * fitted * (1 - fitted)
+    first = spread @ design[0] ** 2 + PENALTY
+    if len(design) == 1:
+        return (gradient[:, 0] / first)[None]
+    mixed, second = spread @ (design[0] * design[1]), spread @ design[1] ** 2 + PENALTY
+    determinant = first * second - mixed**2
+    left = second * gradient[:, 0] - mixed * gradient[:, 1]
+    right = first * gradient[:, 1] - mixed * gradient[:, 0]
+    # Where the determinant is lost to rounding, nothing converges.
+    return np.stack([left, right]) / np.where(determinant > 1e-9 * first * second, determinant, np.nan)

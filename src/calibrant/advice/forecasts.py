@@ -1,0 +1,248 @@
+"""Which calibrator of predictive distributions to use, decided by rows that were held out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._border.checks import check_count, check_level
+from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant.advice.choice import TOLERANCE, Choice, choose
+from calibrant.advice.forecast_rule import forecast_shortlist
+from calibrant.advice.rule import NOTHING
+from calibrant.advice.words import NAMES, differences_in_words, disagreement, headline
+from calibrant.assessment.forecasts.core import redraw_test
+from calibrant.assessment.forecasts.transforms import all_transforms
+from calibrant.assessment.forecasts.words import judge
+from calibrant.calibrators.estimator import clone
+from calibrant.calibrators.forecasts import (
+    FORECAST_CALIBRATORS,
+    ForecastCalibrator,
+    UnchangedForecasts,
+    forecast_calibrator_name,
+)
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts, join
+from calibrant.metrics import CRPS, LogScore
+from calibrant.metrics.forecast_base import ForecastScore
+from calibrant.metrics.forecast_calibration import QuantileCalibration
+from calibrant.metrics.forecast_intervals import IntervalCoverage
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
+
+FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
+"""What candidates may be compared by: proper scores."""
+
+LEAST_ROWS = 20
+"""With fewer rows even one factor is a guess."""
+
+MOST_REDRAWS, SMALL_PVALUE = 999, 0.05
+"""Of the verdict that the advice is compared with, as in the advice for classes."""
+
+FEW_ROWS = 200
+"""Below this, flexible candidates are not tried."""
+
+
+class CrossFitted(NamedTuple):
+    """Forecasts for all rows by laws that were calibrated on other rows, and the fit to all rows."""
+
+    forecasts: Forecasts
+    calibrator: ForecastCalibrator
+
+
+def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
+    forecasts: Forecasts,
+    candidates: Sequence[str] | Mapping[str, ForecastCalibrator] | None = None,
+    *,
+    score: str = "crps",
+    n_folds: int = 5,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> ForecastRecommendation:
+    """Recommend a calibrator for forecasts; `calibrant.recommend` says how.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> rng = np.random.default_rng(0)
+    >>> too_narrow = Forecasts(Normal(np.zeros(300), 1.0), rng.normal(scale=2.0, size=300))
+    >>> advice = recommend_forecasts(too_narrow, ["scale", "student"], rng=0)
+    >>> advice.name, round(advice.calibrator.factor_, 1)
+    ('scale', 2.0)
+    >>> isinstance(advice, ForecastRecommendation), isinstance(advice.candidates[0], ForecastCandidate)
+    (True, True)
+    """
+    used = forecasts if forecasts.weights.all() else forecasts.take(np.flatnonzero(forecasts.weights > 0))
+    _check(used, score, n_folds, n_resamples, level)
+    tried = _candidates(used, score, candidates)
+    generator = np.random.default_rng(rng)
+    folds = draw_forecast_folds(used.n_samples, n_folds, generator)
+    total = len(tried) + 2
+    tell = progress or (lambda _done, _total: None)
+    found: dict[str, CrossFitted] = {}
+    for name, calibrator in tried.items():
+        found[name] = cross_fit_forecasts(calibrator, used, folds)
+        tell(len(found), total)
+    losses = {name: FORECAST_SCORES[score].per_row(one.forecasts) for name, one in found.items()}
+    again = np.random.default_rng(rng) if isinstance(rng, int) else generator
+    test, worst = redraw_test(all_transforms(used, again), min(n_resamples, MOST_REDRAWS), again)
+    verdict = judge(worst, test)
+    tell(total - 1, total)
+    tolerance = _tolerance(losses[NOTHING], used.weights, score)
+    chosen = choose(
+        losses,
+        used.weights,
+        Bootstrap(n_resamples),
+        level,
+        generator,
+        miscalibrated=verdict.pvalue <= SMALL_PVALUE,
+        tolerance=tolerance,
+    )
+    tell(total, total)
+    advice = ForecastRecommendation(
+        name=chosen.name,
+        headline="",
+        reasons=(),
+        calibrator=found[chosen.name].calibrator,
+        candidates=tuple(_judged(name, one, losses[name], chosen) for name, one in found.items()),
+        best=chosen.best,
+        alternative=chosen.alternative,
+        over_alternative=chosen.over_alternative,
+        score=score,
+        tolerance=tolerance,
+        law=type(used.distribution).__name__,
+        n_samples=used.n_samples,
+        n_folds=n_folds,
+        n_resamples=n_resamples,
+        level=level,
+        settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
+    )
+    return _with_words(advice, verdict)
+
+
+def hold_out_forecasts(
+    forecasts: Forecasts, method: str, *, n_folds: int, progress: Progress | None, rng: Rng
+) -> tuple[Forecasts, Fix]:
+    """Calibrate every row by a calibrator that was fitted to other rows; "auto" is what is advised."""
+    _check_folds(n_folds, forecasts)
+    seed = int(np.random.default_rng(rng).integers(2**63))  # Twice, so that the folds are those of the advice.
+    advice = None
+    if method == "auto":
+        advice = recommend_forecasts(forecasts, n_folds=n_folds, progress=progress, rng=seed)
+    name = forecast_calibrator_name(method) if advice is None else advice.name
+    folds = draw_forecast_folds(forecasts.n_samples, n_folds, np.random.default_rng(seed))
+    after = cross_fit_forecasts(FORECAST_CALIBRATORS[name](), forecasts, folds).forecasts
+    return after, Fix(method=name, changed=None, n_folds=n_folds, converged=True, recommendation=advice)
+
+
+def draw_forecast_folds(n_rows: int, n_folds: int, rng: np.random.Generator) -> list[IntArray]:
+    """Divide the rows at random into parts of equal size."""
+    shuffled = rng.permutation(n_rows)
+    return [np.sort(shuffled[start::n_folds]) for start in range(n_folds)]
+
+
+def cross_fit_forecasts(calibrator: ForecastCalibrator, forecasts: Forecasts, folds: list[IntArray]) -> CrossFitted:
+    """Calibrate every fold by what the other folds teach."""
+    rows = np.arange(forecasts.n_samples)
+    laws = []
+    for fold in folds:
+        fitted = clone(calibrator).fit(forecasts.take(np.setdiff1d(rows, fold)))
+        laws.append(fitted.apply(forecasts.distribution.take(fold)))
+    after = Forecasts._trusted(join(laws, folds), forecasts.targets, forecasts.weights)  # noqa: SLF001 (checked)
+    return CrossFitted(after, clone(calibrator).fit(forecasts))
+
+
+def _judged(name: str, found: CrossFitted, losses: FloatArray, chosen: Choice) -> ForecastCandidate:
+    after = found.forecasts
+    on_line = after.distribution.has_cdf
+    return ForecastCandidate(
+        name=name,
+        loss=float(np.average(losses, weights=after.weights)),
+        mace=QuantileCalibration()(after) if on_line else None,
+        coverage=IntervalCoverage(0.9)(after) if on_line else None,
+        over_nothing=chosen.over_nothing.get(name),
+        behind_best=chosen.behind_best.get(name),
+    )
+
+
+def _tolerance(losses: FloatArray, weights: FloatArray, score: str) -> float:
+    """Return what a simpler candidate may lose: a thousandth of a nat, or of the CRPS, which has a unit."""
+    value = abs(float(np.average(losses, weights=weights))) if score == "crps" else 1.0
+    return TOLERANCE * value if np.isfinite(value) else TOLERANCE
+
+
+def _with_words(advice: ForecastRecommendation, verdict: Verdict) -> ForecastRecommendation:
+    names = ", ".join(one.name for one in advice.candidates[1:]) or "none"
+    tried = (
+        f"Candidates for {advice.n_samples:,} forecasts ({advice.law}): {names}. Each was judged by the "
+        f"{NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
+    )
+    few = ""
+    if advice.n_samples < FEW_ROWS and advice.law != "Samples":
+        few = f"With {advice.n_samples} rows only simple candidates are tried; from {FEW_ROWS} on there are more."
+    differs = disagreement(advice, verdict)
+    why = tuple(filter(None, (tried, *differences_in_words(advice), _covered(advice), few, differs)))
+    return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
+
+
+def _covered(advice: ForecastRecommendation) -> str:
+    before, after = advice.candidates[0].coverage, advice.candidate(advice.name).coverage
+    if advice.name == NOTHING or before is None or after is None:
+        return ""
+    return f"Intervals of probability 90 % held {before:.1%} of the targets before, and hold {after:.1%} after."
+
+
+def _candidates(
+    forecasts: Forecasts, score: str, given: Sequence[str] | Mapping[str, ForecastCalibrator] | None
+) -> dict[str, ForecastCalibrator]:
+    """Return the candidates by name, doing nothing first."""
+    law = forecasts.distribution
+    if given is None:
+        given = forecast_shortlist(law, forecasts.n_samples)
+    if isinstance(given, str):
+        raise TypeError(f"candidates must be a sequence of names, but is the string {given!r}. Pass [{given!r}].")
+    build: Callable[[str], ForecastCalibrator] = lambda name: FORECAST_CALIBRATORS[name]()  # noqa: E731 (one line)
+    named: dict[str, ForecastCalibrator]
+    if isinstance(given, Mapping):
+        named = dict(given)
+    else:
+        named = {name: build(name) for name in map(forecast_calibrator_name, given)}
+    for name, calibrator in named.items():
+        if calibrator.gives == "intervals":
+            raise InputError(
+                f"candidates must give whole laws, but {name!r} gives intervals, which scores cannot judge."
+            )
+        if score == "log" and not calibrator.has_density:
+            raise InputError(f'the log score needs a density, but {name!r} leaves none. Drop it, or use score="crps".')
+    return {NOTHING: UnchangedForecasts()} | {name: one for name, one in named.items() if name != NOTHING}
+
+
+def _check(forecasts: Forecasts, score: Any, n_folds: Any, n_resamples: Any, level: Any) -> None:
+    """Refuse settings that make no sense, and too few rows."""
+    if score not in FORECAST_SCORES:
+        raise InputError(
+            f'score must be "crps" or "log", but is {score!r}. Calibration errors do not decide: the overall law of '
+            "the targets has none, and is of no use."
+        )
+    if score == "log" and not forecasts.distribution.has_density:
+        raise InputError(
+            f'the log score needs laws with a density, but these are {forecasts.distribution}. Use "crps".'
+        )
+    check_count(n_resamples, "n_resamples")
+    check_count(n_folds, "n_folds")
+    check_level(level)
+    _check_folds(n_folds, forecasts)
+    if forecasts.n_samples < LEAST_ROWS:
+        raise InputError(
+            f"at least {LEAST_ROWS} rows are needed to choose between calibrators, but there are "
+            f"{forecasts.n_samples} (rows of weight 0 do not count)."
+        )
+
+
+def _check_folds(n_folds: int, forecasts: Forecasts) -> None:
+    if not 2 <= n_folds <= forecasts.n_samples // 2:
+        raise InputError(f"n_folds must be from 2 to half the rows, {forecasts.n_samples // 2}, but is {n_folds}.")

@@ -1,0 +1,48 @@
+"""The fix of groups as a candidate: it needs features, which other calibrators do not."""
+
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import IntArray
+from calibrant.advice.cross_fit import OutOfFold
+from calibrant.exceptions import InputError
+from calibrant.groups import GroupBoosting
+from calibrant.groups.columns import as_table
+from calibrant.predictions import Predictions
+
+GROUPS = "groups"
+"""The name of the candidate."""
+
+
+def group_table(features: Any, predictions: Predictions, keep_argmax: bool) -> dict[str, Any]:
+    """Return the columns of features at the rows that have weight; refuse what the fix of groups cannot do."""
+    if predictions.n_classes != 2:
+        raise InputError(
+            f"features are for the fix of groups, which needs two classes, but there are {predictions.n_classes}. "
+            "Leave them out, or fix one class against the rest, p.one_vs_rest(c)."
+        )
+    if keep_argmax:
+        raise InputError(
+            "features are for the fix of groups, which can change predicted classes. Leave them out, or allow changes "
+            "with keep_argmax=False."
+        )
+    table = as_table(features, predictions.n_samples)
+    return {name: values[predictions.weights > 0] for name, values in table.items()}
+
+
+def cross_fit_groups(table: dict[str, Any], predictions: Predictions, folds: list[IntArray]) -> OutOfFold:
+    """Fix every fold by the groups that are found among the other folds."""
+    positive = np.empty(predictions.n_samples)
+    for rows in folds:
+        others = np.ones(predictions.n_samples, dtype=bool)
+        others[rows] = False
+        known = {name: values[others] for name, values in table.items()}
+        fixed = GroupBoosting().fit(predictions.take(others), features=known)
+        own = {name: values[rows] for name, values in table.items()}
+        positive[rows] = fixed.predict_proba(predictions.take(rows), features=own)[:, 1]
+    after = Predictions._trusted(  # noqa: SLF001 (probabilities by construction)
+        np.stack([1 - positive, positive], axis=1), predictions.labels, predictions.weights, predictions.classes
+    )
+    whole: Any = GroupBoosting().fit(predictions, features=table)
+    return OutOfFold(after, True, whole)

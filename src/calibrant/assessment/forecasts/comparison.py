@@ -1,0 +1,192 @@
+"""Several sets of predictive distributions of the same targets, with paired differences of their scores."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._typing import Progress, Rng
+from calibrant.assessment.forecasts.limits import LEVEL, NOTHING, limits_of
+from calibrant.assessment.work import rows_by_group
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts, Quantiles
+from calibrant.hypotest import holm
+from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits
+from calibrant.intervals.forecasts import missing_for_forecasts
+from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT
+from calibrant.intervals.scores import hall_laws
+from calibrant.metrics import Metric, Sharpness
+from calibrant.metrics.forecast_base import ForecastScore
+from calibrant.metrics.forecast_table import suited_metrics
+from calibrant.metrics.names import chosen_metrics
+from calibrant.results import Compared, Comparison, Difference
+
+DEFAULT_METRICS = ("crps", "log-score", "pinball", "interval-score", "interval-coverage", "mace")
+"""What is compared by default, as far as the laws of all models have it."""
+
+Cell = tuple[str, str]
+
+
+def compare_forecasts(
+    models: Mapping[str, Forecasts],
+    metrics: Sequence[str] | None = None,
+    *,
+    baseline: str | None = None,
+    by: object = None,
+    intervals: bool = True,
+    progress: Progress | None = None,
+    rng: Rng = None,
+) -> Comparison:
+    """Compare predictive distributions of the same targets.
+
+    Parameters
+    ----------
+    models : mapping of str to Forecasts
+        With the same targets and weights, row by row; the kinds of laws may differ.
+    metrics : sequence of names in FORECAST_METRICS, optional
+        By default scores, coverage and MACE.
+    baseline : str, optional
+        The one that the others are compared with; the first, if not given.
+    by : array-like of shape (n,), optional
+        A group for each row; the models are compared in each group as well.
+    intervals : bool, default=True
+        Whether each value has limits of its own, and what chance makes of it.
+    progress : callable, optional
+        Called with (values done, values in all).
+    rng : Generator, int or None
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    Differences of scores are means over rows: Student's law corrected for skewness gives limits and p-values. Those of
+    calibration errors have none, as the bias by chance does not cancel.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> y = np.random.default_rng(0).normal(size=200)
+    >>> models = {"wide": Forecasts(Normal(np.zeros(200), 3.0), y), "right": Forecasts(Normal(np.zeros(200), 1.0), y)}
+    >>> compare_forecasts(models, ["crps"]).entry("right", "crps").difference.is_significant
+    True
+    """
+    base = _checked(models, baseline)
+    parts = {} if by is None else rows_by_group(by, models[base].n_samples)
+    generator = np.random.default_rng(rng)
+    whole = _compared(models, base, metrics, generator, progress, intervals=intervals)
+    groups = {
+        name: _compared(
+            {key: f.take(rows) for key, f in models.items()}, base, metrics, generator, None, intervals=intervals
+        )
+        for name, rows in parts.items()
+    }
+    settings = {"version": __version__, "seed": rng if isinstance(rng, int) else None}
+    return Comparison(**{**vars(whole), "groups": groups, "settings": settings})
+
+
+def _checked(models: Mapping[str, Forecasts], baseline: str | None) -> str:
+    """Return the name of the baseline, and refuse models of other targets."""
+    if len(models) < 2:
+        raise InputError("compare needs at least two sets of forecasts.")
+    first = next(iter(models))
+    for name, one in models.items():
+        if not isinstance(one, Forecasts):
+            raise TypeError(f"compare takes Forecasts or Predictions, not both, but {name!r} is {type(one).__name__}.")
+        for what in ("targets", "weights"):
+            if not np.array_equal(getattr(one, what), getattr(models[first], what)):
+                raise InputError(f"{first!r} and {name!r} must have the same {what}, row by row, but differ.")
+    if baseline is not None and baseline not in models:
+        raise InputError(f"baseline must be one of {', '.join(map(repr, models))}, but is {baseline!r}.")
+    return baseline or first
+
+
+def _compared(
+    models: Mapping[str, Forecasts],
+    baseline: str,
+    names: Sequence[str] | None,
+    rng: np.random.Generator,
+    progress: Progress | None,
+    *,
+    intervals: bool,
+) -> Comparison:
+    metrics = _chosen(models, baseline, names)
+    values = {(model, key): metric(f) for (model, f), (key, metric) in product(models.items(), metrics.items())}
+    differences = _differences(models, baseline, metrics, values)
+    entries = []
+    for (model, f), (key, metric) in product(models.items(), metrics.items()):
+        entries.append(
+            Compared(
+                model=model,
+                metric=key,
+                better=metric.better,
+                value=values[model, key],
+                interval=limits_of(metric, f, values[model, key], None, rng) if intervals else None,
+                difference=differences.get((model, key)),
+            )
+        )
+        if progress is not None:
+            progress(len(entries), len(values))
+    return Comparison(
+        models=tuple(models),
+        metrics=tuple(metrics),
+        baseline=baseline,
+        n_samples=models[baseline].n_samples,
+        n_resamples=0,
+        level=LEVEL,
+        entries=tuple(entries),
+        about={key: metric.about() for key, metric in metrics.items()},
+    )
+
+
+def _chosen(models: Mapping[str, Forecasts], baseline: str, names: Sequence[str] | None) -> Mapping[str, Metric]:
+    """Return metrics that all models have what is needed for; at the levels of columns of quantiles, if there are."""
+    limited = [f for f in models.values() if isinstance(f.distribution, Quantiles)]
+    if len({f.distribution.levels.tobytes() for f in limited if isinstance(f.distribution, Quantiles)}) > 1:
+        raise InputError("columns of quantiles can be compared at the same levels only, but these have others.")
+    table = suited_metrics(limited[0] if limited else models[baseline])
+    shared = {key: metric for key, metric in table.items() if all(metric.suits(f) for f in models.values())}
+    if names is None:
+        return {key: metric for key, metric in shared.items() if key in DEFAULT_METRICS}
+    return chosen_metrics(names, shared)
+
+
+def _differences(
+    models: Mapping[str, Forecasts], baseline: str, metrics: Mapping[str, Metric], values: Mapping[Cell, float]
+) -> dict[Cell, Difference]:
+    """Return the paired differences to the baseline, with p-values adjusted for their number."""
+    cells = [
+        (model, key)
+        for model, key in values
+        if model != baseline and not np.isinf(values[model, key]) and not np.isinf(values[baseline, key])
+    ]
+    known = {cell: _limits(metrics[cell[1]], models[baseline], models[cell[0]]) for cell in cells}
+    pvalues = {cell: limits.pvalue for cell, limits in known.items() if limits.method != "none"}
+    adjusted = holm(pvalues) if pvalues else {}
+    return {
+        (model, key): Difference(
+            value=values[model, key] - values[baseline, key],
+            **known[model, key]._asdict(),
+            adjusted=adjusted.get((model, key), 1.0),
+            is_significant=known[model, key].exclude_zero,
+        )
+        for model, key in cells
+    }
+
+
+def _limits(metric: Metric, first: Forecasts, second: Forecasts) -> DifferenceLimits:
+    """Return the limits of a difference of means over rows, or why there are none."""
+    if isinstance(metric, Sharpness) or not isinstance(metric, ForecastScore):
+        reason = "it is no mean over rows" if isinstance(metric, Sharpness) else NOT_CANCELLED.partition(";")[0]
+        return DifferenceLimits(None, None, 1.0, "none", reason)
+    missing = [missing_for_forecasts("hall", metric, f) for f in (first, second)]
+    if any(missing):
+        return DifferenceLimits(None, None, 1.0, "none", next(filter(None, missing)))
+    rows = metric.per_row(second) - metric.per_row(first)
+    differ = int(np.count_nonzero(rows[first.weights > 0]))
+    if 0 < differ < FEWEST_DIFFERENT:
+        return DifferenceLimits(None, None, 1.0, "none", DIFFERENT)
+    (law,) = hall_laws(rows[:, None], first.weights, NOTHING)
+    return DifferenceLimits(*law.limits(LEVEL), law.pvalue(), "hall")

@@ -1,0 +1,81 @@
+"""Calibrators of predictive distributions: estimators that learn from `Forecasts`.
+
+Every one has
+
+* ``fit(forecasts) -> self``, where row weights count as copies;
+* ``apply(distribution) -> Distribution``, a calibrated law for every law, which all metrics take as they do others;
+* ``calibrate(forecasts) -> Forecasts``, the same with the targets; also as ``calibrate(calibrator, forecasts)``;
+* ``suits(distribution)``, whether it takes such laws, and about itself `accepts`, `n_parameters`, `keeps_mean`,
+  `keeps_median`, `has_density`, `guarantee`, `gives`, `least_rows` and `use_when`.
+
+Conformal intervals (`gives` is "intervals") have besides ``interval(distribution)``, with groups or ratios of
+densities, and `coverage_test` tests what they promise. Their `apply` returns `Quantiles` with the ends as columns, for
+metrics of that level.
+
+`FORECAST_CALIBRATORS` has them by name, compositions such as "shift-scale>pit" included; `parse_forecast` builds one
+from a name as people write it. ``save`` and ``load`` of `calibrant.calibrators` keep them in files, and
+``calibrant.recommend(forecasts)`` and ``calibrant.fix(forecasts)`` choose between them.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from calibrant.calibrators.forecasts.base import ForecastCalibrator
+from calibrant.calibrators.forecasts.by_level import SpreadByLevel
+from calibrant.calibrators.forecasts.columns import QuantileShift
+from calibrant.calibrators.forecasts.compose import (
+    ForecastCompose,
+    ForecastTable,
+    forecast_calibrator_name,
+    parse_forecast,
+)
+from calibrant.calibrators.forecasts.conformal import ConformalIntervals, WeightedConformalIntervals
+from calibrant.calibrators.forecasts.coverage_test import coverage_test
+from calibrant.calibrators.forecasts.ensembles import EnsembleInflation
+from calibrant.calibrators.forecasts.pit import PITMap
+from calibrant.calibrators.forecasts.scaling import ShiftScaling, SpreadScaling, UnchangedForecasts
+from calibrant.calibrators.forecasts.student import StudentScaling
+
+__all__ = [
+    "FORECAST_CALIBRATORS",
+    "ConformalIntervals",
+    "EnsembleInflation",
+    "ForecastCalibrator",
+    "ForecastCompose",
+    "PITMap",
+    "QuantileShift",
+    "ShiftScaling",
+    "SpreadByLevel",
+    "SpreadScaling",
+    "StudentScaling",
+    "UnchangedForecasts",
+    "WeightedConformalIntervals",
+    "coverage_test",
+    "forecast_calibrator_name",
+    "parse_forecast",
+]
+
+FORECAST_CALIBRATORS: dict[str, Callable[..., ForecastCalibrator]] = ForecastTable(
+    {
+        "identity": UnchangedForecasts,
+        "scale": SpreadScaling,
+        "scale-crps": partial(SpreadScaling, score="crps"),
+        "shift-scale": ShiftScaling,
+        "shift-scale-crps": partial(ShiftScaling, score="crps"),
+        "offset-scale": partial(ShiftScaling, shift="constant"),
+        "student": StudentScaling,
+        "spread-by-level": SpreadByLevel,
+        "pit": PITMap,
+        "pit-all": partial(PITMap, knots="all"),
+        "inflate": EnsembleInflation,
+        "quantile-shift": QuantileShift,
+        "conformal": ConformalIntervals,
+        "conformal-absolute": partial(ConformalIntervals, score="absolute"),
+        "cqr": partial(ConformalIntervals, score="quantiles"),
+        "conformal-weighted": WeightedConformalIntervals,
+    }
+)
+"""Every calibrator of predictive distributions by its name on the command line; calling the value builds a fresh one.
+
+Names joined by ">", such as "shift-scale>pit", are found too: they build a composition, in order of application.
+"""

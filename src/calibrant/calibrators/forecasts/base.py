@@ -1,0 +1,223 @@
+"""What every calibrator of predictive distributions is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+
+from calibrant._border.checks import check_copies
+from calibrant._typing import FloatArray
+from calibrant.calibrators.estimator import Estimator, check_is_fitted
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Distribution, Forecasts, MonteCarlo, Quantiles, Samples
+
+Guarantee = Literal["none", "marginal coverage", "per group"]
+"""What is promised of new rows that are exchangeable with those of the fit, whatever the forecasts are."""
+
+
+class Need(NamedTuple):
+    """What a calibrator needs of the laws: how to tell, in words, and what to do without."""
+
+    holds: Callable[[Distribution], bool]
+    words: str
+    advice: str
+
+
+def _moves(law: Distribution) -> bool:
+    return not isinstance(law, MonteCarlo) and not any(isinstance(part, MonteCarlo) for part in law.components)
+
+
+def _line(law: Distribution) -> bool:
+    return not law.event_shape
+
+
+NEEDS = {
+    "anything": Need(lambda _: True, "any laws", ""),
+    "density": Need(
+        lambda law: law.has_density and _moves(law),
+        "laws with a density that can be scaled",
+        'For quantiles use "scale-crps", for ensembles "inflate".',
+    ),
+    "density on the line": Need(
+        lambda law: law.has_density and _moves(law) and _line(law),
+        "laws on the line with a density that can be scaled",
+        'For quantiles use "shift-scale-crps", for ensembles "inflate", for vectors "scale".',
+    ),
+    "line": Need(
+        lambda law: _line(law) and law.has_cdf and _moves(law) and not isinstance(law, Samples),
+        "laws on the line that can be scaled, other than ensembles",
+        'For ensembles use "inflate".',
+    ),
+    "spread": Need(
+        lambda law: _line(law) and law.has_sd and not isinstance(law, Samples),
+        "laws on the line with standard deviations, other than ensembles",
+        'For ensembles use "inflate".',
+    ),
+    "continuous": Need(
+        lambda law: law.has_cdf and not isinstance(law, Samples),
+        "laws on the line with a distribution function, other than ensembles",
+        'A map of probabilities cannot leave the range of the members: use "inflate".',
+    ),
+    "interval": Need(lambda law: law.has_cdf, "laws on the line with a distribution function", ""),
+    "ensemble": Need(
+        lambda law: isinstance(law, Samples) and law.n_draws > 1,
+        "ensembles of at least two members, Samples(draws)",
+        'For other laws use "scale" or "shift-scale".',
+    ),
+    "quantiles": Need(
+        lambda law: isinstance(law, Quantiles),
+        "quantiles, Quantiles(levels, values)",
+        "Take them of other laws: Quantiles(levels, distribution.quantile(levels)).",
+    ),
+}
+"""What calibrators accept, by the name in `accepts`."""
+
+
+class ForecastCalibrator(Estimator, ABC):
+    """Base of all calibrators of predictive distributions; a method writes `_fit` and `_apply`.
+
+    Row weights of `Forecasts` count as copies, as in all calibrators: a row of weight 2 is there twice.
+
+    Attributes
+    ----------
+    n_parameters : str
+        Numbers learnt.
+    accepts : str
+        Which laws it takes: a name in `NEEDS`.
+    keeps_mean, keeps_median : bool
+        Whether means and medians of symmetric laws stay.
+    has_density : bool
+        Whether the result has a density if the laws have one.
+    guarantee : {"none", "marginal coverage", "per group"}
+    gives : {"law", "intervals"}
+        Whether the result is a whole law, to be judged by scores, or only its ends are meant.
+    least_rows : int
+        From here on `calibrant.recommend` considers it.
+    use_when : str
+        Advice in one sentence.
+    dim_ : int
+        Number of coordinates of the targets.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> class Unbiased(ForecastCalibrator):
+    ...     def _fit(self, forecasts):
+    ...         self.error_ = np.average(forecasts.targets - forecasts.distribution.mean(), weights=forecasts.weights)
+    ...
+    ...     def _apply(self, distribution):
+    ...         return distribution.affine(np.full(distribution.n, self.error_), np.ones(distribution.n))
+    >>> Unbiased().fit(Forecasts(Normal([0.0, 1.0], 1.0), [3.0, 6.0])).apply(Normal([0.0], 1.0)).mean().tolist()
+    [4.0]
+    """
+
+    n_parameters: ClassVar[str]
+    accepts: ClassVar[str] = "anything"
+    keeps_mean: bool = False
+    keeps_median: bool = False
+    has_density: bool = True
+    guarantee: Guarantee = "none"
+    gives: ClassVar[Literal["law", "intervals"]] = "law"
+    least_rows: ClassVar[int] = 50
+    use_when: ClassVar[str]
+    dim_: int
+
+    @abstractmethod
+    def _fit(self, forecasts: Forecasts) -> None:
+        """Learn names that end in an underscore; no weight is 0."""
+
+    @abstractmethod
+    def _apply(self, distribution: Distribution) -> Distribution:
+        """Return calibrated laws."""
+
+    def fit(self, forecasts: Forecasts) -> Self:
+        """Learn from forecasts of rows that the model was not trained on.
+
+        Parameters
+        ----------
+        forecasts : Forecasts
+            A row of weight w counts as w copies; 0 leaves it out.
+        """
+        used = self._checked(forecasts)
+        self._fit(used)
+        self.dim_ = used.distribution.dim
+        return self
+
+    def apply(self, distribution: Distribution) -> Distribution:
+        """Return calibrated laws for laws, row by row."""
+        check_is_fitted(self)
+        if not isinstance(distribution, Distribution):
+            found = "Forecasts: call calibrate" if isinstance(distribution, Forecasts) else f"{distribution!r:.60}"
+            raise TypeError(f"apply takes a distribution such as Normal(loc, scale), but got {found}.")
+        self._check_law(distribution)
+        if distribution.dim != self.dim_:
+            raise InputError(
+                f"laws must have the {self.dim_} coordinates of those of the fit, but have {distribution.dim}."
+            )
+        return self._apply(distribution)
+
+    def calibrate(self, forecasts: Forecasts) -> Forecasts:
+        """Return the forecasts with calibrated laws, and targets and weights as they were."""
+        calibrated = self.apply(forecasts.distribution)
+        return Forecasts._trusted(calibrated, forecasts.targets, forecasts.weights)  # noqa: SLF001 (checked already)
+
+    def suits(self, distribution: Distribution) -> bool:
+        """Return whether these are laws that it takes."""
+        return NEEDS[self.accepts].holds(distribution)
+
+    def _checked(self, forecasts: Forecasts) -> Forecasts:
+        """Return the rows that count."""
+        if not isinstance(forecasts, Forecasts):
+            raise TypeError(
+                f"{type(self).__name__} is fitted to Forecasts(distribution, targets), but got "
+                f"{type(forecasts).__name__}."
+            )
+        check_copies(forecasts.weights)
+        self._check_law(forecasts.distribution)
+        return forecasts if forecasts.weights.all() else forecasts.take(np.flatnonzero(forecasts.weights > 0))
+
+    def _check_law(self, law: Distribution) -> None:
+        if not self.suits(law):
+            need = NEEDS[self.accepts]
+            raise InputError(f"{type(self).__name__} needs {need.words}, but these are {law}. {need.advice}".strip())
+
+
+class Frame(NamedTuple):
+    """Where laws are, and how wide: what errors are measured in."""
+
+    centre: FloatArray
+    unit: FloatArray
+
+
+def frame_of(law: Distribution) -> Frame:
+    """Return the means and the scales of named laws, or else the standard deviations, which must be positive."""
+    unit = np.asarray(getattr(law, "scale", None) if hasattr(law, "scale") else law.sd())
+    bad = ~((unit > 0) & np.isfinite(unit))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"laws must have positive, finite spreads, but the spread in row {row} is {unit[row]:g} "
+            f"({int(bad.sum())} of {len(unit)} rows). Drop such rows."
+        )
+    return Frame(law.mean(), unit)
+
+
+def standardised(forecasts: Forecasts) -> FloatArray:
+    """Return the errors of the means in units of the spreads."""
+    centre, unit = frame_of(forecasts.distribution)
+    return (forecasts.targets - centre) / unit
+
+
+def average(values: FloatArray, weights: FloatArray) -> float:
+    """Return the weighted mean."""
+    return float(weights @ values / weights.sum())
+
+
+def refuse_exact(spread: float, what: str) -> None:
+    """Refuse a spread of errors of 0: nothing can be learnt from it."""
+    if not spread > 0:
+        raise InputError(
+            f"the spread cannot be learnt, because {what} in every row. Pass rows that the model was not trained on, "
+            "or check that targets are not predictions."
+        )

@@ -1,0 +1,139 @@
+"""Calibrators of predictive distributions one after another, also by name."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import ClassVar
+
+from calibrant.calibrators.estimator import clone
+from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee
+from calibrant.calibrators.names import THEN, stage_names
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Distribution, Forecasts
+
+
+class ForecastCompose(ForecastCalibrator):
+    """Apply calibrators of predictive distributions one after another.
+
+    Parameters
+    ----------
+    stages : list of ForecastCalibrator
+        In order of application. Each is fitted to the output of the ones before it, on the same rows.
+
+    Attributes
+    ----------
+    stages_ : list of ForecastCalibrator
+        Fitted.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
+    >>> isinstance(FORECAST_CALIBRATORS["shift-scale>pit"](), ForecastCompose)
+    True
+    >>> FORECAST_CALIBRATORS["shift-scale>pit"]()
+    ForecastCompose(stages=[ShiftScaling(), PITMap()])
+    """
+
+    n_parameters: ClassVar[str] = "those of the stages"
+    use_when: ClassVar[str] = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
+
+    def __init__(self, stages: Sequence[ForecastCalibrator]) -> None:
+        self.stages = stages
+
+    @property
+    def accepts(self) -> str:  # type: ignore[override]  # of the first stage
+        """What the first stage accepts."""
+        return self._members()[0].accepts
+
+    @property
+    def keeps_mean(self) -> bool:  # type: ignore[override]  # of all stages
+        """Whether all stages do."""
+        return all(stage.keeps_mean for stage in self._members())
+
+    @property
+    def keeps_median(self) -> bool:  # type: ignore[override]  # of all stages
+        """Whether all stages do."""
+        return all(stage.keeps_median for stage in self._members())
+
+    @property
+    def has_density(self) -> bool:  # type: ignore[override]  # of all stages
+        """Whether all stages leave a density."""
+        return all(stage.has_density for stage in self._members())
+
+    @property
+    def guarantee(self) -> Guarantee:  # type: ignore[override]  # of all stages
+        """None: the last stage has seen the rows that the others were fitted to."""
+        members = self._members()
+        return members[0].guarantee if len(members) == 1 else "none"
+
+    @property
+    def gives(self) -> str:  # type: ignore[override]  # of the last stage
+        """What the last stage gives."""
+        return self._members()[-1].gives
+
+    @property
+    def least_rows(self) -> int:  # type: ignore[override]  # of all stages
+        """The largest of the stages."""
+        return max(stage.least_rows for stage in self._members())
+
+    def _members(self) -> list[ForecastCalibrator]:
+        stages = self.stages
+        if not isinstance(stages, (list, tuple)) or not all(isinstance(one, ForecastCalibrator) for one in stages):
+            raise TypeError(f"stages must be a list of calibrators of forecasts, but is {stages!r:.80}.")
+        if not stages:
+            raise InputError("stages must hold at least one calibrator, but is empty.")
+        return list(stages)
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        stages = [clone(stage) for stage in self._members()]
+        for stage in stages:
+            forecasts = stage.fit(forecasts).calibrate(forecasts)
+        self.stages_ = stages
+
+    def _apply(self, distribution: Distribution) -> Distribution:
+        for stage in self.stages_:
+            distribution = stage.apply(distribution)
+        return distribution
+
+
+class ForecastTable(dict[str, Callable[..., ForecastCalibrator]]):
+    """What builds a calibrator of forecasts, by name; names joined by ">" are found too, and build a composition."""
+
+    def __missing__(self, name: str) -> Callable[..., ForecastCalibrator]:
+        try:
+            names = stage_names(str(name), self)
+        except InputError as error:
+            raise KeyError(*error.args) from None
+        builders = [self[part] for part in names]
+        return builders[0] if len(builders) == 1 else partial(_composed, builders)
+
+
+def forecast_calibrator_name(name: str) -> str:
+    """Return the name in FORECAST_CALIBRATORS, or the composition of such names, that a name stands for.
+
+    Examples
+    --------
+    >>> forecast_calibrator_name("Shift-Scale > PIT")
+    'shift-scale>pit'
+    """
+    from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
+
+    if not isinstance(name, str):
+        raise TypeError(f'name must be a string such as "scale" or "shift-scale>pit", but is {name!r:.80}.')
+    return THEN.join(stage_names(name, FORECAST_CALIBRATORS))
+
+
+def parse_forecast(name: str) -> ForecastCalibrator:
+    """Return the calibrator of forecasts of a name, or the composition of names joined by ">".
+
+    Examples
+    --------
+    >>> parse_forecast("student")
+    StudentScaling()
+    """
+    from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
+
+    return FORECAST_CALIBRATORS[forecast_calibrator_name(name)]()
+
+
+def _composed(builders: list[Callable[..., ForecastCalibrator]]) -> ForecastCalibrator:
+    return ForecastCompose([build() for build in builders])

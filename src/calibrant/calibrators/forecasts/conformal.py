@@ -1,0 +1,334 @@
+"""Intervals that cover new targets with a guarantee, whatever the forecasts are worth."""
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from calibrant._border.checks import check_level
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.estimator import check_is_fitted
+from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee
+from calibrant.calibrators.forecasts.conformal_scores import CONFORMAL_SCORES, ConformalScore
+from calibrant.calibrators.forecasts.ranks import confident_rank, order_statistic, rank_at_least
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Distribution, Forecasts, Quantiles
+from calibrant.results import PredictionIntervals
+
+
+class Conformal(ForecastCalibrator):
+    """Base of the conformal intervals: a score, a level, and whether the tails are treated apart."""
+
+    n_parameters: ClassVar[str] = "1 or 2"
+    accepts: ClassVar[str] = "interval"
+    gives: ClassVar[Literal["law", "intervals"]] = "intervals"
+    has_density = False
+    level: float
+    score: str
+    tails: str
+
+    def interval(self, distribution: Distribution, *others: Any) -> PredictionIntervals:
+        """Return an interval for every law."""
+        raise NotImplementedError
+
+    def _apply(self, distribution: Distribution) -> Distribution:
+        """Return the ends as quantiles at both levels, and the median between them."""
+        found = self.interval(distribution)
+        middle = np.clip(distribution.quantile(0.5), found.low, found.high)
+        tail = (1 - self.level) / 2
+        columns = np.column_stack([found.low, middle, found.high])
+        return Quantiles([tail, 0.5, 1 - tail], np.zeros((1, 3))).with_values(columns)
+
+    def _check_settings(self) -> ConformalScore:
+        check_level(self.level)
+        if self.score not in CONFORMAL_SCORES:
+            raise InputError(f"score must be one of {', '.join(CONFORMAL_SCORES)}, but is {self.score!r}.")
+        if self.tails not in ("joint", "each"):
+            raise InputError(f'tails must be "joint" or "each", but is {self.tails!r}.')
+        return CONFORMAL_SCORES[self.score]
+
+    def _excesses(self, forecasts: Forecasts) -> list[FloatArray]:
+        """Return the scores of the rows: of both sides, or the larger one."""
+        below, above = self._check_settings().excesses(forecasts.distribution, forecasts.targets, self.level)
+        return [below, above] if self.tails == "each" else [np.maximum(below, above)]
+
+    @property
+    def _level_of_each(self) -> float:
+        return (1 + self.level) / 2 if self.tails == "each" else self.level
+
+
+class ConformalIntervals(Conformal):
+    r"""Prediction intervals by split-conformal prediction, for all rows or for each group.
+
+    Parameters
+    ----------
+    level : float, default=0.9
+        Probability with which a new target is in its interval, at least.
+    score : {"normalised", "absolute", "quantiles", "pit"}, default="normalised"
+        What is compared: errors in units of the predicted spread, errors, distances from the predicted quantiles
+        (conformalised quantile regression, CQR), or distances of the transforms F(y) from 1/2.
+    tails : {"joint", "each"}, default="joint"
+        "joint": one threshold for both sides. "each": a threshold for each side at half the rest of the level.
+    guarantee_of : {"average", "confidence"}, default="average"
+        "average": the level is reached on average over rows to fit. "confidence": it is reached with the probability
+        `confidence` by the rows of this fit (a tolerance interval), which takes a higher rank.
+    confidence : float, default=0.95
+
+    Attributes
+    ----------
+    groups_ : ndarray of str, of shape (G,)
+        Names of the groups of the fit; one empty name without groups.
+    thresholds_ : ndarray of shape (G, 1) or (G, 2)
+        The scores that decide; infinite if there are too few rows.
+    ranks_, n_fitted_ : ndarray of shape (G,)
+
+    Notes
+    -----
+    With n scores the threshold is the k-th smallest, :math:`k = \lceil (n + 1) (1 - \alpha) \rceil`, or infinity if k
+    exceeds n. If new rows are exchangeable with these,
+
+    .. math:: 1 - \alpha \le P(\text{covered}) < 1 - \alpha + \frac{1}{n + 1},
+
+    the second part without ties. Given the rows of the fit the coverage is random, with the law Beta(k, n + 1 - k).
+    For a confidence, k is the least rank for which that law exceeds the level with that probability. With groups
+    (Mondrian), the rule holds inside each: a group with too few rows, or unseen, has infinite intervals.
+
+    Nothing is promised if the rows of the fit chose the score or the level, if another calibrator was fitted to them
+    before, if rows have an order in time, or if clusters of rows are in both parts. The coverage for a given x may
+    differ from the level.
+
+    References
+    ----------
+    V. Vovk, "Conditional validity of inductive conformal predictors", ACML 2012; J. Lei, M. G'Sell, A. Rinaldo,
+    R. J. Tibshirani, L. Wasserman, "Distribution-free predictive inference for regression", JASA 113 (2018); Y. Romano,
+    E. Patterson, E. J. Candes, "Conformalized quantile regression", NeurIPS 2019.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> f = Forecasts(Normal(np.zeros(9), 1.0), [-1.0, 2.0, -3.0, 4.0, 5.0, -6.0, 7.0, 8.0, -9.0])
+    >>> fitted = ConformalIntervals(level=0.8).fit(f)  # rank 8 of 9
+    >>> found = fitted.interval(Normal([10.0], 1.0))
+    >>> isinstance(found, PredictionIntervals)
+    True
+    >>> found.low.tolist(), found.high.tolist()
+    ([2.0], [18.0])
+    """
+
+    use_when: ClassVar[str] = "Intervals of one level with a guarantee are wanted, and the whole law is not."
+
+    def __init__(
+        self,
+        level: float = 0.9,
+        score: Literal["normalised", "absolute", "quantiles", "pit"] = "normalised",
+        tails: Literal["joint", "each"] = "joint",
+        guarantee_of: Literal["average", "confidence"] = "average",
+        confidence: float = 0.95,
+    ) -> None:
+        self.level = level
+        self.score = score
+        self.tails = tails
+        self.guarantee_of = guarantee_of
+        self.confidence = confidence
+
+    @property
+    def guarantee(self) -> Guarantee:  # type: ignore[override]  # by what was fitted
+        """Of every group, if there are groups."""
+        return "per group" if len(getattr(self, "groups_", ())) > 1 else "marginal coverage"
+
+    def fit(self, forecasts: Forecasts, groups: Any = None) -> Self:
+        """Learn the thresholds.
+
+        Parameters
+        ----------
+        forecasts : Forecasts
+            A row of weight w counts as w copies.
+        groups : array-like of shape (n,), optional
+            The group of each row: the guarantee then holds in each.
+        """
+        used = self._checked(forecasts)
+        names = _as_groups(groups, forecasts.n_samples)[forecasts.weights > 0]
+        self._learn(used, names)
+        self.dim_ = used.distribution.dim
+        return self
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        self._learn(forecasts, _as_groups(None, forecasts.n_samples))
+
+    def _learn(self, forecasts: Forecasts, names: Any) -> None:
+        if self.guarantee_of not in ("average", "confidence"):
+            raise InputError(f'guarantee_of must be "average" or "confidence", but is {self.guarantee_of!r}.')
+        check_level(self.confidence)
+        scores, weights = self._excesses(forecasts), forecasts.weights
+        groups = np.unique(names)
+        thresholds, ranks, totals = [], [], []
+        for name in groups:
+            own = names == name
+            total = float(weights[own].sum())
+            rank = self._rank(total)
+            thresholds.append([order_statistic(one[own], weights[own], rank) for one in scores])
+            ranks.append(rank if (weights[own] == 1).all() else 0)
+            totals.append(int(own.sum()))
+        self.groups_, self.thresholds_ = groups, np.array(thresholds)
+        self.ranks_, self.n_fitted_ = np.array(ranks), np.array(totals)
+        self.n_effective_ = float(weights.sum() ** 2 / np.square(weights).sum())
+
+    def _rank(self, total: float) -> int:
+        if self.guarantee_of == "average":
+            return rank_at_least(total, self._level_of_each)
+        misses = (1 - self.confidence) / (2 if self.tails == "each" else 1)
+        return confident_rank(total, self._level_of_each, 1 - misses)
+
+    def interval(self, distribution: Distribution, groups: Any = None) -> PredictionIntervals:
+        """Return an interval for every law; with groups, those of the rows have to be given.
+
+        Parameters
+        ----------
+        distribution : Distribution
+        groups : array-like of shape (n,), optional
+        """
+        check_is_fitted(self)
+        self._check_law(distribution)
+        if groups is None and self.groups_.tolist() != [""]:
+            raise InputError("the intervals were fitted by groups: pass groups, one name per row.")
+        names = _as_groups(groups, distribution.n)
+        place = np.searchsorted(self.groups_, names).clip(max=len(self.groups_) - 1)
+        group = np.where(self.groups_[place] == names, place, -1)
+        scores = np.where((group >= 0)[:, None], self.thresholds_[group], np.inf)
+        low, high, n_empty = self._check_settings().interval(distribution, scores[:, 0], scores[:, -1], self.level)
+        return PredictionIntervals(
+            low=low,
+            high=high,
+            level=self.level,
+            confidence=self.confidence if self.guarantee_of == "confidence" else None,
+            guarantee=self.guarantee,
+            group=group,
+            ranks=self._ranks_of_coverage(),
+            n_fitted=self.n_fitted_,
+            n_effective=self.n_effective_,
+            n_empty=n_empty,
+        )
+
+    def _ranks_of_coverage(self) -> IntArray:
+        """Return k for the law Beta(k, n + 1 - k) of the coverage; 0 where it is not known."""
+        if self.tails == "joint":
+            return np.minimum(self.ranks_, self.n_fitted_ + 1)
+        # Between two order statistics of one number there are as many spacings as their ranks differ by.
+        between = np.clip(2 * self.ranks_ - self.n_fitted_ - 1, 0, self.n_fitted_ + 1)
+        return np.where((self.score == "quantiles") | (self.ranks_ == 0), 0, between)
+
+
+class WeightedConformalIntervals(Conformal):
+    r"""Prediction intervals for new rows whose x is distributed differently, by weighted conformal prediction.
+
+    Parameters
+    ----------
+    level, score, tails
+        As in `ConformalIntervals`.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n, 1) or (n, 2)
+    ratios_ : ndarray of shape (n,)
+
+    Notes
+    -----
+    A row has the ratio w of the density of its x among new rows to that among the rows of the fit, up to one factor
+    for all. The threshold for a new row of ratio w is the smallest s with
+
+    .. math:: \sum_{s_i \le s} w_i \ge (1 - \alpha) \Big(\sum_i w_i + w\Big),
+
+    or infinity. The guarantee holds for known ratios; if these are estimated, there is none. Weights of
+    `Forecasts` are not ratios: they are copies of rows, and multiply the ratios here.
+
+    References
+    ----------
+    R. J. Tibshirani, R. Foygel Barber, E. J. Candes, A. Ramdas, "Conformal prediction under covariate shift",
+    NeurIPS 2019.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> f = Forecasts(Normal(np.zeros(9), 1.0), np.arange(1.0, 10.0))
+    >>> fitted = WeightedConformalIntervals().fit(f, ratios=[1, 1, 1, 1, 1, 2, 2, 2, 2])
+    >>> fitted.interval(Normal([0.0, 0.0], 1.0), ratios=[1.4, 1.5]).high.tolist()  # 13 / 14.4 and 13 / 14.5 of 0.9
+    [9.0, inf]
+    """
+
+    guarantee: Guarantee = "marginal coverage"
+    use_when: ClassVar[str] = "New rows differ from those of the fit in x only, by a known ratio of densities."
+
+    def __init__(
+        self,
+        level: float = 0.9,
+        score: Literal["normalised", "absolute", "quantiles", "pit"] = "normalised",
+        tails: Literal["joint", "each"] = "joint",
+    ) -> None:
+        self.level = level
+        self.score = score
+        self.tails = tails
+
+    def fit(self, forecasts: Forecasts, ratios: Any = None) -> Self:
+        """Keep the scores.
+
+        Parameters
+        ----------
+        forecasts : Forecasts
+        ratios : array-like of shape (n,), optional
+            Positive; by default 1.
+        """
+        used = self._checked(forecasts)
+        own = _as_ratios(ratios, forecasts.n_samples) * forecasts.weights
+        self._keep(used, own[forecasts.weights > 0])
+        self.dim_ = used.distribution.dim
+        return self
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        self._keep(forecasts, forecasts.weights)
+
+    def _keep(self, forecasts: Forecasts, ratios: FloatArray) -> None:
+        self.scores_, self.ratios_ = np.column_stack(self._excesses(forecasts)), np.array(ratios)
+
+    def interval(self, distribution: Distribution, ratios: Any = None) -> PredictionIntervals:
+        """Return an interval for every law, given the ratios of its rows, by default 1."""
+        check_is_fitted(self)
+        self._check_law(distribution)
+        own = _as_ratios(ratios, distribution.n)
+        needed = self._level_of_each * (self.ratios_.sum() + own)
+        columns = []
+        for scores in self.scores_.T:
+            order = np.argsort(scores, kind="stable")
+            mass = np.cumsum(self.ratios_[order])
+            place = np.searchsorted(mass, needed - 1e-9 * needed)
+            columns.append(np.append(scores[order], np.inf)[place])
+        low, high, n_empty = self._check_settings().interval(distribution, columns[0], columns[-1], self.level)
+        return PredictionIntervals(
+            low=low,
+            high=high,
+            level=self.level,
+            confidence=None,
+            guarantee=self.guarantee,
+            group=np.zeros(distribution.n, dtype=np.int64),
+            ranks=np.array([0]),
+            n_fitted=np.array([len(self.scores_)]),
+            n_effective=float(self.ratios_.sum() ** 2 / np.square(self.ratios_).sum()),
+            n_empty=n_empty,
+        )
+
+
+def _as_groups(groups: Any, n: int) -> Any:
+    """Return the name of the group of every row as a string."""
+    if groups is None:
+        return np.full(n, "")
+    names = np.array([str(name) for name in np.asarray(groups).tolist()])
+    if names.shape != (n,):
+        raise InputError(f"groups must have one name per row, {n}, but have shape {np.shape(groups)}.")
+    return names
+
+
+def _as_ratios(ratios: Any, n: int) -> FloatArray:
+    if ratios is None:
+        return np.ones(n)
+    values = np.asarray(ratios, dtype=np.float64)
+    if values.shape != (n,) or not (np.isfinite(values) & (values > 0)).all():
+        raise InputError(f"ratios must be {n} positive numbers, one per row, but are {ratios!r:.80}.")
+    return values

@@ -1,0 +1,98 @@
+"""Ensembles moved and inflated about their means."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.calibrators.forecasts.base import ForecastCalibrator, average, refuse_exact
+from calibrant.calibrators.forecasts.scaling import simplex_minimum
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Distribution, Forecasts, Samples
+
+
+class EnsembleInflation(ForecastCalibrator):
+    r"""Shift the members of every ensemble, and multiply their distances from their mean by one factor.
+
+    Parameters
+    ----------
+    score : {"crps", "moments"}, default="crps"
+        "crps": shift and factor minimise the fair CRPS (for vectors, the fair energy score). "moments": they match
+        the first two moments, which takes no search.
+
+    Attributes
+    ----------
+    shift_ : ndarray of shape (d,)
+        a, one number per coordinate of the targets.
+    factor_ : float
+        Above 1 if the ensembles were too narrow.
+
+    Notes
+    -----
+    Members become :math:`M + a + k (x - M)`, where M is the mean of the row's members. So members keep their order,
+    and vectors the dependence between coordinates. By moments a is the mean of :math:`y - M` and
+
+    .. math:: k^2 = \frac{\overline{(y - M - a)^2}}{(1 + 1 / m) \overline{s^2}},
+
+    with the variance :math:`s^2` of the m members, divided by m - 1, since a target that is exchangeable with
+    them has the variance :math:`(1 + 1 / m) s^2` about M. The fair score is convex in both numbers.
+
+    References
+    ----------
+    C. A. T. Ferro, "Fair scores for ensemble forecasts", QJRMS 140 (2014).
+
+    Examples
+    --------
+    >>> members = Samples([[-1.0, 0.0, 1.0]] * 4)
+    >>> fitted = EnsembleInflation("moments").fit(Forecasts(members, [5.0, 9.0, 5.0, 9.0]))
+    >>> fitted.shift_.tolist(), round(fitted.factor_ ** 2, 6)  # 4 / (4 / 3)
+    ([7.0], 3.0)
+    """
+
+    n_parameters: ClassVar[str] = "1 + d"
+    accepts: ClassVar[str] = "ensemble"
+    least_rows: ClassVar[int] = 20
+    use_when: ClassVar[str] = "The forecasts are ensembles."
+    has_density = False
+
+    def __init__(self, score: Literal["crps", "moments"] = "crps") -> None:
+        self.score = score
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        if self.score not in ("crps", "moments"):
+            raise InputError(f'score must be "crps" or "moments", but is {self.score!r}.')
+        law, weights = forecasts.distribution, forecasts.weights
+        errors = (forecasts.targets - law.mean()).reshape(law.n, -1)
+        shift = weights @ errors / weights.sum()
+        m = law.n_draws if isinstance(law, Samples) else 0
+        spread = average(np.square(law.sd()).reshape(law.n, -1).sum(axis=1), weights) * (m + 1) / (m - 1)
+        refuse_exact(spread, "the members of an ensemble are equal")
+        factor = float(np.sqrt(average(np.square(errors - shift).sum(axis=1), weights) / spread))
+        refuse_exact(factor, "targets have the same distance from the means of the ensembles")
+        if self.score == "crps":
+            shift, factor = _by_score(forecasts, shift, factor)
+        self.shift_, self.factor_ = shift, factor
+
+    def _apply(self, distribution: Distribution) -> Distribution:
+        return _inflated(distribution, self.shift_, self.factor_)
+
+
+def _inflated(law: Distribution, shift: FloatArray, factor: float) -> Distribution:
+    offset = (1 - factor) * law.mean() + (shift if law.event_shape else shift[0])
+    return law.affine(offset, np.full(law.n, factor))
+
+
+def _by_score(forecasts: Forecasts, shift: FloatArray, factor: float) -> tuple[FloatArray, float]:
+    """Return shift and factor of the least fair score, sought from those given."""
+    law, y, weights = forecasts.distribution, forecasts.targets, forecasts.weights
+    spread = average(law.mean_spread(fair=True), weights)
+    unit = factor * spread
+
+    def moved(x: FloatArray) -> tuple[FloatArray, float]:
+        return shift + unit * x[:-1], factor * float(np.exp(x[-1]))
+
+    def objective(x: FloatArray) -> float:
+        own, k = moved(x)
+        return average(_inflated(law, own, k).mean_distance(y), weights) - 0.5 * k * spread
+
+    return moved(simplex_minimum(objective, np.zeros(len(shift) + 1)))

@@ -1,0 +1,232 @@
+"""Laws made wider or narrower, and shifted, by the same factor everywhere."""
+
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.calibrators.forecasts.base import (
+    ForecastCalibrator,
+    Frame,
+    average,
+    frame_of,
+    refuse_exact,
+    standardised,
+)
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Distribution, Forecasts, Normal
+
+Score = Literal["log", "crps"]
+"""What is minimised: the log score, which is maximum likelihood, or the CRPS."""
+
+REACH = 5.0
+"""The logarithm of the factor is sought within this of that of the spread of standardised errors."""
+
+
+class UnchangedForecasts(ForecastCalibrator):
+    """Leave the laws as they are.
+
+    Examples
+    --------
+    >>> law = Normal([0.0, 1.0], 1.0)
+    >>> UnchangedForecasts().fit(Forecasts(law, [0.0, 3.0])).apply(law) is law
+    True
+    """
+
+    n_parameters: ClassVar[str] = "0"
+    keeps_mean = keeps_median = True
+    least_rows: ClassVar[int] = 1
+    use_when: ClassVar[str] = "The forecasts are calibrated, or nothing else helps on rows that were held out."
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        """Learn nothing."""
+
+    def _apply(self, distribution: Distribution) -> Distribution:
+        return distribution
+
+
+class SpreadScaling(ForecastCalibrator):
+    r"""Multiply the spread of every law by one factor, about its mean.
+
+    Parameters
+    ----------
+    score : {"log", "crps"}, default="log"
+        What the factor minimises. "log" needs laws with a density; "crps" also takes quantiles, and is less sensitive
+        to single large errors.
+
+    Attributes
+    ----------
+    factor_ : float
+        Above 1 if the laws were too narrow.
+
+    Notes
+    -----
+    The laws become those of :math:`\mu + k (Z - \mu)`. For normals the log score is minimised by the root mean square
+    of standardised errors, :math:`k^2 = \sum w_i z_i^2 / \sum w_i` with :math:`z_i = (y_i - \mu_i) / \sigma_i`;
+    otherwise k is sought in the logarithm.
+
+    References
+    ----------
+    D. Levi, L. Gispan, N. Giladi, E. Fetaya, "Evaluating and calibrating uncertainty prediction in regression tasks",
+    Sensors 22 (2022); M.-H. Laves, S. Ihler, J. F. Fast, L. A. Kahrs, T. Ortmaier, "Well-calibrated regression
+    uncertainty in medical imaging with deep learning", MIDL 2020.
+
+    Examples
+    --------
+    >>> narrow = Forecasts(Normal([0.0, 0.0], 1.0), [3.0, -3.0])
+    >>> scaled = SpreadScaling().fit(narrow)
+    >>> scaled.factor_, scaled.apply(Normal([5.0], 2.0)).sd().tolist()
+    (3.0, [6.0])
+    """
+
+    n_parameters: ClassVar[str] = "1"
+    keeps_mean = keeps_median = True
+    least_rows: ClassVar[int] = 20
+    use_when: ClassVar[str] = "Laws are too narrow or too wide by the same factor, or there are few rows."
+
+    def __init__(self, score: Score = "log") -> None:
+        self.score = score
+
+    @property
+    def accepts(self) -> str:  # type: ignore[override]  # by the score
+        """Laws with a density for the log score, laws on the line for the CRPS."""
+        return "density" if _checked(self.score) == "log" else "line"
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        law = forecasts.distribution
+        if isinstance(law, Normal) and self.score == "log":
+            factor = float(np.sqrt(average(standardised(forecasts) ** 2, forecasts.weights)))
+            refuse_exact(factor, "targets equal the predicted means")
+            self.factor_ = factor
+            return
+        loss = mean_loss(forecasts, self.score)
+        start = _rough_factor(forecasts)
+        self.factor_ = float(np.exp(_minimum(lambda x: loss(scaled(law, float(np.exp(x)))), np.log(start))))
+
+    def _apply(self, distribution: Distribution) -> Distribution:
+        return scaled(distribution, self.factor_)
+
+
+class ShiftScaling(ForecastCalibrator):
+    r"""Shift every law, and multiply its spread by one factor.
+
+    Parameters
+    ----------
+    shift : {"spread", "constant"}, default="spread"
+        Whether the shift is proportional to the spread of a law, :math:`b \sigma_i`, or the same number a everywhere.
+    score : {"log", "crps"}, default="log"
+        What is minimised; see `SpreadScaling`.
+
+    Attributes
+    ----------
+    shift_ : float
+        b or a.
+    factor_ : float
+        Above 1 if the laws were too narrow.
+
+    Notes
+    -----
+    For normals and the log score, b is the mean and k the standard deviation, divided by n, of standardised errors
+    :math:`z_i`; with a constant shift,
+
+    .. math:: a = \frac{\sum w_i (y_i - \mu_i) / \sigma_i^2}{\sum w_i / \sigma_i^2}, \qquad
+        k^2 = \frac{\sum w_i (z_i - a / \sigma_i)^2}{\sum w_i}.
+
+    Otherwise both are sought by the simplex method, from there.
+
+    Examples
+    --------
+    >>> f = Forecasts(Normal([0.0, 0.0], 1.0), [3.0, 7.0])
+    >>> moved = ShiftScaling().fit(f)
+    >>> moved.shift_, moved.factor_
+    (5.0, 2.0)
+    >>> moved.apply(Normal([0.0], 10.0)).mean().tolist()
+    [50.0]
+    """
+
+    n_parameters: ClassVar[str] = "2"
+    use_when: ClassVar[str] = "Laws are biased to one side, besides being too narrow or too wide."
+
+    def __init__(self, shift: Literal["spread", "constant"] = "spread", score: Score = "log") -> None:
+        self.shift = shift
+        self.score = score
+
+    @property
+    def accepts(self) -> str:  # type: ignore[override]  # by the score
+        """Laws on the line, with a density for the log score."""
+        return "density on the line" if _checked(self.score) == "log" else "line"
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        if self.shift not in ("spread", "constant"):
+            raise InputError(f'shift must be "spread" or "constant", but is {self.shift!r}.')
+        law, frame, weights = forecasts.distribution, frame_of(forecasts.distribution), forecasts.weights
+        z, steps = standardised(forecasts), self._steps(frame) / frame.unit
+        shift = average(steps * z, weights) / average(steps * steps, weights)
+        factor = float(np.sqrt(average((z - shift * steps) ** 2, weights)))
+        refuse_exact(factor, "targets have the same distance from the predicted means")
+        if not (isinstance(law, Normal) and self.score == "log"):
+            loss = mean_loss(forecasts, self.score)
+            unit = factor / float(np.sqrt(average(steps * steps, weights)))
+
+            def objective(x: FloatArray) -> float:
+                return loss(self._moved(law, shift + unit * float(x[0]), factor * float(np.exp(x[1]))))
+
+            best = simplex_minimum(objective, np.zeros(2))
+            shift, factor = shift + unit * float(best[0]), factor * float(np.exp(best[1]))
+        self.shift_, self.factor_ = float(shift), factor
+
+    def _apply(self, distribution: Distribution) -> Distribution:
+        return self._moved(distribution, self.shift_, self.factor_)
+
+    def _moved(self, law: Distribution, shift: float, factor: float) -> Distribution:
+        frame = frame_of(law)
+        return law.affine((1 - factor) * frame.centre + shift * self._steps(frame), np.full(law.n, factor))
+
+    def _steps(self, frame: Frame) -> FloatArray:
+        """Return what the shift is counted in, for every row."""
+        return frame.unit if self.shift == "spread" else np.ones_like(frame.unit)
+
+
+def scaled(law: Distribution, factor: float) -> Distribution:
+    """Return the laws of mu + k (Z - mu)."""
+    return law.affine((1 - factor) * law.mean(), np.full(law.n, factor))
+
+
+def mean_loss(forecasts: Forecasts, score: Score) -> Callable[[Distribution], float]:
+    """Return the map from laws to their mean score at the targets."""
+    y, weights = forecasts.targets, forecasts.weights
+    if score == "log":
+        return lambda law: -average(law.log_density(y), weights)
+    return lambda law: average(law.mean_distance(y) - 0.5 * law.mean_spread(fair=True), weights)
+
+
+def simplex_minimum(objective: Callable[[FloatArray], float], start: FloatArray) -> FloatArray:
+    """Return where an objective of a few numbers of order 1 is least, by the simplex method."""
+    from scipy.optimize import minimize
+
+    around = np.vstack([start, start + 0.25 * np.eye(len(start))])
+    options = {"xatol": 1e-8, "fatol": 1e-11, "maxiter": 500 * len(start), "initial_simplex": around}
+    return np.asarray(minimize(objective, start, method="Nelder-Mead", options=options).x)
+
+
+def _rough_factor(forecasts: Forecasts) -> float:
+    """Return the mean distance of targets from the centre, over the mean distance that is predicted."""
+    law = forecasts.distribution
+    gaps = np.abs(forecasts.targets - law.mean()).reshape(law.n, -1).max(axis=1)
+    factor = average(gaps, forecasts.weights) / average(law.mean_spread(), forecasts.weights)
+    refuse_exact(factor, "targets equal the predicted means")
+    return factor
+
+
+def _minimum(objective: Callable[[float], float], centre: float) -> float:
+    from scipy.optimize import minimize_scalar
+
+    bounds = (centre - REACH, centre + REACH)
+    return float(minimize_scalar(objective, bounds=bounds, method="bounded", options={"xatol": 1e-10}).x)
+
+
+def _checked(score: object) -> object:
+    if score not in ("log", "crps"):
+        raise InputError(f'score must be "log" or "crps", but is {score!r}.')
+    return score

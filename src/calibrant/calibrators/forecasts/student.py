@@ -1,0 +1,114 @@
+"""Normal laws replaced by Student laws, with tails as heavy as those of the errors."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.calibrators.forecasts.base import ForecastCalibrator, average, frame_of, refuse_exact, standardised
+from calibrant.forecasts import Distribution, Forecasts, Normal, Student
+
+MOST_FREEDOM = 200.0
+"""With more degrees of freedom than this the law counts as normal."""
+
+BOUNDS = ((-3.0, 3.0), (-6.0, 3.0), (-4.0, 9.0))
+"""Of the shift and of the logarithm of the factor, both beside those of a normal, and of ln (nu - 1)."""
+
+
+class StudentScaling(ForecastCalibrator):
+    r"""Replace every law by a Student law whose tails are as heavy as those of the errors.
+
+    Parameters
+    ----------
+    shift : bool, default=True
+        Whether laws may be shifted, by a multiple of their spread.
+
+    Attributes
+    ----------
+    shift_, factor_ : float
+        b and k.
+    df_ : float
+        The degrees of freedom, above 1; infinity if the normal law fits as well (above 200).
+
+    Notes
+    -----
+    Only the mean :math:`\mu_i` and the spread :math:`\sigma_i` of a law are used: the result is Student's law with
+    location :math:`\mu_i + b \sigma_i`, scale :math:`k \sigma_i` and :math:`\nu` degrees of freedom. b, k and
+    :math:`\nu` maximise the likelihood.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> f = Forecasts(Normal(np.zeros(2000), 1.0), 0.5 + 2 * rng.standard_t(4, 2000))
+    >>> fitted = StudentScaling().fit(f)
+    >>> round(fitted.shift_, 1), round(fitted.factor_), round(fitted.df_)
+    (0.5, 2, 4)
+    """
+
+    n_parameters: ClassVar[str] = "3"
+    accepts: ClassVar[str] = "spread"
+    least_rows: ClassVar[int] = 200
+    use_when: ClassVar[str] = "Errors have heavier tails than the laws; best of all where there are outliers."
+
+    def __init__(self, shift: bool = True) -> None:
+        self.shift = shift
+
+    @property
+    def keeps_mean(self) -> bool:  # type: ignore[override]  # by the setting
+        """Whether there is no shift."""
+        return not self.shift
+
+    @property
+    def keeps_median(self) -> bool:  # type: ignore[override]  # by the setting
+        """Whether there is no shift."""
+        return not self.shift
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        from scipy.optimize import minimize
+
+        z, weights = standardised(forecasts), forecasts.weights / forecasts.weights.sum()
+        centre = average(z, weights) if self.shift else 0.0
+        spread = float(np.sqrt(average((z - centre) ** 2, weights)))
+        refuse_exact(spread, "targets have the same distance from the predicted means")
+        free = [self.shift, True, True]
+
+        def objective(x: FloatArray) -> tuple[float, FloatArray]:
+            full = np.zeros(3)
+            full[free] = x
+            value, slope = _loss((z - centre) / spread, weights, *full)
+            return value, slope[free]
+
+        bounds = [bound for bound, is_free in zip(BOUNDS, free, strict=True) if is_free]
+        start = np.array([0.0, -0.3, 1.5])[free]
+        options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000}
+        found = np.zeros(3)
+        found[free] = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        df = 1 + float(np.exp(found[2]))
+        if df > MOST_FREEDOM:
+            found, df = np.zeros(3), np.inf
+        self.shift_, self.factor_, self.df_ = centre + spread * float(found[0]), spread * float(np.exp(found[1])), df
+
+    def _apply(self, distribution: Distribution) -> Distribution:
+        centre, unit = frame_of(distribution)
+        loc, scale = centre + self.shift_ * unit, self.factor_ * unit
+        if np.isinf(self.df_):
+            return Normal._trusted(loc=loc, scale=scale)  # noqa: SLF001 (from checked laws)
+        return Student._trusted(loc=loc, scale=scale, df=np.full(len(loc), self.df_))  # noqa: SLF001 (as above)
+
+
+def _loss(
+    z: FloatArray, weights: FloatArray, shift: float, log_factor: float, log_df: float
+) -> tuple[float, FloatArray]:
+    """Return the mean log score of Student's law with 1 + exp(log_df) degrees of freedom, and its gradient."""
+    from scipy.special import betaln, psi
+
+    factor, df = np.exp(log_factor), 1 + np.exp(log_df)
+    t = (z - shift) / factor
+    squares = t * t / df
+    logs = np.log1p(squares)
+    pull = (df + 1) / df * t / (1 + squares)
+    value = betaln(0.5, df / 2) + 0.5 * np.log(df) + log_factor + (df + 1) / 2 * float(weights @ logs)
+    by_df = (psi(df / 2) - psi((df + 1) / 2) + 1 / df + float(weights @ logs)) / 2
+    by_df -= (df + 1) / (2 * df) * float(weights @ (squares / (1 + squares)))
+    gradient = np.array([-float(weights @ pull) / factor, 1 - float(weights @ (pull * t)), by_df * (df - 1)])
+    return float(value), gradient

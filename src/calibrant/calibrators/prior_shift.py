@@ -1,0 +1,125 @@
+"""Probabilities for another base rate than the one that they are calibrated for."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.calibrators.base import Calibrator
+from calibrant.exceptions import InputError
+
+
+class PriorShift(Calibrator):
+    r"""Move probabilities from one base rate to another that is known.
+
+    It is right if the classes look as they did, and only their shares have changed (prior shift, or label shift), and
+    if the probabilities are calibrated for the old base rate: calibrate first. Correcting twice is as wrong as not at
+    all. Of a model that was trained with class weights, the old base rate is the weighted one.
+
+    It is not in CALIBRATORS: nothing in labelled rows of the old kind says what the new base rate is.
+    `calibrant.decisions.estimate_base_rate` estimates it from new rows without labels.
+
+    Parameters
+    ----------
+    base_rate : float, or sequence of length K
+        The new share of class 1 of two classes, or of every class.
+    trained_rate : float, or sequence of length K, optional
+        What the probabilities are calibrated for; by default the shares of the labels that `fit` is given.
+    scores : {"probs", "logits"}, default="probs"
+
+    Attributes
+    ----------
+    trained_rate_, base_rate_ : ndarray of shape (K,)
+        Shares of the classes, before and after.
+
+    Notes
+    -----
+    With the shares :math:`\pi_k` before and :math:`\pi'_k` after,
+
+    .. math:: q_k = \frac{p_k \pi'_k / \pi_k}{\sum_j p_j \pi'_j / \pi_j},
+
+    for two classes a shift of the log-odds by :math:`\ln \frac{\pi' (1 - \pi)}{(1 - \pi') \pi}`.
+
+    References
+    ----------
+    M. Saerens, P. Latinne, C. Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities",
+    Neural Computation 14 (2002).
+
+    Examples
+    --------
+    >>> shift = PriorShift(0.02, trained_rate=0.3).fit([0.2, 0.9], [0, 1])
+    >>> shift.predict_proba([0.8, 0.3]).round(4)[:, 1].tolist()
+    [0.16, 0.02]
+    """
+
+    kind: ClassVar = "parametric"
+    preserves_argmax = False
+    n_parameters: ClassVar = "K - 1"
+    data_efficiency: ClassVar = "high"
+    expressiveness: ClassVar = "low"
+    use_when: ClassVar = "The shares of the classes have changed, are known, and nothing else has changed."
+
+    def __init__(self, base_rate: Any, trained_rate: Any = None, scores: Literal["probs", "logits"] = "probs") -> None:
+        self.base_rate = base_rate
+        self.trained_rate = trained_rate
+        self.scores = scores
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        k = log_probs.shape[1]
+        found: Any = np.bincount(labels, weights, minlength=k) / weights.sum()
+        self.base_rate_ = as_rates(self.base_rate, k, "base_rate")
+        self.trained_rate_ = as_rates(found if self.trained_rate is None else self.trained_rate, k, "trained_rate")
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        return log_probs + log_ratios(self.trained_rate_, self.base_rate_)
+
+    def between(self, classes: Any) -> "PriorShift":
+        """Return this shift, fitted to no rows: both base rates must be given.
+
+        Examples
+        --------
+        >>> PriorShift(0.5, trained_rate=0.2).between(["no", "yes"]).predict_proba([0.1]).round(4).tolist()
+        [[0.6923, 0.3077]]
+        """
+        if self.trained_rate is None:
+            raise InputError("trained_rate must be given where there are no labels to take it from.")
+        self.classes_ = np.array(classes)
+        k = len(self.classes_)
+        self.base_rate_ = as_rates(self.base_rate, k, "base_rate")
+        self.trained_rate_ = as_rates(self.trained_rate, k, "trained_rate")
+        return self
+
+
+def log_ratios(trained: FloatArray, base: FloatArray) -> FloatArray:
+    """Return what is added to the log-probabilities of each class."""
+    return np.asarray(np.log(base) - np.log(trained))
+
+
+def as_rates(value: Any, n_classes: int, name: str) -> FloatArray:
+    """Return the share of every class, given that of class 1 of two, or all of them.
+
+    Examples
+    --------
+    >>> as_rates(0.25, 2, "base_rate").tolist()
+    [0.75, 0.25]
+    """
+    try:
+        rates = np.atleast_1d(np.asarray(value, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a share, or one for each class, but is {value!r:.60}.") from error
+    if rates.shape == (1,) and n_classes == 2:
+        rates = np.array([1 - rates[0], rates[0]])
+    if rates.shape != (n_classes,):
+        raise InputError(
+            f"{name} must be {'one share, or ' if n_classes == 2 else ''}{n_classes} shares, one for each class, but "
+            f"there are {rates.size}."
+        )
+    if not (np.all(rates > 0) and np.all(rates < 1)):
+        bad = int(np.flatnonzero(~((rates > 0) & (rates < 1)))[0])
+        raise InputError(
+            f"{name} must be above 0 and below 1, but is {rates[bad]:g} for class number {bad}: a class that never "
+            "occurs has no probability to move."
+        )
+    if abs(float(rates.sum()) - 1) > 1e-6:
+        raise InputError(f"{name} must sum to 1, but sums to {rates.sum():.6g}.")
+    return rates / rates.sum()

@@ -1,0 +1,111 @@
+"""Decisions on a terminal."""
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from calibrant.cli.outputs import console
+from calibrant.cli.show import number, print_heading, print_lines
+from calibrant.io import printable
+from calibrant.results import (
+    DecisionChange,
+    DecisionCost,
+    DecisionCurve,
+    DecisionReport,
+    Decisions,
+    Interval,
+    RiskCoverage,
+)
+from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, share, threshold_words
+
+
+def print_decisions(report: DecisionReport) -> None:
+    """Print what was found about the first of the models, and what a fix changes."""
+    if report.base_rate:
+        print_lines(["", base_rate_words(report)])
+    found = next(iter(report.models.values()), None)
+    if found is None:
+        return
+    if found.cost is not None:
+        print_heading("Decisions")
+        _print_costs(found.cost, report.change)
+        print_lines(_worth(found))
+    if found.selective is not None and found.guarantee is not None:
+        print_heading(f"Answers with an error rate of at most {share(found.guarantee.max_risk)}")
+        print_lines([guarantee_words(found.guarantee)])
+        _print_areas(found.selective)
+
+
+def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("acting", overflow="fold")
+    level = share(cost.cost.level)
+    for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
+        table.add_column(heading, justify="right", overflow="fold")
+    table.add_row(f"from {number(cost.threshold)} on", number(cost.cost.value), _limits(cost.cost), "", "")
+    if change is not None:
+        words = f"after {change.method}, from {number(cost.best_if_calibrated)} on"
+        shown = (number(change.after.value), _limits(change.after), number(change.cost.value), _limits(change.cost))
+        table.add_row(printable(words), *shown)
+    for words, value, over in (
+        ("on all", cost.treat_all, cost.over_all),
+        ("on none", cost.treat_none, cost.over_none),
+    ):
+        table.add_row(words, number(value), "", number(-over.value), _limits(over, turned=True))
+    out = console()
+    out.print(table)
+    wrong, missed = cost.costs["false_positive"], cost.costs["false_negative"]
+    notes = [
+        "difference: to the first",
+        f"costs: {wrong:.4g} where acting was wrong, {missed:.4g} where not acting was",
+    ]
+    if change is not None:
+        notes.append(f"after {change.method}: every row by a fit to other rows")
+    if cost.cost.reason:
+        notes.append(f"no limits: {cost.cost.reason}")
+    for note in notes:
+        out.print(Text(printable(note), style="dim"))
+
+
+def _worth(found: Decisions) -> Iterator[str]:
+    if found.curve is not None and found.cost is not None:
+        yield ""
+        yield from _net_benefit(found.curve, found.cost.threshold)
+    if found.best is not None:
+        yield threshold_words(found.best)
+
+
+def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
+    at = int(abs(curve.thresholds - threshold).argmin())
+    benefit = curve.net_benefit
+    yield (
+        f"Net benefit at {number(threshold)}: {number(benefit.value[at])}{_band(benefit.low[at], benefit.high[at])}; "
+        f"acting on all {number(curve.treat_all[at])}, on none 0."
+    )
+
+
+def _print_areas(curve: RiskCoverage) -> None:
+    areas = f"AURC {number(curve.aurc)}, E-AURC {number(curve.excess_aurc)}, AUGRC {number(curve.augrc)}"
+    print_lines([f"All rows: error rate {share(float(curve.risk[-1]))}; {areas}."])
+    if curve.n_distinct > FEW:
+        return
+    print_lines([f"Only {curve.n_distinct} distinct confidences occur, so that coverage jumps:"])
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("at least", "coverage", "error rate", "answers"):
+        table.add_column(heading, justify="right")
+    columns = (curve.thresholds, curve.coverage, curve.risk, curve.count)
+    for threshold, coverage, risk, count in zip(*(column.tolist() for column in columns), strict=True):
+        table.add_row(f"{threshold:.4g}", share(coverage), share(risk), f"{count:,}")
+    console().print(table)
+
+
+def _limits(found: Interval, *, turned: bool = False) -> str:
+    if found.low is None or found.high is None:
+        return ""
+    low, high = (-found.high, -found.low) if turned else (found.low, found.high)
+    return f"{number(low)} to {number(high)}"
+
+
+def _band(low: float, high: float) -> str:
+    return "" if low == -float("inf") else f" ({number(low)} to {number(high)})"

@@ -1,0 +1,131 @@
+"""What `calibrant fit`, `apply` and `recommend` do with predictive distributions."""
+
+import hashlib
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calibrant.calibrators.store import StoredCalibrator
+    from calibrant.cli.options import EitherSource
+    from calibrant.forecasts import Distribution
+    from calibrant.results import ForecastRecommendation
+
+MEASURES = ("crps", "log-score", "interval-coverage", "interval-width", "mace")
+"""What is printed before and after, as far as the laws have it."""
+
+USUAL = {"Normal": "shift-scale", "Samples": "inflate", "Quantiles": "quantile-shift"}
+"""The method for each kind of laws, if none is named."""
+
+
+def fit_forecasts(files: "Sequence[Path]", source: "EitherSource", method: str | None, out: Path) -> None:
+    """Learn a calibrator from predictive distributions and observed values, save it, and say what it learnt."""
+    from calibrant.calibrators.forecasts import forecast_calibrator_name, parse_forecast
+    from calibrant.calibrators.store import save
+    from calibrant.cli import show
+    from calibrant.cli.fit import OPTIMISTIC, describe, learnt
+    from calibrant.metrics.forecast_table import suited_metrics
+
+    named = None if method is None else forecast_calibrator_name(method)
+    forecasts, _ = source.forecasts(files)
+    method = USUAL[type(forecasts.distribution).__name__] if named is None else named
+    with show.progress_bar("fitting", quiet=source.silent):
+        calibrator = parse_forecast(method).fit(forecasts)
+    law = forecasts.distribution
+    details = {
+        "method": method,
+        "law": type(law).__name__,
+        "n_samples": forecasts.n_samples,
+        "fingerprint": fingerprint(law),
+    }
+    checksum = save(calibrator, out, details=details)
+    after = calibrator.calibrate(forecasts)
+    metrics = {name: metric for name, metric in suited_metrics(forecasts).items() if name in MEASURES}
+    shown = [name for name, metric in metrics.items() if metric.suits(after)]
+    before, changed = ({name: metrics[name].estimate(f) for name in shown} for f in (forecasts, after))
+    if source.json:
+        measured = {"before": before, "after": changed}
+        show.print_json({**details, "learnt": learnt(calibrator), "in_sample": measured, "sha256": checksum})
+        return
+    show.print_heading(f"{method}, fitted to {forecasts.n_samples:,} {details['law']} forecasts")
+    show.print_lines(describe(learnt(calibrator)))
+    show.print_heading("On the same rows")
+    show.print_estimates({"before": before, "after": changed})
+    show.print_lines([OPTIMISTIC])
+    show.print_path("calibrator", out)
+
+
+def apply_forecasts(
+    file: Path, stored: "StoredCalibrator", out: Path, source: "EitherSource", *, replace: bool
+) -> None:
+    """Write a copy of the file with columns of calibrated forecasts."""
+    from calibrant.cli import show
+    from calibrant.cli.apply import listed
+    from calibrant.exceptions import DataWarning
+    from calibrant.io.rewrite_forecasts import rewrite_forecasts
+
+    rows = 0
+
+    def calibrated(law: "Distribution") -> "Distribution":
+        nonlocal rows
+        rows = law.n
+        if stored.details.get("fingerprint") == fingerprint(law):
+            message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
+            warnings.warn(message, DataWarning, stacklevel=2)
+        found: Distribution = stored.calibrator.apply(law)
+        return found
+
+    with show.progress_bar("calibrating", quiet=source.silent):
+        columns = rewrite_forecasts(file, out, calibrated, replace=replace, **source.as_forecast_options())
+    if source.json:
+        show.print_json({"n_samples": rows, "columns": list(columns), "sha256": stored.sha256})
+        return
+    method = stored.details.get("method", type(stored.calibrator).__name__)
+    show.print_lines([f"{show.rows(rows)} calibrated by {method} ({stored.sha256[:12]})."])
+    show.print_path("table", out)
+    if not replace:
+        show.print_lines([f"The new columns are {listed(columns)}."])
+
+
+def fingerprint(law: "Distribution") -> str:
+    """Return a fingerprint that distinguishes sets of forecasts."""
+    import numpy as np
+
+    numbers = law.draws if hasattr(law, "draws") else law.values if hasattr(law, "values") else None
+    if numbers is None:
+        numbers = np.column_stack([law.mean(), law.sd()])
+    return hashlib.sha256(np.ascontiguousarray(numbers, dtype="<f8").data).hexdigest()
+
+
+def print_advice(advice: "ForecastRecommendation") -> None:
+    """Print the advice in words, then the candidates."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from calibrant.cli.outputs import console
+    from calibrant.cli.show import print_heading
+    from calibrant.io import printable
+
+    out = console()
+    style = "bold green" if advice.name == advice.candidates[0].name else "bold yellow"
+    out.print(Text(printable(advice.headline), style=style))
+    for reason in advice.reasons:
+        out.print(Text(f"- {printable(reason)}"))
+    print_heading(f"On rows that they were not fitted to, {advice.n_samples:,} in all")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("calibrator", overflow="fold")
+    change = f"change, {advice.level:.0%}"
+    score = f"fair {advice.score}" if advice.law == "Samples" else advice.score
+    for heading in (score, change, "90% cover", "MACE"):
+        table.add_column(heading, justify="right", no_wrap=heading != change)
+    for one in advice.candidates:
+        mark = " *" if one.name == advice.name else ""
+        difference: Any = one.over_nothing
+        limits = "" if difference is None else f"{difference.low:+.3g} to {difference.high:+.3g}"
+        shares = ("" if value is None else f"{value:.3g}" for value in (one.coverage, one.mace))
+        table.add_row(Text(printable(f"{one.name}{mark}")), f"{one.loss:.4g}", limits, *shares)
+    out.print(table)
+    notes = f"* recommended. change: limits of the difference from {advice.candidates[0].name}"
+    out.print(Text(f"{notes}. 90% cover: targets in 90% intervals.", style="dim"))

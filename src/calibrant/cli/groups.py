@@ -1,0 +1,144 @@
+"""`calibrant groups`: in which groups of rows the predictions are off, although all rows together may look fine."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from calibrant.cli.options import INPUT, JUDGING, File, Seed, Source, expanded, title
+
+if TYPE_CHECKING:
+    from calibrant.predictions import Predictions
+    from calibrant.results import FoundGroup, GroupFindings
+
+Features = Annotated[str | None, Parameter(group=INPUT)]
+
+MOST_SHOWN = 10
+"""Groups that are printed."""
+
+
+def groups(  # noqa: PLR0913 (each is one decision of the user)
+    *files: File,
+    features: Features = None,
+    cluster: Annotated[str | None, Parameter(group=INPUT)] = None,
+    source: Source = Source(),
+    depth: Annotated[int, Parameter(group=JUDGING)] = 3,
+    alpha: Annotated[float, Parameter(group=JUDGING)] = 0.05,
+    least_rows: Annotated[int, Parameter(group=JUDGING)] = 50,
+    every_class: Annotated[bool, Parameter(group=JUDGING)] = False,
+    fail_if_found: Annotated[bool, Parameter(group=JUDGING)] = False,
+    seed: Seed = 0,
+) -> int:
+    """Find the groups of rows in FILES whose predictions are off beyond chance.
+
+    Groups are intersections of up to three columns, and the leaves of a small tree. Their number is taken into
+    account: if no prediction is off, anything is found with a probability of 5% at most. Groups that are known
+    beforehand are assessed with evaluate --by.
+
+    For example:
+      calibrant groups predictions.csv
+      calibrant groups predictions.csv --label y --probs score --features 'x_*'
+      calibrant groups predictions.parquet --features region,age,device --cluster patient --fail-if-found
+
+    Parameters
+    ----------
+    files
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ with predictions, labels and columns of features. The rows of several
+        files are taken together.
+    features
+        Columns of features: a pattern like 'x_*', or a list with commas; by default all other columns. Numbers are cut
+        into thirds; columns that name rows or have one value are left out.
+    cluster
+        Column of clusters, such as patients: rows of a cluster depend on each other.
+    depth
+        Number of columns that a group has at most.
+    alpha
+        Probability that anything is found if no prediction is off, at most.
+    least_rows
+        Rows that a group needs.
+    every_class
+        With more than two classes, look at every class against the rest, not at whether the predicted class is right.
+    fail_if_found
+        Exit with code 1 if any group is found.
+    seed
+        Seed of the halves that grow and test the tree.
+    """
+    from calibrant.cli import show
+    from calibrant.groups import GroupSearch
+
+    classes: Any = "each" if every_class else "top"
+    search = GroupSearch(depth=depth, alpha=alpha, least_rows=least_rows, classes=classes)
+    paths = expanded(files)
+    predictions, table, clusters = read_features(paths, source, features, cluster)
+    with show.progress_bar("searching groups", quiet=source.silent):
+        found = search(predictions, features=table, clusters=clusters, rng=seed)
+    if source.json:
+        show.print_json(found)
+    else:
+        print_findings(found)
+    failures = [f"{title(paths)}: {found.n_found} groups found"] if fail_if_found and found.n_found else []
+    return show.report_failures(failures)
+
+
+def read_features(
+    files: Sequence[Path], source: Source, features: str | None, cluster: str | None = None
+) -> "tuple[Predictions, dict[str, Any], Any]":
+    """Read predictions, the columns of features, and the clusters if they are named."""
+    from calibrant.io.columns import as_request
+    from calibrant.io.features import feature_names
+
+    patterns = None if features is None else features.split(",")
+    names = feature_names(files[0], as_request(**source.as_options()), patterns)
+    names = [name for name in names if name != cluster]
+    predictions, others = source.rows(files, *names, cluster)
+    return predictions, {name: others[name] for name in names}, others.get(cluster or "")
+
+
+def print_findings(found: "GroupFindings") -> None:
+    """Print what was found in words, then the groups that stand alone, and what was left out."""
+    from rich.text import Text
+
+    from calibrant.cli.outputs import console
+    from calibrant.cli.show import print_lines
+    from calibrant.io import printable
+
+    out = console()
+    out.print(Text(printable(found.headline), style="bold yellow" if found.found else "bold green"))
+    out.print(Text(printable(found.explanation)))
+    if found.found:
+        _print_table([group for group in found.found if group.stands_alone])
+    if found.left_out:
+        named = [f"  {name}: {reason}" for name, reason in list(found.left_out.items())[:MOST_SHOWN]]
+        more = len(found.left_out) - len(named)
+        print_lines(["", "Columns left out:", *named, *([f"  and {more} more"] if more else [])])
+
+
+def _print_table(groups: "Sequence[FoundGroup]") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from calibrant.cli.outputs import console
+    from calibrant.io import printable
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("group", overflow="fold")
+    for heading in ("rows", "predicted", "observed", "off by", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for group in groups[:MOST_SHOWN]:
+        event = f" ({group.event})" if group.event else ""
+        label = Text(f"{printable(group.label + event)}\n  {group.direction}, worth {group.worth:.4f}")
+        table.add_row(label, f"{group.n_rows:,}", f"{group.predicted:.1%}", f"{group.observed:.1%}", *_numbers(group))
+    out = console()
+    out.print()
+    out.print(table)
+    notes = (
+        "off by: observed minus predicted, with limits. p: adjusted for all groups looked at. worth: fall of the log "
+        "loss of all rows if the log-odds of this group are moved, learnt from other rows than those it is measured on."
+    )
+    out.print(Text(notes, style="dim"))
+
+
+def _numbers(group: "FoundGroup") -> tuple[str, str]:
+    limits = "" if group.low is None or group.high is None else f"\n{group.low:+.3f} to {group.high:+.3f}"
+    return f"{group.size:+.3f}{limits}", "<0.0001" if group.adjusted < 1e-4 else f"{group.adjusted:.4f}"

@@ -1,0 +1,88 @@
+"""The option --base-rate of `calibrant apply`: probabilities of new rows for their own base rate."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrant._typing import FloatArray
+
+AUTO = "auto"
+"""The base rate that is estimated from the rows."""
+
+
+@dataclass
+class Shift:
+    """How probabilities are moved, and what was found on the way.
+
+    Attributes
+    ----------
+    base_rate : str
+        As it was given.
+    trained_rate : list of float, float or None
+        What the probabilities are calibrated for.
+    lines : list of str
+        What to print.
+    found : dict
+        What to write as JSON.
+    """
+
+    base_rate: str
+    trained_rate: Any
+    lines: list[str] = field(default_factory=list)
+    found: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, base_rate: str, trained_rate: str | None, fitted_to: Any) -> "Shift":
+        """Check the options, before anything is read; `fitted_to` is the share of each class that a calibrator saw."""
+        from calibrant.cli.deciding import as_numbers
+        from calibrant.exceptions import InputError
+
+        if base_rate != AUTO:
+            as_numbers(base_rate, "--base-rate")
+        if trained_rate is not None:
+            return cls(base_rate, as_numbers(trained_rate, "--trained-rate"))
+        if fitted_to is None:
+            raise InputError(
+                "--base-rate needs --trained-rate, the share of the event that the probabilities are calibrated for: "
+                "that of the rows the model or its calibrator was fitted to. Calibrators that are fitted from now on "
+                "hold it."
+            )
+        return cls(base_rate, fitted_to)
+
+    def __call__(self, values: "FloatArray", *, logits: bool) -> "FloatArray":
+        """Return probabilities, (n, K), or their logarithms, for the base rate."""
+        import numpy as np
+
+        from calibrant.calibrators import PriorShift
+        from calibrant.calibrators.prior_shift import as_rates
+        from calibrant.cli.deciding import as_numbers
+
+        old = as_rates(self.trained_rate, values.shape[1], "--trained-rate")
+        if self.base_rate == AUTO:
+            new = self._estimated(np.exp(values) if logits else values, old)
+        else:
+            new = as_rates(as_numbers(self.base_rate, "--base-rate"), len(old), "--base-rate")
+        self.found |= {"trained_rate": old.tolist(), "base_rate": new.tolist()}
+        shown = f"{old[1]:.4g} to {new[1]:.4g}" if len(old) == 2 else "that of the fit to the one given"
+        self.lines.append(f"The base rate is moved from {shown}, which is right if each class looks as before.")
+        shift = PriorShift(new, trained_rate=old).between(range(len(old)))
+        return shift.transform(values) if logits else shift.predict_proba(values)
+
+    def _estimated(self, probs: "FloatArray", old: "FloatArray") -> "FloatArray":
+        import numpy as np
+
+        from calibrant.decisions import estimate_base_rate
+        from calibrant.exceptions import InputError
+
+        found = estimate_base_rate(probs, float(old[-1]))
+        self.found["estimate"] = found
+        self.lines.append(
+            f"Estimated from {found.n_samples:,} rows: base rate {found.value:.4g}, {found.level:.0%} limits "
+            f"{found.low:.4g} to {found.high:.4g}. {found.assumption}"
+        )
+        if not 0 < found.value < 1:
+            raise InputError(
+                f"the most likely base rate of FILE is {found.value:g} ({found.low:.3g} to {found.high:.3g}), at which "
+                "all probabilities would be the same. Name a base rate with --base-rate."
+            )
+        return np.array([1 - found.value, found.value])

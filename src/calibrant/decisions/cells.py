@@ -1,0 +1,177 @@
+"""Rows that decide alike, counted together, and the laws of means over them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.exceptions import InputError
+from calibrant.intervals.student import StudentLaw
+from calibrant.predictions import Predictions
+
+FEWEST_EXPECTED, FEWEST = 5.0, 10.0
+"""Least effective numbers of rows that must decide about a mean for limits of it: of those that the predictions lead to
+expect, or else of the mean of these and those observed.
+
+The expected number decides, where it can: limits that are given only if by chance many rows of a rare kind were
+observed would miss too often, and so would those without any of them.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    r"""Rows of one outcome whose predictions lie between the same thresholds.
+
+    A mean over rows of anything that depends on decisions and outcomes is a mean over cells, and the moments of the
+    weights within each cell are all that its law needs.
+
+    Attributes
+    ----------
+    place : ndarray of shape (m, C)
+        For each of m models, how many of the thresholds each cell reaches: acting at threshold j is ``place > j``.
+    event : ndarray of shape (C,)
+        Whether the event happened.
+    moments, expected : ndarray of shape (4, C)
+        Sums of the powers 1 to 4 of the shares of the rows, as observed, and as the predictions lead to expect.
+    strata : ndarray of shape (C,)
+        Rows of one stratum were drawn together. Where the prevalence is known, the two outcomes are strata.
+    freedom : float
+        Degrees of freedom of variances.
+    n_rows : int
+    """
+
+    place: IntArray
+    event: FloatArray
+    moments: FloatArray
+    expected: FloatArray
+    strata: IntArray
+    freedom: float
+    n_rows: int
+
+    @classmethod
+    def of(cls, models: Sequence[Predictions], thresholds: FloatArray, prevalence: float | None = None) -> "Cells":
+        """Count the rows of predictions of the same rows; thresholds ascend."""
+        first = models[0]
+        present = first.weights > 0
+        event = first.labels[present] == 1
+        weights = first.weights[present] / first.weights.max()
+        # The share that each row has if it is an event, and if it is none.
+        shares = _shares(weights, event, prevalence)
+        places = np.stack([np.searchsorted(thresholds, p.positive[present], side="right") for p in models])
+        chance = np.mean([p.positive[present] for p in models], axis=0)
+        code = np.ravel_multi_index(tuple(places), (len(thresholds) + 1,) * len(models))
+        _, at, index = np.unique(code, return_index=True, return_inverse=True)
+        rows = (event, ~event), (chance, 1 - chance)
+        observed, expected = (
+            np.hstack([_powers(index, own * share, own) for own, share in zip(kind, shares, strict=True)])
+            for kind in rows
+        )
+        n = len(at)
+        outcome = np.repeat([1.0, 0.0], n)
+        strata = np.zeros(2 * n, dtype=np.int64) if prevalence is None else outcome.astype(np.int64)
+        freedom = max(float(observed[1].sum() ** 2 / observed[3].sum()) / 2, 1.0)
+        return cls(np.tile(places[:, at], 2), outcome, observed, expected, strata, freedom, len(event))
+
+    def acts(self, n_thresholds: int, model: int = 0) -> FloatArray:
+        """Return 1 where a cell is acted on, (C, T)."""
+        return (self.place[model][:, None] > np.arange(n_thresholds)).astype(float)
+
+    @property
+    def prevalence(self) -> float:
+        """Share of the event."""
+        return float(self.moments[0] @ self.event)
+
+    def means(self, values: FloatArray) -> "Means":
+        """Return the law of the means of values, (C, T)."""
+        centres = np.zeros_like(values)
+        kept = np.ones(len(values))
+        for stratum in np.unique(self.strata):
+            own = self.strata == stratum
+            mass = self.moments[0][own]
+            centres[own] = mass @ values[own] / mass.sum()
+            # As n - 1 in place of n, in each stratum.
+            kept[own] = 1 - self.moments[1][own].sum() / mass.sum() ** 2
+        with np.errstate(divide="ignore"):
+            scale = np.where(kept > 0, 1 / kept, 0.0)
+        deviations = values - centres
+        factor = np.sqrt(self.moments[1] * scale)[:, None] * deviations
+        spread = self.moments[1] @ deviations**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            skewness = np.where(spread > 0, self.moments[2] @ deviations**3 / spread**1.5, 0.0)
+            expected, mixed = (
+                (rows[1] @ deviations**2) ** 2 / (rows[3] @ deviations**4)
+                for rows in (self.expected, (self.moments + self.expected) / 2)
+            )
+        known = (spread > 0) & ((expected >= FEWEST_EXPECTED) | (mixed >= FEWEST))
+        return Means(self.moments[0] @ values, factor, skewness, known, self.freedom)
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Means of several columns, and what their errors are made of.
+
+    Attributes
+    ----------
+    value : ndarray of shape (T,)
+    factor : ndarray of shape (C, T)
+        The covariance of the means is ``factor.T @ factor``.
+    skewness : ndarray of shape (T,)
+    known : ndarray of shape (T,)
+        Whether enough rows decide about each mean for limits that are known to cover.
+    freedom : float
+    """
+
+    value: FloatArray
+    factor: FloatArray
+    skewness: FloatArray
+    known: BoolArray
+    freedom: float
+
+    @property
+    def error(self) -> FloatArray:
+        """Standard errors."""
+        return np.asarray(np.sqrt((self.factor**2).sum(axis=0)))
+
+    def limits(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return pointwise limits by Student's law, corrected for skewness; infinite where too few rows decide."""
+        low, high = np.full(len(self.value), -np.inf), np.full(len(self.value), np.inf)
+        columns = zip(self.value.tolist(), self.error.tolist(), self.skewness.tolist(), strict=True)
+        for j, (value, error, skewness) in enumerate(columns):
+            if self.known[j]:
+                low[j], high[j] = StudentLaw(value, error, self.freedom, skewness).limits(level).around(value)
+        return low, high
+
+    def joint_limits(self, level: float, n_resamples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        r"""Return limits that hold for all columns together.
+
+        Every row is given a normal number :math:`g_i` (a multiplier bootstrap), of which cells need the sums only. The
+        quantile of the largest :math:`|\sum_i g_i u_{ij}| / s_j` over the columns takes the place of Student's.
+        """
+        low, high = np.full(len(self.value), -np.inf), np.full(len(self.value), np.inf)
+        known, error = self.known, self.error
+        if known.any():
+            columns = self.factor[:, known] / error[known]
+            draws = np.abs(rng.standard_normal((n_resamples, len(columns))) @ columns).max(axis=1)
+            reach = float(np.quantile(draws, level)) * error[known]
+            low[known], high[known] = self.value[known] - reach, self.value[known] + reach
+        return low, high
+
+
+def _shares(weights: FloatArray, event: BoolArray, prevalence: float | None) -> tuple[FloatArray, FloatArray]:
+    """Return the share that each row has as an event, and as none: events have that of the prevalence together."""
+    if prevalence is None:
+        shares = weights / weights.sum()
+        return shares, shares
+    found = float(weights @ event), float(weights @ ~event)
+    if not min(found) > 0:
+        raise InputError(
+            "a known prevalence needs rows of both outcomes, but there is only one. Give rows of the other too."
+        )
+    return weights * (prevalence / found[0]), weights * ((1 - prevalence) / found[1])
+
+
+def _powers(index: IntArray, shares: FloatArray, rows: FloatArray) -> FloatArray:
+    """Return sums of powers of shares over cells, where a row may count as a part of one."""
+    each = np.divide(shares, rows, out=np.zeros(len(shares)), where=rows > 0)
+    return np.stack([np.bincount(index, rows * each**power) for power in (1, 2, 3, 4)])

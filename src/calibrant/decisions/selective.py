@@ -1,0 +1,254 @@
+"""When to answer: risk at every coverage, and the largest coverage that keeps an error rate with confidence."""
+
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.binning.ties import comparable, starts_of_ties
+from calibrant.exceptions import InputError
+from calibrant.metrics.costs import check_threshold
+from calibrant.metrics.selective import AUGRC, AURC, ExcessAURC, answers
+from calibrant.predictions import Predictions, check_predictions
+from calibrant.predictions.two_arrays import as_data
+from calibrant.results import CoverageAtRisk, RiskCoverage, RiskStep
+
+LEAST, STEP = 0.1, 0.05
+"""The smallest coverage that is tested, and the step from one to the next."""
+
+MARGIN = 3
+"""The first test has this many times the rows that are needed without a single error: one early error is no end."""
+
+
+def risk_coverage(data: Any, y_prob: Any = None, sample_weight: Any = None) -> RiskCoverage:
+    """Return the error rate among the most confident rows, for every share of them that can be answered.
+
+    Parameters
+    ----------
+    data : Predictions, or array-like of shape (n,)
+        With `y_prob`, the labels. The confidence is that in the most probable class; predictions of the classes "wrong"
+        and "right", such as language models' confidences in their answers, are confidences already.
+    y_prob : array-like of shape (n, K) or (n,), optional
+        Probabilities, if labels are given.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows, if labels are given. They are relative.
+
+    Returns
+    -------
+    RiskCoverage
+        One point for each distinct confidence: rows that tie are answered together.
+
+    Examples
+    --------
+    >>> curve = risk_coverage([1, 0, 1, 1], [0.9, 0.8, 0.7, 0.7])
+    >>> curve.coverage.tolist(), curve.risk.tolist()
+    ([0.25, 0.5, 1.0], [0.0, 0.5, 0.25])
+    """
+    predictions = as_data(data, y_prob, sample_weight)
+    check_predictions(predictions, "data")
+    view = answers(predictions)
+    ranked = _Ranked(view)
+    mass = np.cumsum(ranked.sums(ranked.weights))
+    wrong = np.cumsum(ranked.sums(ranked.weights * ranked.wrong))
+    return RiskCoverage(
+        thresholds=ranked.thresholds,
+        coverage=mass / mass[-1],
+        risk=wrong / mass,
+        count=ranked.count,
+        errors=ranked.errors,
+        aurc=AURC()(predictions),
+        excess_aurc=ExcessAURC()(predictions),
+        augrc=AUGRC()(predictions),
+        n_samples=int(ranked.count[-1]),
+        n_distinct=len(ranked.thresholds),
+    )
+
+
+def coverage_at_risk(
+    data: Any,
+    y_prob: Any = None,
+    *,
+    max_risk: float,
+    confidence: float = 0.95,
+    coverages: Any = None,
+) -> CoverageAtRisk:
+    r"""Return the largest share of rows that can be answered with an error rate of at most `max_risk`, guaranteed.
+
+    Parameters
+    ----------
+    data : Predictions, or array-like of shape (n,)
+        With `y_prob`, the labels; as for `risk_coverage`. Independent rows of equal weight that the confidence was not
+        tuned on: several answers to one question are no independent rows.
+    y_prob : array-like of shape (n, K) or (n,), optional
+    max_risk : float
+        The largest error rate among rows that are answered.
+    confidence : float, default=0.95
+        Probability that the guarantee holds, over the rows that the threshold is found with.
+    coverages : array-like of shape (m,), optional
+        Shares of the rows that are tested, chosen before looking at the labels; by default 0.1, 0.15, ..., 1, from the
+        first with three times the rows that are needed without any error.
+
+    Returns
+    -------
+    CoverageAtRisk
+
+    Notes
+    -----
+    The coverages are tested in ascending order, each at the full level :math:`\delta` = 1 - `confidence`, and the first
+    that fails ends it (a fixed sequence, as in Learn then Test): the probability that any threshold is accepted whose
+    error rate exceeds `max_risk` is at most :math:`\delta`. A coverage passes if the exact upper limit of
+    Clopper and Pearson for k errors in m rows,
+
+    .. math:: U = B^{-1}(1 - \delta;\; k + 1,\; m - k),
+
+    is at most `max_risk`. The threshold is a confidence, applied as "at least"; rows that tie with it are answered
+    together, so that the coverage may be larger than the one asked for. The row that sets the threshold is left out of
+    the count, as only the others are independent draws from the rows above it; of several that tie, one that is right.
+
+    The largest coverage whose observed error rate is at most `max_risk` would break the promise in about half of all
+    cases.
+
+    References
+    ----------
+    A. Angelopoulos et al., "Learn then test", arXiv 2110.01052 (2021). Y. Geifman, R. El-Yaniv, "Selective
+    classification for deep neural networks", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> y = [1] * 200 + [0] * 50
+    >>> found = coverage_at_risk(y, [0.9] * 200 + [0.6] * 50, max_risk=0.05)
+    >>> found.threshold, found.coverage, found.errors
+    (0.9, 0.8, 0)
+    """
+    predictions = as_data(data, y_prob)
+    check_predictions(predictions, "data")
+    check_threshold(max_risk, "max_risk")
+    check_threshold(confidence, "confidence")
+    view = answers(predictions)
+    check_equal(view)
+    ranked, delta = _Ranked(view), 1 - confidence
+    found: dict[str, Any] = {"max_risk": max_risk, "confidence": confidence, "n_distinct": len(ranked.thresholds)}
+    n, needed = int(ranked.count[-1]), rows_needed(max_risk, delta)
+    shares = _planned(n, needed) if coverages is None else _checked(coverages)
+    steps = _tested(ranked, np.ceil(shares * n - 1e-9).astype(np.int64), max_risk, delta)
+    passed = [step for step in steps if step.passed]
+    found |= {"steps": tuple(steps), "n_samples": n}
+    if passed:
+        last = passed[-1]
+        return CoverageAtRisk(
+            **found,
+            threshold=last.threshold,
+            coverage=last.coverage,
+            count=last.count,
+            errors=last.errors,
+            risk=last.errors / last.count,
+            high=last.high,
+        )
+    first = steps[0]
+    reason = (
+        f"{needed} rows without any error would be needed at least, but there are {n} in all"
+        if n <= needed
+        else f"of the {first.count} most confident rows {first.errors} are wrong, so that the error rate may be as "
+        f"high as {first.high:.3g}"
+    )
+    return CoverageAtRisk(**found, threshold=None, coverage=0.0, count=0, errors=0, risk=None, high=None, reason=reason)
+
+
+def binomial_upper(errors: int, rows: int, delta: float) -> float:
+    """Return the exact upper limit of an error rate, by Clopper and Pearson.
+
+    Parameters
+    ----------
+    errors, rows : int
+    delta : float
+        Probability that the error rate exceeds the limit, at most.
+
+    Examples
+    --------
+    >>> round(binomial_upper(0, 59, 0.05), 4)  # 1 - 0.05^(1/59)
+    0.0495
+    """
+    from scipy.special import betaincinv
+
+    return 1.0 if errors >= rows else float(betaincinv(errors + 1, rows - errors, 1 - delta))
+
+
+def rows_needed(max_risk: float, delta: float) -> int:
+    """Return how many rows without any error show an error rate of at most `max_risk`.
+
+    Examples
+    --------
+    >>> rows_needed(0.05, 0.05), rows_needed(0.01, 0.05)
+    (59, 299)
+    """
+    return ceil(log(delta) / log(1 - max_risk) - 1e-9)
+
+
+class _Ranked:
+    """Rows in descending order of confidence, in groups that tie."""
+
+    def __init__(self, view: Predictions) -> None:
+        present = np.flatnonzero(view.weights > 0)
+        confidence = comparable(view.positive[present])
+        order = np.argsort(-confidence, kind="stable")
+        self.weights = view.weights[present][order] / view.weights.max()
+        self.wrong = (view.labels[present][order] == 0).astype(float)
+        self.first = starts_of_ties(confidence[order])
+        # The smallest of those that count as equal, so that "at least" takes all of them.
+        self.thresholds: FloatArray = np.minimum.reduceat(view.positive[present][order], self.first)
+        self.count: IntArray = np.append(self.first[1:], len(order)).astype(np.int64)
+        self.errors: IntArray = np.cumsum(self.sums(self.wrong)).astype(np.int64)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sum over each group."""
+        return np.asarray(np.add.reduceat(values, self.first))
+
+
+def check_equal(view: Predictions) -> None:
+    """Refuse rows of unequal weight, for which no error rate has an exact law."""
+    present = view.weights[view.weights > 0]
+    if view.copies is not None or float(np.ptp(present)) > 1e-12 * float(present.max()):
+        raise InputError(
+            "a guaranteed error rate needs rows of equal weight, of which the number of errors is binomial, but the "
+            "weights differ. Leave the weights out, or look at risk_coverage, which has no guarantee."
+        )
+
+
+def _planned(n: int, needed: int) -> FloatArray:
+    """Return the coverages to test, which depend on the number of rows alone."""
+    start = min(MARGIN * needed, max(needed + 1, n // 2))
+    grid = np.arange(round(LEAST / STEP), round(1 / STEP) + 1) * STEP
+    kept = grid[grid * n >= min(start, n) - 1e-9]
+    return np.asarray(kept if len(kept) else [1.0])
+
+
+def _checked(coverages: Any) -> FloatArray:
+    shares = np.unique(np.asarray(coverages, dtype=float))
+    if not len(shares) or not (shares[0] > 0 and shares[-1] <= 1):
+        raise InputError(f"coverages must be shares above 0 and up to 1, but are {coverages!r:.60}.")
+    return shares
+
+
+def _tested(ranked: _Ranked, ranks: IntArray, max_risk: float, delta: float) -> list[RiskStep]:
+    """Test the thresholds at these ranks until one fails."""
+    steps = []
+    for group in np.unique(np.searchsorted(ranked.count, ranks)).tolist():
+        count, errors = int(ranked.count[group]), int(ranked.errors[group])
+        before = (int(ranked.count[group - 1]), int(ranked.errors[group - 1])) if group else (0, 0)
+        all_wrong = errors - before[1] == count - before[0]
+        high = max(binomial_upper(errors - all_wrong, count - 1, delta), errors / count)
+        passed = high <= max_risk
+        steps.append(
+            RiskStep(
+                threshold=float(ranked.thresholds[group]),
+                coverage=count / int(ranked.count[-1]),
+                count=count,
+                errors=errors,
+                high=high,
+                passed=passed,
+            )
+        )
+        if not passed:
+            break
+    return steps

@@ -1,0 +1,78 @@
+"""What laws on the line have in common that are known by their distribution function and its inverse."""
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.forecasts.base import Distribution
+from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.samples import Samples
+
+N_POINTS, N_PAIRED = 128, 32
+"""Equally likely values that stand for a law in expectations of kernels and in Wasserstein distances; and in
+expectations over pairs of laws, which take the square of their number."""
+
+STEP, REACH = 0.1, 3.1
+"""Rule of `integration_rule`; at the ends the level is below 1e-15."""
+
+
+class ByQuantiles(Distribution):
+    """Base of the laws on the line without closed forms for pairs: quantiles stand for them.
+
+    Expectations of kernels and Wasserstein distances are those of the middles of 128 equally likely parts, or of 32 for
+    kernels of pairs: their error is a few thousandths at most. Mean differences from other laws are integrals over
+    levels.
+    """
+
+    precedence: ClassVar[int] = 3
+
+    def points(self, size: int = N_POINTS) -> Samples:
+        """Return the law of the middles of equally likely parts."""
+        return quantile_points(self, size)
+
+    def embed(self) -> FloatArray:
+        """Return the middles of equally likely parts, over the root of their number."""
+        return self.points().quantiles() / np.sqrt(N_POINTS)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` independent values from the law of every row: (n, size)."""
+        return self.inverse(rng.uniform(np.finfo(float).tiny, 1.0, (self.n, size)))
+
+    def differences_from(self, other: Distribution) -> FloatArray:
+        """Return ``E |Z_i - Z'_i|`` for a partner that does not take precedence, by an integral over levels."""
+        levels, shares = integration_rule()
+        quantiles = self.inverse(levels)
+        return np.asarray(sum(w * other.mean_distance(x) for w, x in zip(shares, quantiles.T, strict=True)))
+
+    def distances_to(self, other: Distribution) -> FloatArray:
+        """Return the 2-Wasserstein distances to a partner that does not take precedence."""
+        if not other.has_cdf:
+            raise self._no_pair(other, "2-Wasserstein distance")
+        return self.points().wasserstein(quantile_points(other))
+
+    def _expect(self, profile: Profile, lengthscale: float, y: FloatArray) -> FloatArray:
+        return self.points().expect(profile, lengthscale, y)
+
+    def expectations_with(self, profile: Profile, lengthscale: float, other: Distribution) -> FloatArray:
+        """Return E k(Z_i, Z'_j) for a partner that does not take precedence."""
+        partner = other.points(N_PAIRED) if isinstance(other, ByQuantiles) else other
+        return self.points(N_PAIRED).expect_pair(profile, lengthscale, partner)
+
+
+def quantile_points(law: Distribution, size: int = N_POINTS) -> Samples:
+    """Return the middles of equally likely parts of laws on the line as an ensemble."""
+    return Samples._trusted(draws=law.inverse((np.arange(size) + 0.5) / size))  # noqa: SLF001 (our own)
+
+
+@cache
+def integration_rule() -> tuple[FloatArray, FloatArray]:
+    """Return levels and weights of a rule for integrals over (0, 1) of what may grow without bound at the ends.
+
+    The double exponential rule: the level is the logistic function of pi sinh t, on an even grid of t.
+    """
+    t = np.arange(-REACH, REACH + STEP / 2, STEP)
+    levels = 1 / (1 + np.exp(-np.pi * np.sinh(t)))
+    shares = STEP * np.pi * np.cosh(t) * levels * (1 - levels)
+    return levels, shares / shares.sum()

@@ -1,0 +1,143 @@
+"""Student predictive distributions."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.forecasts.by_quantiles import ByQuantiles
+from calibrant.forecasts.checks import as_columns, check_positive, fail_at
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Student(ByQuantiles):
+    r"""Student (t) predictive distributions, with heavier tails than normals.
+
+    Parameters
+    ----------
+    loc : array-like of shape (n,), or float
+        Means, which are also the medians.
+    scale : array-like of shape (n,), or float
+        Scales: with more than two degrees of freedom :math:`\nu`, the standard deviations are
+        :math:`\sqrt{\nu / (\nu - 2)}` times as large; with fewer they are infinite.
+    df : array-like of shape (n,), or float
+        Degrees of freedom :math:`\nu`, above 1, so that there is a mean.
+
+    Notes
+    -----
+    With :math:`z = (y - loc) / scale`, the distribution function T and the density t of the standard law,
+
+    .. math:: E |Z - z| = z (2 T(z) - 1) + \frac{2 (\nu + z^2)}{\nu - 1} t(z), \qquad
+        E |Z - Z'| = \frac{4 \sqrt\nu}{\nu - 1} \frac{B(1/2, \nu - 1/2)}{B(1/2, \nu / 2)^2}.
+
+    References
+    ----------
+    A. Jordan, F. Krueger, S. Lerch, "Evaluating probabilistic forecasts with scoringRules", Journal of Statistical
+    Software 90 (2019).
+
+    Examples
+    --------
+    >>> predicted = Student([0.0, 3.0], scale=[1.0, 5.0], df=4.0)
+    >>> predicted.cdf([0.0, 3.0]).tolist()
+    [0.5, 0.5]
+    >>> predicted.sd().round(4).tolist()  # sqrt(4 / 2) times the scale
+    [1.4142, 7.0711]
+    """
+
+    loc: FloatArray
+    scale: FloatArray
+    df: FloatArray
+
+    def __init__(self, loc: Any, scale: Any, df: Any) -> None:
+        (loc, scale, df), source = as_columns(loc=loc, scale=scale, df=df)
+        check_positive("scale", scale)
+        if (df <= 1).any():
+            fail_at("df", df, df <= 1, "must exceed 1, so that there is a mean")
+        self._store(loc=loc, scale=scale, df=df, source=source)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.loc)
+
+    @property
+    def has_density(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def has_sd(self) -> bool:
+        """Whether all rows have more than two degrees of freedom."""
+        return bool((self.df > 2).all())
+
+    def take(self, rows: Any) -> Self:
+        """Return the laws of these rows (indices, a slice or a mask), in this order."""
+        return self._trusted(loc=self.loc[rows], scale=self.scale[rows], df=self.df[rows])
+
+    def affine(self, offset: FloatArray, factor: FloatArray) -> Self:
+        """Return the laws of offset + factor Z."""
+        return self._trusted(loc=offset + factor * self.loc, scale=factor * self.scale, df=self.df)
+
+    def mean(self) -> FloatArray:
+        """Return the means, of shape (n,)."""
+        return self.loc
+
+    def sd(self) -> FloatArray:
+        """Return the standard deviations, of shape (n,); infinite up to two degrees of freedom."""
+        finite = self.df > 2
+        safe = np.where(finite, self.df, 3.0)
+        return np.where(finite, self.scale * np.sqrt(safe / (safe - 2)), np.inf)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` independent values from the law of every row: (n, size)."""
+        return self.loc[:, None] + self.scale[:, None] * rng.standard_t(self.df[:, None], (self.n, size))
+
+    def cdf(self, y: FloatArray) -> FloatArray:
+        """Return P(Z <= y); row i at y[i], which may hold one value or several."""
+        from scipy.special import stdtr
+
+        z, df, _ = self._standardise(y)
+        return stdtr(df, z)
+
+    def inverse(self, levels: FloatArray) -> FloatArray:
+        """Return the quantiles, (n, q), at levels of shape (q,), or of shape (n, q) if each row has its own."""
+        from scipy.special import stdtrit
+
+        return self.loc[:, None] + self.scale[:, None] * stdtrit(self.df[:, None], levels)
+
+    @np.errstate(all="ignore")  # Far in the tails the square may overflow, and the density is 0.
+    def log_density(self, y: FloatArray) -> FloatArray:
+        """Return the logarithm of the density; row i at y[i], which may hold one value or several."""
+        z, df, scale = self._standardise(y)
+        return _log_density(z, df) - np.log(scale)
+
+    @np.errstate(all="ignore")  # As above.
+    def mean_distance(self, y: FloatArray) -> FloatArray:
+        """Return ``E |Z_i - y_i|``, of shape (n,)."""
+        from scipy.special import stdtr
+
+        z, df, scale = self._standardise(y)
+        z = np.abs(z)
+        beyond = (df + z * z) / (df - 1) * np.exp(_log_density(z, df)) - z * stdtr(df, -z)
+        return scale * (z + 2 * beyond)
+
+    def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
+        """Return ``E |Z_i - Z'_i|`` for two independent draws from row i, of shape (n,)."""
+        from scipy.special import betaln
+
+        ratio = np.exp(betaln(0.5, self.df - 0.5) - 2 * betaln(0.5, self.df / 2))
+        return self.scale * 4 * np.sqrt(self.df) / (self.df - 1) * ratio
+
+    def _standardise(self, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return (y - loc) / scale, and degrees of freedom and scales in the same shape."""
+        y = np.asarray(y, dtype=np.float64)
+        loc, scale, df = (one.reshape(-1, *(1,) * (y.ndim - 1)) for one in (self.loc, self.scale, self.df))
+        return (y - loc) / scale, df, scale
+
+
+def _log_density(z: FloatArray, df: FloatArray) -> FloatArray:
+    """Return the logarithm of the density of the law with loc 0 and scale 1."""
+    from scipy.special import betaln
+
+    return -betaln(0.5, df / 2) - 0.5 * np.log(df) - 0.5 * (df + 1) * np.log1p(z * z / df)

@@ -1,0 +1,7 @@
+"""Groups found, not only given: where predictions are off although all rows together look fine, and how to fix it."""
+
+from calibrant.groups.boosting import GroupBoosting
+from calibrant.groups.search import GroupSearch
+from calibrant.groups.store import load, save
+
+__all__ = ["GroupBoosting", "GroupSearch", "load", "save"]

@@ -1,0 +1,178 @@
+"""How strongly the outcomes of a group speak against its predictions."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._core.laws import expit, normal_quantile, normal_tail
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.groups.cells import Combination, Rows
+from calibrant.groups.tails import CERTAIN, EventSum
+
+LEAST_CLUSTERS = 30
+"""Clusters that a group needs, if rows of a cluster depend on each other."""
+
+STEEPEST = 4.0
+"""Log-odds are moved by at most this much in one step."""
+
+
+class Sums(NamedTuple):
+    """Sums over cells: residuals, and their variances if the predictions are right."""
+
+    residuals: FloatArray
+    variances: FloatArray
+
+    @property
+    def z(self) -> FloatArray:
+        """Standardised sums of the residuals, 0 where there is no variance."""
+        ok = self.variances > 0
+        return np.divide(
+            self.residuals,
+            np.sqrt(self.variances, where=ok, out=np.ones_like(self.variances)),
+            where=ok,
+            out=np.zeros_like(self.residuals),
+        )
+
+
+class Evidence(ABC):
+    """Tests of groups of the same rows for one event."""
+
+    rows: Rows
+
+    @abstractmethod
+    def sums(self, cells: Combination) -> Sums:
+        """Return the sums over all cells of a combination."""
+
+    @abstractmethod
+    def pvalue(self, inside: BoolArray) -> float:
+        """Return the p-value of a group of rows."""
+
+    @abstractmethod
+    def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
+        """Return limits of the mean of observed minus predicted, which the level is the chance to miss."""
+
+    @abstractmethod
+    def has_enough(self, cells: Combination) -> BoolArray:
+        """Return which cells have enough of what else they need beside rows."""
+
+    def take(self, some: BoolArray) -> "Evidence":
+        """Return the evidence of some of the rows."""
+        raise NotImplementedError
+
+    def z(self, inside: BoolArray) -> float:
+        """Return the standardised sum of the residuals of a group."""
+        one = Combination((), np.where(inside, 0, 1), ((),))
+        return float(self.sums(one).z[0])
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentRows(Evidence):
+    """Every row is an event of its own, given its prediction."""
+
+    rows: Rows
+
+    @cached_property
+    def _values(self) -> tuple[FloatArray, FloatArray]:
+        return self.rows.residuals, self.rows.variances
+
+    @cached_property
+    def _is_weighted(self) -> bool:
+        return bool(np.any(self.rows.weights != 1.0))
+
+    def sums(self, cells: Combination) -> Sums:
+        """Return the sums over all cells of a combination."""
+        return Sums(*(cells.sums(values) for values in self._values))
+
+    def has_enough(self, cells: Combination) -> BoolArray:
+        """Return that all have enough."""
+        return np.ones(len(cells.cells), dtype=bool)
+
+    def pvalue(self, inside: BoolArray) -> float:
+        """Return the p-value of the number, or the weight, of the events in a group."""
+        return self._law(inside).pvalue
+
+    def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
+        """Return the limits at which either tail of the law of the events has half of the level."""
+        some = self.rows.take(inside)
+        law = self._law(inside)
+        probs = np.clip(some.probs, CERTAIN, 1 - CERTAIN)
+        log_odds = np.log(probs) - np.log1p(-probs)
+        moved = [
+            expit(log_odds + shift * (some.weights if self._is_weighted else 1.0)) for shift in law.shift_limits(level)
+        ]
+        low, high = (float(np.average(each - some.probs, weights=some.weights)) for each in moved)
+        return low, high
+
+    def take(self, some: BoolArray) -> "IndependentRows":
+        """Return the evidence of some of the rows."""
+        return IndependentRows(self.rows.take(some))
+
+    def _law(self, inside: BoolArray) -> EventSum:
+        some = self.rows.take(inside)
+        return EventSum(some.probs, some.weights if self._is_weighted else None, float(some.weights @ some.events))
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredRows(Evidence):
+    r"""Rows of a cluster depend on each other; clusters do not.
+
+    The variance of :math:`\sum_c R_c`, with the sum :math:`R_c` of the residuals of each cluster in the group, is
+    :math:`\sum_c R_c^2`. If the :math:`R_c` are symmetric, :math:`P(|z| \ge x) \le 2 e^{-x^2 / 2}` for any number of
+    clusters.
+    """
+
+    rows: Rows
+    clusters: IntArray
+
+    def sums(self, cells: Combination) -> Sums:
+        """Return the sums over all cells of a combination."""
+        owner, sums = self._by_cluster(cells)
+        n = len(cells.cells)
+        squares = np.asarray(np.bincount(owner, sums**2, minlength=n + 1)[:n], dtype=np.float64)
+        return Sums(cells.sums(self.rows.residuals), squares)
+
+    def has_enough(self, cells: Combination) -> BoolArray:
+        """Return which cells have at least `LEAST_CLUSTERS` clusters."""
+        owner, _ = self._by_cluster(cells)
+        n = len(cells.cells)
+        return np.bincount(owner, minlength=n + 1)[:n] >= LEAST_CLUSTERS
+
+    def pvalue(self, inside: BoolArray) -> float:
+        """Return the p-value by the normal law of the standardised sum."""
+        return 2 * normal_tail(abs(self.z(inside)))
+
+    def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
+        """Return the size, minus and plus a multiple of its standard error."""
+        sums = self.sums(Combination((), np.where(inside, 0, 1), ((),)))
+        mass, wide = self.rows.weights[inside].sum(), normal_quantile(1 - level / 2) * math.sqrt(sums.variances[0])
+        return float((sums.residuals[0] - wide) / mass), float((sums.residuals[0] + wide) / mass)
+
+    def take(self, some: BoolArray) -> "ClusteredRows":
+        """Return the evidence of some of the rows."""
+        return ClusteredRows(self.rows.take(some), self.clusters[some])
+
+    def _by_cluster(self, cells: Combination) -> tuple[IntArray, FloatArray]:
+        """Return the sum of the residuals for every pair of a cell and a cluster in it, and the cell of each."""
+        n_clusters = int(self.clusters.max()) + 1
+        pairs, place = np.unique(cells.codes * n_clusters + self.clusters, return_inverse=True)
+        return pairs // n_clusters, np.asarray(np.bincount(place, self.rows.residuals), dtype=np.float64)
+
+
+def offset(rows: Rows) -> float:
+    """Return the step of Newton's method by which the log-odds of all rows are to be moved."""
+    information = float(np.sum(rows.weights * rows.probs * (1 - rows.probs)))
+    if information <= 0:
+        return 0.0
+    return float(np.clip(rows.residuals.sum() / information, -STEEPEST, STEEPEST))
+
+
+def saved(rows: Rows, shift: float) -> float:
+    """Return by how much the weighted sum of log losses falls if all log-odds are moved."""
+    probs = np.clip(rows.probs, CERTAIN, 1 - CERTAIN)
+    log_odds = np.log(probs) - np.log1p(-probs)
+    growth = np.logaddexp(0.0, log_odds + shift) - np.logaddexp(0.0, log_odds)
+    return float(rows.weights @ (rows.events * shift - growth))

@@ -1,0 +1,186 @@
+"""The two parts of a search: a list of cells tested on all rows, and a tree whose leaves other rows test."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.groups.cells import Cell, Combination, Grid, Sizes, combinations_of
+from calibrant.groups.columns import Levels, cut_into_levels
+from calibrant.groups.evidence import Evidence
+from calibrant.groups.tree import Leaf, ResidualTree
+from calibrant.hypotest.holm import holm
+
+SPARE = 1000
+"""P-values by the normal law above this many times what Holm's method would reject next are not refined."""
+
+PREDICTION = "the prediction"
+"""The name of the prediction as a column of the tree."""
+
+FINE_CUTS = 31
+"""Where the tree may split a column of numbers: at 31 quantiles."""
+
+LEAF_SHARE = 40
+"""A leaf has at least the rows of the half divided by this."""
+
+
+class Settings(Protocol):
+    """What a part needs to know of a search."""
+
+    @property
+    def leaves(self) -> int:
+        """Leaves of the tree at most."""
+
+    @property
+    def least_rows(self) -> int:
+        """Rows that a group needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """A group that was tested.
+
+    Attributes
+    ----------
+    event : int
+        Which of the events.
+    label : str
+    columns : tuple of str
+    source : {"cell", "leaf"}
+    inside : ndarray of bool
+        Which of all rows are in the group.
+    tested : ndarray of bool or None
+        Rows that it was tested on; None for all.
+    z, pvalue : float
+    adjusted : float
+        By Holm's method, among the groups of the same part.
+    """
+
+    event: int
+    label: str
+    columns: tuple[str, ...]
+    source: str
+    inside: BoolArray
+    tested: BoolArray | None
+    z: float
+    pvalue: float
+    adjusted: float = 1.0
+
+
+class Part(NamedTuple):
+    """What a part has tested.
+
+    Attributes
+    ----------
+    groups : list of Tested
+        All that can have been found; of a list, all rows come first.
+    n_tested : int
+    """
+
+    groups: list[Tested]
+    n_tested: int
+
+    def hits(self, alpha: float) -> list[Tested]:
+        """Return the groups that are found at a level."""
+        return [one for one in self.groups if one.adjusted <= alpha]
+
+
+def tested_cells(evidence: Sequence[Evidence], grid: Grid, sizes: Sizes, depth: int, alpha: float) -> Part:
+    """Test every cell of the list on all rows, for every event.
+
+    The normal law decides which p-values are worth to be computed well. Those that it finds far too large to be
+    rejected stay as they are, which can only make fewer groups be found.
+    """
+    cells, z = _listed(evidence, grid, sizes, depth)
+    pvalues = normal_pvalues(z)
+    refined = np.zeros(len(z), dtype=bool)
+    refined[0] = True
+    pvalues[0] = evidence[0].pvalue(grid.mask(()))
+    while True:
+        rejected = int((holm(pvalues) <= alpha).sum())
+        wanted = np.flatnonzero(~refined & (pvalues <= SPARE * alpha / max(1, len(z) - rejected)))
+        if not len(wanted):
+            break
+        for place in wanted.tolist():
+            event, cell = cells[place]
+            pvalues[place] = evidence[event].pvalue(grid.mask(cell))
+        refined[wanted] = True
+    adjusted = holm(pvalues)
+    groups = [
+        _as_cell(grid, *cells[place], float(z[place]), float(pvalues[place]), float(adjusted[place]))
+        for place in np.flatnonzero(refined & (adjusted <= alpha) | (np.arange(len(z)) == 0)).tolist()
+    ]
+    return Part(groups, len(z))
+
+
+def _listed(
+    evidence: Sequence[Evidence], grid: Grid, sizes: Sizes, depth: int
+) -> tuple[list[tuple[int, Cell]], FloatArray]:
+    """Return the list of events and cells, and the standardised sum of the residuals of each."""
+    cells, scores = list[tuple[int, Cell]](), list[FloatArray]()
+    for combination in combinations_of(grid, sizes, depth):
+        enough = evidence[0].has_enough(combination) | (not combination.columns)
+        kept = [cell for cell, ok in zip(combination.cells, enough.tolist(), strict=True) if ok]
+        for event, each in enumerate(evidence):
+            cells += [(event, cell) for cell in kept]
+            scores.append(each.sums(combination).z[enough])
+    return cells, np.concatenate(scores)
+
+
+def _as_cell(grid: Grid, event: int, cell: Cell, z: float, pvalue: float, adjusted: float) -> Tested:
+    columns = tuple(grid.levels[column].name for column, _ in cell)
+    return Tested(event, grid.label(cell), columns, "cell", grid.mask(cell), None, z, pvalue, adjusted)
+
+
+def tested_leaves(
+    evidence: Sequence[Evidence], columns: Mapping[Levels, IntArray], half: BoolArray, search: Settings
+) -> Part:
+    """Grow a tree for every event on one half, and test its leaves on the other."""
+    found = []
+    for event, each in enumerate(evidence):
+        own = cut_into_levels(PREDICTION, each.rows.probs, FINE_CUTS)
+        more = {own: own.codes(each.rows.probs)} if isinstance(own, Levels) and own.is_cut else {}
+        levels, codes = [*columns, *more], [*columns.values(), *more.values()]
+        least = max(search.least_rows, int(half.sum()) // LEAF_SHARE)
+        rows = each.rows.take(half)
+        grown = ResidualTree(search.leaves, least).grow(
+            levels, [one[half] for one in codes], rows.residuals, rows.variances
+        )
+        other = each.take(~half)
+        for leaf in grown:
+            inside = leaf.mask(codes)
+            if leaf.rule and _is_large(inside[~half], other, search.least_rows):
+                found.append(_as_leaf(leaf, levels, inside, ~half, (event, other)))
+    values = holm([one.pvalue for one in found]).tolist() if found else []
+    return Part([replace(one, adjusted=v) for one, v in zip(found, values, strict=True)], len(found))
+
+
+def _as_leaf(
+    leaf: Leaf, levels: Sequence[Levels], inside: BoolArray, tested: BoolArray, event: tuple[int, Evidence]
+) -> Tested:
+    number, other = event
+    columns = tuple(levels[column].name for column, _ in leaf.rule)
+    z, pvalue = other.z(inside[tested]), other.pvalue(inside[tested])
+    return Tested(number, leaf.label(levels), columns, "leaf", inside, tested, z, pvalue)
+
+
+def _is_large(inside: BoolArray, other: Evidence, least_rows: int) -> bool:
+    """Whether the half that tests a leaf has enough rows of it, by features and predictions alone."""
+    codes = np.where(inside, 0, 1)
+    enough = Sizes([other.rows], least_rows).enough(np.arange(len(codes)), codes, 2)[0]
+    return bool(enough and other.has_enough(Combination((), codes, ((),)))[0])
+
+
+def normal_pvalues(z: FloatArray) -> FloatArray:
+    """Return two-sided p-values of standard normal numbers.
+
+    Examples
+    --------
+    >>> normal_pvalues(np.array([0.0, -1.959964])).round(4).tolist()
+    [1.0, 0.05]
+    """
+    from scipy.special import erfc
+
+    return np.asarray(erfc(np.abs(z) / np.sqrt(2)))

@@ -1,0 +1,140 @@
+"""Fixes of groups in files: JSON that cannot run code, with a checksum."""
+
+import hashlib
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from calibrant.calibrators.estimator import check_is_fitted
+from calibrant.exceptions import InputError
+from calibrant.groups.boosting import STEEPEST_SLOPE, GroupBoosting
+from calibrant.groups.columns import Levels
+from calibrant.groups.evidence import STEEPEST
+from calibrant.results import GroupFix, GroupStep
+
+FORMAT = 1
+"""Number of the format."""
+
+MAX_FILE_BYTES = 20 * 2**20
+"""Largest file that is read."""
+
+
+def save(fixed: GroupBoosting, path: str | os.PathLike[str]) -> str:
+    """Write a fitted `GroupBoosting` to a file, completely or not at all, and return its checksum.
+
+    Parameters
+    ----------
+    fixed : GroupBoosting
+    path : str or path
+        Usually with the extension .json. An existing file is replaced.
+    """
+    from calibrant._border.files import write_atomically
+
+    if not isinstance(fixed, GroupBoosting):
+        raise TypeError(
+            f"fixed must be a GroupBoosting, but is {type(fixed).__name__}. See calibrant.calibrators.save."
+        )
+    check_is_fitted(fixed)
+    content = {
+        "settings": fixed.get_params(),
+        "classes": fixed.classes_.tolist(),
+        "levels": [[each.name, list(each.texts), list(each.edges), each.are_numbers] for each in fixed.levels_],
+        "cells": [[list(pair) for pair in cell] for cell in fixed.cells_],
+        "slope": fixed.slope_,
+        "steps": [[step.label, step.offset, step.z, step.n_rows] for step in fixed.report_.steps],
+        "report": [fixed.report_.headline, fixed.report_.bar, fixed.report_.n_candidates, fixed.report_.n_samples],
+    }
+    checksum = _checksum(content)
+    document = {"format": FORMAT, "sha256": checksum, "group-boosting": content}
+    with write_atomically(path) as file:
+        file.write(json.dumps(document, indent=1, allow_nan=False).encode("ascii") + b"\n")
+    return checksum
+
+
+def load(path: str | os.PathLike[str]) -> GroupBoosting:
+    """Return the `GroupBoosting` in a file that `save` has written.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> fixed = GroupBoosting().fit([0.5] * 100, [0, 1] * 50, features={"x": ["a", "b"] * 50})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = save(fixed, f"{folder}/groups.json")
+    ...     load(f"{folder}/groups.json").report_.headline
+    '2 steps among 3 groups.'
+    """
+    from calibrant._border.files import open_regular
+
+    with open_regular(path) as file:
+        content = file.handle.read(MAX_FILE_BYTES + 1)
+        try:
+            return _built(_content(content))
+        except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            why = error if isinstance(error, InputError) else "it is damaged. Write it again"
+            raise InputError(f"{file.name} cannot be used as a fix of groups: {why}.") from error
+
+
+def _content(content: bytes) -> dict[str, Any]:
+    if len(content) > MAX_FILE_BYTES:
+        raise InputError(f"it has more than the {MAX_FILE_BYTES:,} bytes that are read")
+    document = json.loads(content)
+    if not isinstance(document, dict) or "group-boosting" not in document:
+        raise InputError("it was not written by calibrant.groups.save")
+    if document["format"] > FORMAT:
+        raise InputError("it was written by a newer version of calibrant. Upgrade")
+    if document["sha256"] != _checksum(document["group-boosting"]):
+        raise InputError("its content does not match its checksum: it was changed or damaged. Write it again")
+    return dict(document["group-boosting"])
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode("ascii")).hexdigest()
+
+
+def _built(content: dict[str, Any]) -> GroupBoosting:
+    fixed = GroupBoosting(**content["settings"])
+    fixed.classes_ = np.array(content["classes"])
+    fixed.levels_ = tuple(
+        Levels(str(name), tuple(map(str, texts)), tuple(map(float, edges)), bool(numbers))
+        for name, texts, edges, numbers in content["levels"]
+    )
+    fixed.cells_ = tuple(tuple((int(column), int(level)) for column, level in cell) for cell in content["cells"])
+    steps = tuple(
+        GroupStep(label=str(label), offset=float(offset), z=float(z), n_rows=int(n))
+        for label, offset, z, n in content["steps"]
+    )
+    fixed.offsets_ = np.array([step.offset for step in steps])
+    fixed.slope_ = float(content["slope"])
+    headline, bar, n_candidates, n_samples = content["report"]
+    fixed.report_ = GroupFix(
+        headline=str(headline),
+        steps=steps,
+        slope=fixed.slope_,
+        bar=float(bar),
+        n_candidates=int(n_candidates),
+        n_samples=int(n_samples),
+    )
+    _check(fixed)
+    return fixed
+
+
+def _check(fixed: GroupBoosting) -> None:
+    """Refuse what no fit can give."""
+    places = [(column, level) for cell in fixed.cells_ for column, level in cell]
+    sound = (
+        len(fixed.classes_) == 2
+        and len(fixed.cells_) == len(fixed.offsets_)
+        and bool(np.all(np.abs(fixed.offsets_) <= STEEPEST))
+        and 1 / STEEPEST_SLOPE <= fixed.slope_ <= STEEPEST_SLOPE
+        and all(0 <= column < len(fixed.levels_) for column, _ in places)
+        and all(0 <= level < len(fixed.levels_[column]) for column, level in places)
+        and all(list(each.edges) == sorted(each.edges) for each in fixed.levels_)
+    )
+    if not sound:
+        raise InputError("its numbers are not those of a fit. Write it again")

@@ -1,0 +1,168 @@
+"""How likely a number of events is, if the predictions are right: tails of sums of independent events."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calibrant._core.laws import expit, normal_tail
+from calibrant._core.roots import root
+from calibrant._typing import FloatArray
+
+EXACT_ROWS = 500
+"""Up to this many rows of equal weight the law of the number of events is computed, above it approximated."""
+
+CERTAIN = 1e-15
+"""Probabilities are kept this far from 0 and 1: a label that was impossible is then only very unlikely."""
+
+FARTHEST = 40.0
+"""Log-odds are moved by at most this much."""
+
+
+@dataclass(frozen=True, eq=False)
+class EventSum:
+    r"""The law of :math:`T = \sum_i w_i Y_i` for independent events, and the value that was observed.
+
+    Parameters
+    ----------
+    probs : ndarray of shape (n,)
+    weights : ndarray of shape (n,) or None
+        None if all are 1, so that T is a number of events.
+    total : float
+        What was observed.
+
+    Notes
+    -----
+    `upper(d)` is :math:`P(T \ge t)` if all log-odds are larger by :math:`d w_i`. Of at most 500 rows without weights
+    it is exact: the law of T is the convolution of the n laws. Otherwise it is the saddlepoint approximation of
+    Lugannani and Rice, whose relative error stays small in the tails, where a normal law can be wrong by orders of
+    magnitude: with :math:`K(s) = \sum_i \log(1 - p_i + p_i e^{w_i s})`, the root :math:`K'(\hat s) = x`,
+    :math:`\omega = \sqrt{2 (\hat s x - K(\hat s))}` and :math:`\upsilon = \hat s \sqrt{K''(\hat s)}`,
+
+    .. math:: P(T \ge t) \approx 1 - \Phi(\omega) + \varphi(\omega) (1 / \upsilon - 1 / \omega),
+
+    where without weights :math:`x = t - 1/2` and :math:`2 \sinh(\hat s / 2)` takes the place of :math:`\hat s` in
+    :math:`\upsilon`.
+
+    References
+    ----------
+    R. Lugannani, S. Rice, "Saddle point approximation for the distribution of the sum of independent random
+    variables", Advances in Applied Probability 12 (1980). H. Daniels, "Tail probability approximations",
+    International Statistical Review 55 (1987).
+
+    Examples
+    --------
+    >>> EventSum(np.array([0.5, 0.5]), None, 2.0).upper(), EventSum(np.array([0.5, 0.5]), None, 2.0).pvalue
+    (0.25, 0.5)
+    """
+
+    probs: FloatArray
+    weights: FloatArray | None
+    total: float
+
+    @property
+    def pvalue(self) -> float:
+        """Twice the smaller of both tails, at most 1."""
+        return min(1.0, 2 * (self.upper() if self.total > self._mean else self._mirrored.upper()))
+
+    def upper(self, shift: float = 0.0) -> float:
+        """Return the probability of a sum at least this large, if log-odds are moved by the shift times the weight."""
+        if self.weights is None and len(self.probs) <= EXACT_ROWS:
+            law = count_law(expit(self._log_odds + shift))
+            return min(1.0, float(law[round(self.total) :].sum()))
+        if self.total >= self._most * (1 - 1e-12):  # Every event: the saddlepoint is infinitely far.
+            return float(np.exp(-np.logaddexp(0.0, -(self._log_odds + shift * self._w)).sum()))
+        return self._saddlepoint(shift)
+
+    def shift_limits(self, level: float) -> tuple[float, float]:
+        """Return the shifts of the log-odds at which either tail has half of the level: its confidence limits."""
+        at = math.log(level / 2)
+        low = -FARTHEST if self.total <= 0 else _crossing(self.upper, at)
+        high = FARTHEST if self.total >= self._most else -_crossing(self._mirrored.upper, at)
+        return low, high
+
+    @cached_property
+    def _mirrored(self) -> "EventSum":
+        return EventSum(1 - self.probs, self.weights, self._most - self.total)
+
+    @cached_property
+    def _log_odds(self) -> FloatArray:
+        probs = np.clip(self.probs, CERTAIN, 1 - CERTAIN)
+        return np.asarray(np.log(probs) - np.log1p(-probs))
+
+    @cached_property
+    def _w(self) -> FloatArray:
+        return np.ones(len(self.probs)) if self.weights is None else self.weights
+
+    @cached_property
+    def _mean(self) -> float:
+        return float(self._w @ self.probs)
+
+    @cached_property
+    def _most(self) -> float:
+        return float(self._w.sum())
+
+    @cached_property
+    def _saddle(self) -> tuple[float, float, float]:
+        """The saddlepoint, and K and K'' there; they do not depend on the shift, which only moves the origin."""
+        x = self.total - (0.5 if self.weights is None else 0.0)
+
+        def excess(s: float) -> float:
+            return float(self._w @ expit(self._log_odds + s * self._w)) - x
+
+        far = FARTHEST / self._w.max()
+        s = root(excess, -far, far, xtol=1e-10 * far) if excess(-far) < 0 < excess(far) else math.copysign(far, x)
+        tilted = expit(self._log_odds + s * self._w)
+        return s, self._generating(s), float((self._w**2) @ (tilted * (1 - tilted)))
+
+    def _generating(self, s: float) -> float:
+        """Return K(s), up to a constant that does not depend on s."""
+        return float(np.logaddexp(0.0, self._log_odds + s * self._w).sum())
+
+    def _saddlepoint(self, shift: float) -> float:
+        s, at_s, curvature = self._saddle
+        x, s = self.total - (0.5 if self.weights is None else 0.0), s - shift
+        square = 2 * (s * x - at_s + self._generating(shift))
+        omega = math.copysign(math.sqrt(max(square, 0.0)), s)
+        upsilon = (2 * math.sinh(s / 2) if self.weights is None else s) * math.sqrt(curvature)
+        if abs(omega) < 1e-4 or upsilon == 0:
+            return 0.5
+        density = math.exp(-(omega**2) / 2) / math.sqrt(2 * math.pi)
+        found = normal_tail(omega) + density * (1 / upsilon - 1 / omega)
+        return min(max(found, 0.0), 1.0)
+
+
+def _crossing(tail: Callable[[float], float], at: float) -> float:
+    """Return the shift at which the logarithm of a rising tail crosses a value."""
+    return root(lambda shift: math.log(max(tail(shift), 1e-300)) - at, -FARTHEST, FARTHEST, xtol=1e-5)
+
+
+def count_law(probs: FloatArray) -> FloatArray:
+    """Return the probabilities of 0, 1, ..., n events, which are independent and have these probabilities.
+
+    All terms are positive, so that the smallest of them are as exact as the largest.
+
+    Examples
+    --------
+    >>> count_law(np.array([0.5, 0.5])).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    laws = np.stack([1 - probs, probs], axis=1)
+    while len(laws) > 1 and laws.shape[1] <= 33:  # Many short laws: all pairs at once.
+        if len(laws) % 2:
+            laws = np.concatenate([laws, np.eye(1, laws.shape[1])])
+        laws = _convolved_pairs(laws[::2], laws[1::2])
+    rest = list(laws)
+    while len(rest) > 1:  # Few long ones.
+        rest = [np.convolve(*rest[i : i + 2]) if i + 1 < len(rest) else rest[i] for i in range(0, len(rest), 2)]
+    return np.asarray(rest[0][: len(probs) + 1])
+
+
+def _convolved_pairs(first: FloatArray, second: FloatArray) -> FloatArray:
+    width = first.shape[1]
+    found = np.zeros((len(first), 2 * width - 1))
+    for place in range(width):
+        found[:, place : place + width] += first[:, place, None] * second
+    return found

@@ -1,0 +1,76 @@
+"""What a search has found, in words."""
+
+from calibrant.results import FoundGroup, GroupFindings
+
+MOST_NAMED = 2
+"""Groups that the headline names."""
+
+
+def headline(found: GroupFindings) -> str:
+    """Say in one sentence what was found."""
+    looked = found.n_cells + found.n_leaves
+    if not found.found:
+        return f"No group was found in which predictions are off, among {looked:,} looked at."
+    main = [group for group in found.found if group.stands_alone]
+    if not main[0].columns:
+        return f"Predictions are {main[0].direction} on all rows: {_means(main[0])}. Fix this first, then search again."
+    named = " and ".join(f"{group.direction} where {_of(group)} ({_means(group)})" for group in main[:MOST_NAMED])
+    more = len(main) - MOST_NAMED
+    rest = f"; {more} more group{'s' if more > 1 else ''}" if more > 0 else ""
+    return f"Predictions are {named}{rest}."
+
+
+def explain(found: GroupFindings) -> str:
+    """Say what the outcome means: how many were looked at, with which error, and what could have been found."""
+    sentences = [_all_rows(found)]
+    if found.found:
+        overlap = found.n_found - sum(group.stands_alone for group in found.found)
+        were = "was" if found.n_found == 1 else "were"
+        sentences.append(f"{found.n_found:,} of {_looked(found)} {were} found{_overlapping(overlap)}.")
+        sentences.append(
+            f"If no prediction were off, anything would be found with a probability of {found.alpha:.0%} at most."
+        )
+    else:
+        sentences.append(f"{_looked(found).capitalize()} were tested.")
+        sentences += _could(found)
+    return " ".join(sentences)
+
+
+def _looked(found: GroupFindings) -> str:
+    cells = f"{_counted(found.n_cells, 'group')} of up to {_counted(found.depth, 'column')}"
+    return cells + (f" and {_counted(found.n_leaves, 'leaf', 'leaves')} of a tree" if found.n_leaves else "")
+
+
+def _counted(count: int, one: str, several: str = "") -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def _overlapping(count: int) -> str:
+    if not count:
+        return ""
+    is_one = count == 1
+    return f"; {count:,} overlap{'s' * is_one} with the others and {'is' if is_one else 'are'} explained by them"
+
+
+def _all_rows(found: GroupFindings) -> str:
+    whole = found.overall
+    clear = " (beyond chance)" if whole.adjusted <= found.alpha else ""
+    return f"All {found.n_samples:,} rows together: {_means(whole)}{clear}."
+
+
+def _could(found: GroupFindings) -> list[str]:
+    """Say what would have been found, for the sizes at both ends."""
+    if not found.detectable:
+        return []
+    sizes = {each.n_rows: each for each in (found.detectable[0], found.detectable[-1])}
+    parts = [f"by {each.size:.3f} in a group of {each.n_rows:,} rows ({each.share:.0%})" for each in sizes.values()]
+    errors = f"Predictions that are off {' or '.join(parts)}"
+    return [f"{errors} would have been found with a probability of about 80%; smaller errors may be there."]
+
+
+def _of(group: FoundGroup) -> str:
+    return f"{group.label}, of {group.event}" if group.event else group.label
+
+
+def _means(group: FoundGroup) -> str:
+    return f"{group.predicted:.1%} predicted, {group.observed:.1%} observed"

@@ -1,0 +1,130 @@
+"""Files written again with calibrated predictive distributions beside the original ones, or in their place."""
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from calibrant._border.files import write_atomically
+from calibrant._border.text import quoted
+from calibrant._typing import FloatArray
+from calibrant.exceptions import DataWarning, InputError
+from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
+from calibrant.io.arrays import Arrays
+from calibrant.io.forecast_columns import as_forecast_request
+from calibrant.io.forecasts import WORDS, law_of
+from calibrant.io.missing import LeftOut, complete_rows, taken
+from calibrant.io.read import open_source
+from calibrant.io.rewrite import ADDED, FRAMES, check_formats, with_columns, write_text
+from calibrant.io.sources import Source, located
+
+if TYPE_CHECKING:
+    from calibrant.io.tables import Table
+
+SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Quantiles that describe a law which is no longer normal."""
+
+
+def rewrite_forecasts(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    transform: Callable[[Distribution], Distribution],
+    *,
+    replace: bool = False,
+    drop_missing: bool = False,
+    **options: Any,
+) -> tuple[str, ...]:
+    """Write a table again with columns of calibrated forecasts, completely or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+        CSV, JSON Lines, Parquet or Arrow IPC. Targets are not needed.
+    out : str or path
+        Its extension names the format.
+    transform : callable
+        From the laws in the file to calibrated ones.
+    replace : bool, default=False
+        Whether the new columns replace the old ones, which needs laws of the same kind. Else they are added, with
+        "calibrated_" before their names; those of laws that are no longer normal are mean, sd and five quantiles.
+    drop_missing : bool, default=False
+        Whether rows in which a number is missing are left as they are, with nothing in the new columns.
+    **options
+        As for `read_forecasts`.
+
+    Returns
+    -------
+    tuple of str
+        The columns that were written.
+    """
+    request = dataclasses.replace(as_forecast_request(**options), needs_target=False)
+    with open_source(path) as source:
+        if isinstance(source, Arrays):
+            raise InputError(f"{source.file.name} holds arrays, but calibrated forecasts are written to tables only.")
+        check_formats(source, out)
+        columns = {key: names for key, names in source.choose_forecasts(request).items() if key != "weights"}
+        numbers = source.read(columns)
+        left_out = LeftOut() if drop_missing else None
+        rows = complete_rows(source, numbers, columns, left_out=left_out)
+        with located(source, columns, WORDS):
+            law = law_of(source.file.name, {k: taken(v, rows) for k, v in numbers.items()}, columns, request)
+            new = _columns_of(transform(law), law, columns, replace=replace)
+        if left_out is not None and left_out.rows:
+            message = f"values are missing in {left_out}: nothing is calibrated in these rows."
+            warnings.warn(message, DataWarning, stacklevel=2)
+        _check_new(source, [] if replace else [*new])
+        old = tuple(name for names in columns.values() for name in names)
+        matrix = _complete(np.column_stack([*new.values()]), rows)
+        pair, suffix = (old if replace else ("",), tuple(new)), PurePath(out).suffix.lower()
+        with write_atomically(out) as handle:
+            if suffix in FRAMES:
+                FRAMES[suffix](with_columns(cast("Table", source), (old, tuple(new)), matrix), handle)
+            else:
+                write_text(cast("Table", source), pair, matrix, handle, suffix)
+            source.file.check_unchanged()
+    return tuple(new)
+
+
+def _columns_of(
+    law: Distribution, before: Distribution, columns: Mapping[str, tuple[str, ...]], *, replace: bool
+) -> dict[str, FloatArray]:
+    """Return the columns that describe calibrated laws, by name."""
+    added = "" if replace else ADDED
+    if isinstance(law, Samples) and isinstance(before, Samples) and law.draws.shape == before.draws.shape:
+        return {f"{added}{name}": law.draws[:, j] for j, name in enumerate(columns["draws"])}
+    if isinstance(law, Quantiles) and isinstance(before, Quantiles):
+        return {f"{added}{name}": law.values[:, j] for j, name in enumerate(columns["values"])}
+    if isinstance(before, Quantiles):
+        return {f"{added}{name}": q for name, q in zip(columns["values"], law.quantile(before.levels).T, strict=True)}
+    if isinstance(law, Normal) and isinstance(before, Normal):
+        return {f"{added}{columns['loc'][0]}": law.loc, f"{added}{columns['scale'][0]}": law.scale}
+    if replace:
+        raise InputError("the calibrated laws are of another kind than those in the file: leave out replace=True.")
+    names = [columns[key][0] for key in ("loc", "scale")] if "loc" in columns else ["mean", "sd"]
+    sd = law.sd()
+    moments = {f"{ADDED}{names[0]}": law.mean(), f"{ADDED}{names[1]}": np.where(np.isfinite(sd), sd, np.nan)}
+    quantiles = law.quantile(list(SHOWN)).T
+    return moments | {f"{ADDED}q{level:g}": q for level, q in zip(SHOWN, quantiles, strict=True)}
+
+
+def _check_new(source: Source, names: list[str]) -> None:
+    """Refuse to add columns that exist already."""
+    exist = [name for name in names if name in source.names]
+    if exist:
+        raise InputError(
+            f"{source.file.name} has a column {quoted(exist[0])} already, which is what the new one would be called. "
+            "Remove it first, or write over the original columns with replace=True."
+        )
+
+
+def _complete(new: FloatArray, rows: Any) -> FloatArray:
+    """Return numbers for all rows of the file, NaN where a value is missing."""
+    if rows is None:
+        return new
+    full = np.full((len(rows), new.shape[1]), np.nan)
+    full[rows] = new
+    return full

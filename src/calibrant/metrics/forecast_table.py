@@ -1,0 +1,67 @@
+"""Which metrics of the table of forecasts suit given laws."""
+
+from dataclasses import replace
+from typing import Any
+
+from calibrant._typing import FloatArray
+from calibrant.forecasts import Distribution, Forecasts, Quantiles
+from calibrant.metrics import FORECAST_METRICS
+from calibrant.metrics.base import Metric
+from calibrant.metrics.forecast_calibration import QuantileCalibration
+from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth
+from calibrant.metrics.forecast_scores import CRPS, IntervalScore, PinballLoss
+
+USUAL = 0.9
+"""Level of the intervals that the table is about, if the columns of quantiles have it."""
+
+
+def suited_metrics(forecasts: Forecasts) -> dict[str, Metric]:
+    """Return the metrics of FORECAST_METRICS that these laws have what is needed for.
+
+    Of columns of quantiles only these are known, and what lies between and beyond them is assumed: they are measured at
+    their own levels, and not by what depends on tails. The intervals are between two of the columns.
+    """
+    table = FORECAST_METRICS
+    if isinstance(forecasts.distribution, Quantiles):
+        table = _at_levels(forecasts.distribution)
+    n_weighted = int((forecasts.weights > 0).sum())
+    return {key: m for key, m in table.items() if m.suits(forecasts) and m.least_rows <= n_weighted}
+
+
+def central_pairs(levels: FloatArray) -> list[float]:
+    """Return the levels of the central intervals between two columns of quantiles, ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> central_pairs(np.array([0.05, 0.25, 0.5, 0.75, 0.95]))
+    [0.5, 0.9]
+    """
+    known = {round(float(level), 12) for level in levels}
+    return sorted(round(1 - 2 * level, 12) for level in known if level < 0.5 and round(1 - level, 12) in known)
+
+
+def nearest(levels: list[float], wanted: float) -> float:
+    """Return the level that is nearest to the wanted one."""
+    return min(levels, key=lambda level: abs(level - wanted))
+
+
+def _at_levels(law: Quantiles) -> dict[str, Metric]:
+    """Return what is known about quantiles at given levels."""
+    own, pairs = tuple(law.levels.tolist()), central_pairs(law.levels)
+    found: dict[str, Any] = {}
+    for key, metric in FORECAST_METRICS.items():
+        if isinstance(metric, CRPS):
+            found[key] = metric
+        elif isinstance(metric, PinballLoss) or (isinstance(metric, QuantileCalibration) and metric.form == "quantile"):
+            found[key] = replace(metric, levels=own)
+        elif isinstance(metric, QuantileCalibration) and pairs:
+            found[key] = replace(metric, levels=tuple(pairs))
+        elif isinstance(metric, (IntervalScore, IntervalCoverage, IntervalWidth)) and pairs:
+            found[key] = replace(metric, level=nearest(pairs, USUAL))
+    return found
+
+
+def known_levels(law: Distribution) -> FloatArray | None:
+    """Return the only levels at which laws are known, None if they are known at all."""
+    return law.levels if isinstance(law, Quantiles) else None

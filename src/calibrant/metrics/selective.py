@@ -1,0 +1,194 @@
+"""Selective prediction: how well confidence separates right answers from wrong ones, for a model that may abstain."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant.binning.ties import comparable, starts_of_ties
+from calibrant.metrics.base import SELECTIVE, Metric
+from calibrant.predictions import Predictions
+from calibrant.results import Description
+
+ANSWERS = ("wrong", "right")
+"""Classes of predictions that are confidences in answers already: of `top_label()`, and of files of answers."""
+
+
+def answers(predictions: Predictions) -> Predictions:
+    """Return the confidence in each answer, and whether it was right.
+
+    Predictions whose classes are "wrong" and "right" are that already, as language models' answers are; of others the
+    answer is the most probable class.
+
+    Examples
+    --------
+    >>> p = Predictions([0.2, 0.9], labels=[0, 0])
+    >>> answers(p).positive.tolist(), answers(p).labels.tolist()
+    ([0.8, 0.9], [1, 0])
+    >>> said = Predictions([0.2, 0.9], labels=[0, 0], classes=ANSWERS)
+    >>> answers(said).positive.tolist()
+    [0.2, 0.9]
+    """
+    return predictions if predictions.classes == ANSWERS else predictions.top_label()
+
+
+class SelectiveMetric(Metric):
+    """A number about the rows in the order of their confidence, the most confident first."""
+
+    family = "rank"
+    measures = "accuracy"
+    cells: ClassVar[bool] = False
+
+    def view(self, predictions: Predictions) -> Predictions:
+        """Return confidences, and whether the answers were right."""
+        return answers(predictions)
+
+    @abstractmethod
+    def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
+        """Return the map from weights, (n, B), of rows in descending order, of which rows of one group are tied."""
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Return the map from weights, (n, B), to B values."""
+        view = self.view(predictions)
+        confidence = comparable(view.positive)
+        order = np.argsort(-confidence, kind="stable")
+        evaluate = self.of_ranks((view.labels[order] == 0).astype(float), _groups(confidence[order]))
+        return lambda weights: evaluate(weights[order])
+
+    def _shown(self, label: str, meaning: str) -> Description:
+        return self._presented(label, meaning, group=SELECTIVE)
+
+
+@dataclass(frozen=True)
+class AURC(SelectiveMetric):
+    r"""Area under the risk-coverage curve: the mean error rate of the k most confident rows, over all k.
+
+    Notes
+    -----
+    In descending order of confidence, with weights w and errors e,
+
+    .. math:: \sum_k \frac{w_k}{\sum_i w_i} \frac{\sum_{i \le k} w_i e_i}{\sum_{i \le k} w_i}.
+
+    Rows that tie count by the mean over their orders: each has the mean error, and the mean weight, of the tie. The
+    order of the rows in a file has no part in it.
+
+    References
+    ----------
+    Y. Geifman, G. Uziel, R. El-Yaniv, "Bias-reduced uncertainty estimation for deep neural classifiers", ICLR 2019.
+
+    Examples
+    --------
+    >>> p = Predictions([0.9, 0.8, 0.7, 0.6], labels=[1, 0, 1, 1])
+    >>> round(AURC()(p), 4)  # (0 + 1/2 + 1/3 + 1/4) / 4
+    0.2708
+    """
+
+    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._shown(
+            "AURC",
+            "Area under the risk-coverage curve: mean error rate of the k most confident rows, over all k.",
+        )
+
+    def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
+        """Return the map from weights in this order to values."""
+        return lambda weights: _mean_risks(errors, group, weights)
+
+
+@dataclass(frozen=True)
+class ExcessAURC(SelectiveMetric):
+    """E-AURC: the area under the risk-coverage curve, less that of the best order of the same answers.
+
+    The best order has all right answers before all wrong ones, of these same rows: the optimum of infinitely many rows,
+    e + (1 - e) ln(1 - e), would make the excess of few rows too large.
+
+    References
+    ----------
+    Y. Geifman, G. Uziel, R. El-Yaniv, "Bias-reduced uncertainty estimation for deep neural classifiers", ICLR 2019.
+
+    Examples
+    --------
+    >>> p = Predictions([0.9, 0.8, 0.7, 0.6], labels=[1, 0, 1, 1])
+    >>> round(ExcessAURC()(p), 4)  # 0.2708 - (0 + 0 + 0 + 1/4) / 4
+    0.2083
+    """
+
+    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._shown("E-AURC", "AURC less that of the best order of the same answers; 0 at best.")
+
+    def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
+        """Return the map from weights in this order to values."""
+        best = np.lexsort((group, errors))
+        tied = _groups(group[best] + (group[-1] + 1) * errors[best])
+
+        def evaluate(weights: FloatArray) -> FloatArray:
+            return _mean_risks(errors, group, weights) - _mean_risks(errors[best], tied, weights[best])
+
+        return evaluate
+
+
+@dataclass(frozen=True)
+class AUGRC(SelectiveMetric):
+    r"""Area under the generalised risk-coverage curve: the share of wrong answers that are given, over all coverages.
+
+    Notes
+    -----
+    The generalised risk is the error rate times the coverage, :math:`\sum_{i \le k} w_i e_i / \sum_i w_i`; the area is
+    by trapezoids from coverage 0, straight over ties. With the accuracy a and the area A under the ROC curve of the
+    confidence, by which right answers are told from wrong ones, it is :math:`(1 - A) a (1 - a) + (1 - a)^2 / 2`.
+
+    References
+    ----------
+    J. Traub et al., "Overcoming common flaws in the evaluation of selective classification systems", NeurIPS 2024.
+
+    Examples
+    --------
+    >>> p = Predictions([0.9, 0.8, 0.7, 0.6], labels=[1, 0, 1, 1])
+    >>> round(AUGRC()(p), 5)  # (1/8 + 1/4 + 1/4) / 4
+    0.15625
+    """
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._shown("AUGRC", "Mean share of all rows that are answered wrongly, over all coverages.")
+
+    def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
+        """Return the map from weights in this order to values."""
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+
+        def evaluate(weights: FloatArray) -> FloatArray:
+            mass = np.add.reduceat(weights, first, axis=0)
+            wrong = np.add.reduceat(weights * errors[:, None], first, axis=0)
+            before = np.cumsum(wrong, axis=0) - wrong / 2
+            return np.asarray((mass * before).sum(axis=0) / weights.sum(axis=0) ** 2)
+
+        return evaluate
+
+
+def _groups(descending: FloatArray) -> IntArray:
+    """Return the number of the tie of every row."""
+    group = np.zeros(len(descending), dtype=np.int64)
+    group[starts_of_ties(descending)[1:]] = 1
+    return np.cumsum(group)
+
+
+def _mean_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted mean of the error rates of the first k rows, for each column of weights."""
+    weights = weights / weights.max(axis=0)  # So that squares of huge weights do not overflow.
+    wrong = weights * errors[:, None]
+    if group[-1] + 1 < len(group):
+        present = weights > 0
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        counts = np.maximum(np.add.reduceat(present, first, axis=0, dtype=np.int64), 1)
+        weights, wrong = (present * (np.add.reduceat(x, first, axis=0) / counts)[group] for x in (weights, wrong))
+    mass = np.cumsum(weights, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        risks = np.where(mass > 0, np.cumsum(wrong, axis=0) / mass, 0.0)
+    return np.asarray((weights * risks).sum(axis=0) / mass[-1])

@@ -1,0 +1,108 @@
+"""Decision curves, and risk against coverage."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, open_frame, shown_name
+from calibrant.results import CoverageAtRisk, DecisionCurve, RiskCoverage
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DASHED = (0, (4, 3))
+
+
+def plot_decision_curve(
+    curves: DecisionCurve | Mapping[str, DecisionCurve], ax: "Axes | None" = None, *, joint: bool = True
+) -> "Axes":
+    """Draw net benefit against the threshold, beside acting on all and on none.
+
+    Parameters
+    ----------
+    curves : DecisionCurve, or mapping of str to DecisionCurve
+        By `calibrant.decisions.decision_curve`, of the same rows.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure.
+    joint : bool, default=True
+        Draw the band for all thresholds together; otherwise the limits at each alone.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    Where too few rows decide, there is no band. The axis ends a little below 0: far below, nobody would act so.
+    """
+    named = {"predictions": curves} if isinstance(curves, DecisionCurve) else dict(curves)
+    first = next(iter(named.values()))
+    ax = axes_or_new(ax, 6.4, 4.4)
+    open_frame(ax)
+    ax.set(xlabel="Threshold: probability from which on is acted", ylabel="Net benefit")
+    for i, (name, curve) in enumerate(named.items()):
+        colour, band = PALETTE[i % len(PALETTE)], curve.net_benefit
+        low, high = (band.joint_low, band.joint_high) if joint else (band.low, band.high)
+        ax.fill_between(curve.thresholds, _finite(low), _finite(high), color=colour, alpha=0.18, linewidth=0, zorder=2)
+        ax.plot(curve.thresholds, band.value, color=colour, linewidth=1.8, zorder=3, label=shown_name(name))
+    ax.plot(first.thresholds, first.treat_all, color=INK, linewidth=1, linestyle=DASHED, zorder=1, label="act on all")
+    ax.axhline(0, color=GREY, linewidth=1, zorder=1, label="act on none")
+    tops = [curve.net_benefit.joint_high for curve in named.values()]
+    end = max([first.prevalence, *(float(top.max(initial=0.0, where=np.isfinite(top))) for top in tops)]) or 0.1
+    ax.set_ylim(-0.3 * end, 1.1 * end)
+    ax.set_xlim(0, float(first.thresholds[-1]))
+    ax.legend(loc="upper right", frameon=False, fontsize="small")
+    return ax
+
+
+def plot_risk_coverage(
+    curves: RiskCoverage | Mapping[str, RiskCoverage],
+    ax: "Axes | None" = None,
+    *,
+    guarantee: CoverageAtRisk | None = None,
+) -> "Axes":
+    """Draw the error rate of answers against the share of rows that are answered.
+
+    Parameters
+    ----------
+    curves : RiskCoverage, or mapping of str to RiskCoverage
+        By `calibrant.decisions.risk_coverage`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure.
+    guarantee : CoverageAtRisk, optional
+        By `calibrant.decisions.coverage_at_risk`: the wanted error rate, and the coverage with which it is kept.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    With few distinct confidences, only the points can be had, and nothing between them.
+    """
+    named = {"predictions": curves} if isinstance(curves, RiskCoverage) else dict(curves)
+    ax = axes_or_new(ax, 6.4, 4.4)
+    open_frame(ax)
+    ax.set(xlabel="Coverage: share of rows that are answered", ylabel="Risk: error rate of answers", xlim=(0, 1.01))
+    for i, (name, curve) in enumerate(named.items()):
+        few = len(curve.coverage) <= 30
+        style = {"marker": "o", "markersize": 4.5, "linestyle": ":"} if few else {"linestyle": "-"}
+        label = f"{shown_name(name)}: AURC {curve.aurc:.3g}"
+        colour = PALETTE[i % len(PALETTE)]
+        ax.plot(curve.coverage, curve.risk, color=colour, linewidth=1.6, zorder=3, label=label, **style)
+    ax.set_ylim(0, None)
+    if guarantee is not None:
+        label = f"wanted: at most {guarantee.max_risk:.3g}"
+        ax.axhline(guarantee.max_risk, color=GREY, linewidth=1, linestyle=DASHED, zorder=1, label=label)
+        if guarantee.threshold is not None:
+            words = f"kept at {guarantee.coverage:.1%}, confidence {guarantee.confidence:.0%}"
+            ax.axvline(guarantee.coverage, color=INK, linewidth=1.2, zorder=2, label=words)
+    ax.legend(loc="upper left", frameon=False, fontsize="small")
+    return ax
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    """Return limits with gaps where there are none."""
+    return np.where(np.isfinite(values), values, np.nan)

@@ -1,0 +1,221 @@
+"""The figures and tables about decisions."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from calibrant._typing import FloatArray
+from calibrant.report import svg
+from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
+from calibrant.report.series import Series
+from calibrant.report.svg import Element, Scale
+from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
+from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, share, threshold_words
+from calibrant.results.writing import number, signed
+
+__all__ = ["FEW", "base_rate_words", "guarantee_words", "share", "threshold_words"]
+
+N_POINTS = 300
+"""Points of a risk-coverage curve that are drawn and kept."""
+
+N_PROBES = 12
+
+SMALL = 0.02
+"""Below this, net benefit is that of a thousand rows: the axis has no room for many digits."""
+
+
+@dataclass(frozen=True)
+class CostRow:
+    """One way to act, and what it costs."""
+
+    label: str
+    cost: str
+    limits: str
+    difference: str
+    difference_limits: str
+
+
+def found_in(report: DecisionReport, series: Sequence[Series]) -> list[tuple[Series, Decisions]]:
+    """Return the series that something is known about, with that."""
+    return [(s, report.models[s.key]) for s in series if s.key in report.models]
+
+
+def cost_rows(report: DecisionReport) -> list[CostRow]:
+    """Return what acting by the first model costs, beside a fix, all and none."""
+    cost = next(iter(report.models.values())).cost
+    if cost is None:
+        return []
+    rows = [CostRow(f"From {number(cost.threshold)} on", number(cost.cost.value), _limits(cost.cost), "", "")]
+    change = report.change
+    if change is not None:
+        label = f"After {change.method}, from {number(cost.best_if_calibrated)} on"
+        rows.append(_row(label, change.after.value, _limits(change.after), change.cost))
+    turned = [
+        (_turned(over), value) for over, value in ((cost.over_all, cost.treat_all), (cost.over_none, cost.treat_none))
+    ]
+    rows += [_row(label, value, "", over) for label, (over, value) in zip(("On all", "On none"), turned, strict=True)]
+    return rows
+
+
+def _row(label: str, value: float, limits: str, over: tuple[float, float | None, float | None] | Interval) -> CostRow:
+    found, low, high = (over.value, over.low, over.high) if isinstance(over, Interval) else over
+    between = "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
+    return CostRow(label, number(value), limits, signed(found), between)
+
+
+def _turned(over: Interval) -> tuple[float, float | None, float | None]:
+    return -over.value, None if over.high is None else -over.high, None if over.low is None else -over.low
+
+
+def _limits(found: Interval) -> str:
+    return "" if found.low is None or found.high is None else f"{number(found.low)} to {number(found.high)}"
+
+
+def decision_diagram(report: DecisionReport, series: Sequence[Series]) -> Element | None:
+    """Draw net benefit against the threshold, with joint bands."""
+    own = [(s, d.curve) for s, d in found_in(report, series) if d.curve is not None]
+    if not own:
+        return None
+    first, cost = own[0][1], next(iter(report.models.values())).cost
+    x = Scale(0, float(first.thresholds[-1]), LEFT, LEFT + SIDE)
+    y = _heights([curve for _, curve in own])
+    unit = 1 if y.high > SMALL else 1000
+    everyone = svg.polyline(_px(x, first.thresholds), _px(y, first.treat_all), "strategy")
+    parts = [everyone, svg.line(x.start, y(0), x.stop, y(0), "axis")]
+    if cost is not None:
+        parts.append(svg.line(x(cost.threshold), TOP, x(cost.threshold), BOTTOM, "decided"))
+    parts += [layer(s, [*_bands(curve, x, y), *_line(s, curve, x, y)]) for s, curve in own]
+    axis = Scale(y.low * unit, y.high * unit, y.start, y.stop)
+    label = "Net benefit" if unit == 1 else "Net benefit per 1,000 rows"
+    return framed([clipped(parts)], axis, ("Threshold", label), "decision-curve", x)
+
+
+def _heights(curves: Sequence[DecisionCurve]) -> Scale:
+    tops = [curve.net_benefit.joint_high for curve in curves]
+    high = max([curves[0].prevalence, *(float(top.max(initial=0.0, where=np.isfinite(top))) for top in tops)]) or 0.1
+    return Scale(-0.25 * high, 1.05 * high, BOTTOM, TOP)
+
+
+def _px(scale: Scale, values: FloatArray) -> list[float]:
+    return [scale(value) for value in values.tolist()]
+
+
+def _bands(curve: DecisionCurve, x: Scale, y: Scale) -> Iterator[Element]:
+    """Draw the joint band wherever there is one."""
+    band = curve.net_benefit
+    columns = zip(curve.thresholds.tolist(), band.joint_low.tolist(), band.joint_high.tolist(), strict=True)
+    for known, run in groupby(columns, key=lambda point: bool(np.isfinite(point[1]))):
+        points = [*run]
+        if known and len(points) > 1:
+            yield svg.band(
+                [x(t) for t, _, _ in points],
+                [y(low) for _, low, _ in points],
+                [y(high) for _, _, high in points],
+                "band",
+            )
+
+
+def _line(series: Series, curve: DecisionCurve, x: Scale, y: Scale) -> Iterator[Element]:
+    band = curve.net_benefit
+    yield svg.polyline(_px(x, curve.thresholds), _px(y, band.value), "curve")
+    for i in range(0, len(curve.thresholds), max(1, len(curve.thresholds) // N_PROBES)):
+        place = x(float(curve.thresholds[i])), y(float(band.value[i]))
+        said = {
+            "Threshold": number(float(curve.thresholds[i])),
+            "Net benefit": number(float(band.value[i])),
+            "All thresholds": _between(band.joint_low[i], band.joint_high[i]),
+            "Acting on all": number(float(curve.treat_all[i])),
+        }
+        sign = svg.marker(series.shape, *place, 4, "marker off")
+        yield speaking(series, said, place, [sign], "point probe", first=i == 0)
+
+
+def _between(low: Any, high: Any) -> str:
+    return f"{number(float(low))} to {number(float(high))}" if np.isfinite(low) else "no limits"
+
+
+def risk_diagram(report: DecisionReport, series: Sequence[Series]) -> Element | None:
+    """Draw the error rate of answers against the share of rows that are answered."""
+    own = [(s, d.selective) for s, d in found_in(report, series) if d.selective is not None]
+    if not own:
+        return None
+    wanted = next(iter(report.models.values())).guarantee
+    tops = [float(curve.risk.max()) for _, curve in own] + ([wanted.max_risk] if wanted is not None else [])
+    y = Scale(0, 1.08 * max(tops) or 1.0, Y.start, Y.stop)
+    parts = [layer(s, [*_risks(s, curve, y)]) for s, curve in own]
+    if wanted is not None:
+        parts.append(svg.line(X(0), y(wanted.max_risk), X(1), y(wanted.max_risk), "diagonal"))
+        if wanted.threshold is not None:
+            parts.append(svg.line(X(wanted.coverage), BOTTOM, X(wanted.coverage), TOP, "decided"))
+    return framed(parts, y, ("Coverage: share of rows answered", "Error rate of answers"), "risk-coverage")
+
+
+def _risks(series: Series, curve: RiskCoverage, y: Scale) -> Iterator[Element]:
+    kept = thinned(len(curve.coverage))
+    few = len(kept) <= FEW
+    yield svg.polyline(_px(X, curve.coverage[kept]), _px(y, curve.risk[kept]), "curve vague" if few else "curve")
+    step = 1 if few else max(1, len(kept) // N_PROBES)
+    for j, i in enumerate(kept[::step].tolist()):
+        place = X(float(curve.coverage[i])), y(float(curve.risk[i]))
+        said = {
+            "Confidence at least": number(float(curve.thresholds[i])),
+            "Coverage": share(float(curve.coverage[i])),
+            "Error rate": share(float(curve.risk[i])),
+            "Answers": f"{int(curve.errors[i]):,} of {int(curve.count[i]):,} wrong",
+        }
+        sign = svg.marker(series.shape, *place, 4, "marker off")
+        yield speaking(series, said, place, [sign], "point" if few else "point probe", first=j == 0)
+
+
+def thinned(n: int) -> Any:
+    """Return which of n points are kept: all, or some hundred at equal steps, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, N_POINTS)).round().astype(int))
+
+
+def record(report: DecisionReport) -> dict[str, Any]:
+    """Return the numbers behind the figures as rows, for the data of a page."""
+    return {
+        "curves": [
+            row for name, d in report.models.items() if d.curve is not None for row in _curve_rows(name, d.curve)
+        ],
+        "risks": [
+            row for name, d in report.models.items() if d.selective is not None for row in _risk_rows(name, d.selective)
+        ],
+    }
+
+
+def _curve_rows(name: str, curve: DecisionCurve) -> Iterator[dict[str, Any]]:
+    band, over = curve.net_benefit, curve.over_all
+    columns = {
+        "threshold": curve.thresholds,
+        "net_benefit": band.value,
+        "low": band.low,
+        "high": band.high,
+        "joint_low": band.joint_low,
+        "joint_high": band.joint_high,
+        "treat_all": curve.treat_all,
+        "over_all": over.value,
+        "over_all_low": over.low,
+        "over_all_high": over.high,
+        "loss": curve.loss,
+        "standardised": curve.standardised,
+        "avoided": curve.avoided,
+    }
+    yield from _rows(name, columns)
+
+
+def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, Any]]:
+    kept = thinned(len(curve.coverage))
+    fields = ("thresholds", "coverage", "risk", "count", "errors")
+    yield from _rows(name, {field.removesuffix("s"): getattr(curve, field)[kept] for field in fields})
+
+
+def _rows(name: str, columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    lists = {
+        key: [value if np.isfinite(value) else None for value in column.tolist()] for key, column in columns.items()
+    }
+    for values in zip(*lists.values(), strict=True):
+        yield {"predictions": name, **dict(zip(lists, values, strict=True))}

@@ -1,0 +1,82 @@
+"""Groups that a search has found, as a table with a small figure for each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from calibrant.report import svg
+from calibrant.report.svg import Element, Scale, element
+from calibrant.results import FoundGroup, GroupFindings
+from calibrant.results.writing import aligned, name, pvalue, signed
+
+WIDTH, HEIGHT = 150.0, 20.0
+
+MOST = 50
+"""Groups that overlap with others are listed up to this number."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A group as it stands in the table."""
+
+    label: str
+    direction: str
+    rows: str
+    predicted: str
+    observed: str
+    size: str
+    limits: str
+    pvalue: str
+    worth: str
+    figure: Element
+
+
+def main_rows(found: GroupFindings) -> list[Row]:
+    """Return the groups that stand alone."""
+    return _rows([group for group in found.found if group.stands_alone], found)
+
+
+def other_rows(found: GroupFindings) -> list[Row]:
+    """Return the strongest of those that overlap with others."""
+    return _rows([group for group in found.found if not group.stands_alone][:MOST], found)
+
+
+def _rows(groups: Sequence[FoundGroup], found: GroupFindings) -> list[Row]:
+    reach = max((abs(end) for group in found.found for end in _limits(group)), default=1.0) or 1.0
+    sizes = aligned([group.size for group in groups], sign=True)
+    worths = aligned([group.worth for group in groups], sign=True)
+    return [
+        Row(
+            label=name(f"{group.label} ({group.event})" if group.event else group.label, limit=200),
+            direction=f"predictions {group.direction}",
+            rows=f"{group.n_rows:,}",
+            predicted=f"{100 * group.predicted:.1f}%",
+            observed=f"{100 * group.observed:.1f}%",
+            size=size,
+            limits=" to ".join(map(signed, _limits(group))),
+            pvalue=pvalue(group.adjusted),
+            worth=worth,
+            figure=_drawn(group, reach),
+        )
+        for group, size, worth in zip(groups, sizes, worths, strict=True)
+    ]
+
+
+def _limits(group: FoundGroup) -> tuple[float, float]:
+    return (group.size if group.low is None else group.low), (group.size if group.high is None else group.high)
+
+
+def _drawn(group: FoundGroup, reach: float) -> Element:
+    """Draw observed minus predicted with its limits; 0 is in the middle, and all groups share the scale."""
+    x, middle = Scale(-1.05 * reach, 1.05 * reach, 0, WIDTH), HEIGHT / 2
+    low, high = _limits(group)
+    parts = [
+        svg.line(x(0), 1, x(0), HEIGHT - 1, "zero"),
+        svg.line(x(low), middle, x(high), middle, "limits"),
+        element("circle", cx=x(group.size), cy=middle, r=4, class_="dot"),
+    ]
+    return element("svg", *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", class_="interval worse", aria_hidden="true")
+
+
+def left_out(found: GroupFindings) -> str:
+    """Name the columns that no groups were made of."""
+    return "; ".join(f"{name(column)}: {reason}" for column, reason in found.left_out.items())

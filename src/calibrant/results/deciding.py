@@ -1,0 +1,71 @@
+"""Decisions in words, for a terminal and for a page."""
+
+from calibrant.results.decisions import BestThreshold, CoverageAtRisk, DecisionReport
+
+FEW = 12
+"""So many distinct confidences, or classes, or fewer, are listed one by one."""
+
+
+def base_rate_words(report: DecisionReport) -> str:
+    """Say what a base rate has done.
+
+    Examples
+    --------
+    >>> print(base_rate_words(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)})))
+    Probabilities and rows are moved to another base rate, yes from 50% to 2%, which is right if each class looks the
+    same there.
+    """
+    shown = [*report.base_rate.items()][len(report.base_rate) == 2 :][:FEW]
+    words = ", ".join(f"{name} from {share(old)} to {share(new)}" for name, (old, new) in shown)
+    return (
+        f"Probabilities and rows are moved to another base rate, {words}, which is right if each class looks the same "
+        "there."
+    )
+
+
+def guarantee_words(found: CoverageAtRisk) -> str:
+    """Say which rows can be answered.
+
+    Examples
+    --------
+    >>> print(guarantee_words(CoverageAtRisk(max_risk=0.05, confidence=0.95, threshold=0.9, coverage=0.8, count=80,
+    ...     errors=0, risk=0.0, high=0.037, steps=(), n_samples=100, n_distinct=2)))
+    Answer rows with a confidence of at least 0.9, 80% of them: with 95% confidence, at most 5% of such answers are
+    wrong. Here 0 of 80 are, with an upper limit of 3.7%.
+    """
+    if found.threshold is None or found.high is None:
+        return f"No threshold can be promised with {share(found.confidence)} confidence: {found.reason}."
+    return (
+        f"Answer rows with a confidence of at least {found.threshold:.6g}, {share(found.coverage)} of them: with "
+        f"{share(found.confidence)} confidence, at most {share(found.max_risk)} of such answers are wrong. Here "
+        f"{found.errors:,} of {found.count:,} are, with an upper limit of {share(found.high)}."
+    )
+
+
+def threshold_words(best: BestThreshold) -> str:
+    """Say where to act on predictions as they are.
+
+    Examples
+    --------
+    >>> print(threshold_words(BestThreshold(target=0.05, value=0.02, low=0.01, high=0.04, level=0.95)))
+    After a fix, act from 0.05 on. By logistic recalibration, that is where the predictions as they are reach 0.02 (0.01
+    to 0.04).
+    """
+    if best.value is None:
+        return f"Where to act on the predictions as they are cannot be told: {best.reason}."
+    limits = "" if best.low is None or best.high is None else f" ({best.low:.3g} to {best.high:.3g})"
+    return (
+        f"After a fix, act from {best.target:.3g} on. By logistic recalibration, that is where the predictions as they "
+        f"are reach {best.value:.3g}{limits}."
+    )
+
+
+def share(value: float) -> str:
+    """Write a share in percent.
+
+    Examples
+    --------
+    >>> share(0.0295)
+    '2.95%'
+    """
+    return f"{100 * value:.3g}%"

@@ -1,0 +1,339 @@
+"""Outcomes about decisions: what they cost, where to act, when to abstain, and which base rate holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from calibrant._typing import FloatArray, IntArray
+from calibrant.results.comparison import Interval
+from calibrant.results.reading import Readable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CurveBand(Readable):
+    """A curve with limits at each point, and limits for all points together.
+
+    Attributes
+    ----------
+    value : ndarray of shape (m,)
+    error : ndarray of shape (m,)
+        Standard errors.
+    low, high : ndarray of shape (m,)
+        Limits at each point alone; infinite where too few rows decide for limits of known coverage.
+    joint_low, joint_high : ndarray of shape (m,)
+        Limits that hold at all points together; infinite where the others are.
+    """
+
+    value: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    joint_low: FloatArray
+    joint_high: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DecisionCurve(Readable):
+    """What acting from a threshold on is worth, for many thresholds.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (m,)
+    net_benefit : CurveBand
+        True positives per row, less false positives per row times the odds of the threshold.
+    over_all : CurveBand
+        Net benefit less that of acting on every row, paired on the rows.
+    treat_all : ndarray of shape (m,)
+        Net benefit of acting on every row; that of acting on none is 0.
+    loss : ndarray of shape (m,)
+        L(t) = 2 (t FP + (1 - t) FN) per row, whose differences can be compared between thresholds. Its integral from 0
+        to 1 is the squared error.
+    standardised : ndarray of shape (m,)
+        Net benefit divided by the prevalence: 1 at best.
+    avoided : ndarray of shape (m,)
+        Interventions avoided per row, compared with acting on all, at equal benefit.
+    prevalence : float
+        Share of the event.
+    known_prevalence : bool
+        Whether it was given, not taken from the rows.
+    event : str
+        The class that is acted on.
+    level : float
+    n_samples : int
+    n_events : int
+    """
+
+    thresholds: FloatArray
+    net_benefit: CurveBand
+    over_all: CurveBand
+    treat_all: FloatArray
+    loss: FloatArray
+    standardised: FloatArray
+    avoided: FloatArray
+    prevalence: float
+    known_prevalence: bool
+    event: str
+    level: float
+    n_samples: int
+    n_events: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DecisionDifference(Readable):
+    """What other predictions for the same rows are worth more, for many thresholds.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (m,)
+    net_benefit : CurveBand
+        Net benefit after, less that before.
+    loss : CurveBand
+        L(t) after, less that before.
+    level : float
+    n_samples : int
+    """
+
+    thresholds: FloatArray
+    net_benefit: CurveBand
+    loss: CurveBand
+    level: float
+    n_samples: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DecisionCost(Readable):
+    """Mean cost per row of acting where the probability is at least a threshold.
+
+    Attributes
+    ----------
+    threshold : float
+        Where acting begins.
+    best_if_calibrated : float
+        Where it would begin if the probabilities were calibrated, by the costs alone.
+    costs : mapping of str to float
+        Of the four outcomes.
+    cost : Interval
+    treat_all, treat_none : float
+        Cost per row of acting on all, and on none.
+    over_all, over_none : Interval
+        Cost less that of acting on all, and on none, paired on the rows: negative if the predictions are worth it.
+    shares : mapping of str to float
+        Shares of the four outcomes.
+    """
+
+    threshold: float
+    best_if_calibrated: float
+    costs: Mapping[str, float]
+    cost: Interval
+    treat_all: float
+    treat_none: float
+    over_all: Interval
+    over_none: Interval
+    shares: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class BestThreshold(Readable):
+    """The prediction whose recalibrated probability is the threshold of the costs.
+
+    Attributes
+    ----------
+    target : float
+        The threshold for calibrated probabilities.
+    value : float or None
+        The prediction, as it is, at which to act; None if it cannot be told.
+    low, high : float or None
+        Its confidence limits.
+    level : float
+    intercept, slope : float or None
+        Of the logistic recalibration that was inverted.
+    reason : str
+        Why there is no value, or why there are no limits.
+    """
+
+    target: float
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float
+    intercept: float | None = None
+    slope: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class RiskCoverage(Readable):
+    """The error rate among the most confident rows, for every share of rows that can be answered.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (m,)
+        Distinct confidences, descending: rows with at least this confidence are answered.
+    coverage, risk : ndarray of shape (m,)
+        Share of the rows that are answered, and error rate among them.
+    count, errors : ndarray of shape (m,)
+        Number of rows that are answered, and of errors among them.
+    aurc, excess_aurc, augrc : float
+        See the metrics of these names.
+    n_samples, n_distinct : int
+        Rows, and distinct confidences: coverage can only jump from one of these to the next.
+    """
+
+    thresholds: FloatArray
+    coverage: FloatArray
+    risk: FloatArray
+    count: IntArray
+    errors: IntArray
+    aurc: float
+    excess_aurc: float
+    augrc: float
+    n_samples: int
+    n_distinct: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class RiskStep(Readable):
+    """One threshold that was tested on the way to the largest coverage.
+
+    Attributes
+    ----------
+    threshold : float
+    coverage : float
+    count, errors : int
+        Rows with at least this confidence, and errors among them.
+    high : float
+        Upper confidence limit of the error rate.
+    passed : bool
+    """
+
+    threshold: float
+    coverage: float
+    count: int
+    errors: int
+    high: float
+    passed: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CoverageAtRisk(Readable):
+    """The largest share of rows that can be answered with an error rate below a limit, with confidence.
+
+    Attributes
+    ----------
+    max_risk, confidence : float
+        Among rows with at least the threshold, the error rate exceeds `max_risk` with probability 1 - `confidence` at
+        most, over the rows that the threshold was found with.
+    threshold : float or None
+        Answer rows with at least this confidence; None if no threshold is safe.
+    coverage : float
+        Share of the rows that are answered; 0 without a threshold.
+    count, errors : int
+    risk : float or None
+        Error rate of these rows.
+    high : float or None
+        Its upper confidence limit.
+    steps : tuple of RiskStep
+        What was tested, in this order; the first that fails ends it.
+    n_samples, n_distinct : int
+    reason : str
+        Why there is no threshold.
+    """
+
+    max_risk: float
+    confidence: float
+    threshold: float | None
+    coverage: float
+    count: int
+    errors: int
+    risk: float | None
+    high: float | None
+    steps: tuple[RiskStep, ...]
+    n_samples: int
+    n_distinct: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class BaseRate(Readable):
+    """The base rate of rows without labels, by maximum likelihood.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The base rate of class 1, and its limits by the profile of the likelihood.
+    level : float
+    trained_rate : float
+        The base rate that the probabilities are calibrated for.
+    n_samples : int
+    assumption : str
+        What the value and its limits rest on.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    trained_rate: float
+    n_samples: int
+    assumption: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Decisions(Readable):
+    """What predictions are good for: costs, thresholds, and rows that can be answered safely.
+
+    Attributes
+    ----------
+    name : str
+    cost : DecisionCost or None
+    best : BestThreshold or None
+    curve : DecisionCurve or None
+    selective : RiskCoverage or None
+    guarantee : CoverageAtRisk or None
+    """
+
+    name: str
+    cost: DecisionCost | None = None
+    best: BestThreshold | None = None
+    curve: DecisionCurve | None = None
+    selective: RiskCoverage | None = None
+    guarantee: CoverageAtRisk | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DecisionChange(Readable):
+    """What a fix changes, where every row was calibrated by a fit to other rows.
+
+    Attributes
+    ----------
+    method : str
+        The calibrator.
+    before, after : Interval
+        Cost per row.
+    cost : Interval
+        Cost after, less that before, paired on the rows.
+    curve : DecisionDifference
+    """
+
+    method: str
+    before: Interval
+    after: Interval
+    cost: Interval
+    curve: DecisionDifference
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DecisionReport(Readable):
+    """What a page shows about decisions.
+
+    Attributes
+    ----------
+    models : mapping of str to Decisions
+    change : DecisionChange or None
+        From the first to the last of the models, if that is a fix of the first.
+    base_rate : mapping of str to tuple of two floats
+        By class, its share of the rows, and the one to which probabilities and rows were moved; empty if they were not.
+    """
+
+    models: Mapping[str, Decisions] = field(default_factory=dict)
+    change: DecisionChange | None = None
+    base_rate: Mapping[str, tuple[float, float]] = field(default_factory=dict)

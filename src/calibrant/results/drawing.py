@@ -1,0 +1,81 @@
+"""What a reliability figure shows, for everything that draws one: words, limits, points that are off."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._typing import BoolArray
+from calibrant.results.curves import ReliabilityCurve
+
+BLUE, RED = "#0072B2", "#D55E00"
+"""Colours of a curve and of what is off: they stay apart for colour-blind readers and in print."""
+
+MANY_POINTS = 40
+"""From here on a curve is a line with a band: markers and whiskers would run together."""
+
+VAGUE = 0.3
+"""Points whose confidence interval is wider are drawn faintly: few rows stand behind them, and they catch the eye."""
+
+LIMITS = {"confidence": "interval", "consistency": "band"}
+"""What the limits of a curve are called, by the kind of its band."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a figure calls its axes, the two outcomes, and the sides of its diagonal."""
+
+    horizontal: str
+    vertical: str
+    event: str
+    other: str
+    above: str
+    below: str
+
+
+WORDS = {
+    "class": Words(
+        "Predicted probability", "Observed frequency", "event", "no event", "predicted too low", "predicted too high"
+    ),
+    "top-label": Words(
+        "Confidence in the predicted class",
+        "How often it is right",
+        "right",
+        "wrong",
+        "under-confident",
+        "over-confident",
+    ),
+}
+"""By the view of a curve."""
+
+
+def is_dense(curve: ReliabilityCurve) -> bool:
+    """Return whether the curve is drawn as a line rather than as points."""
+    return len(curve.predicted) >= MANY_POINTS
+
+
+def off_points(curve: ReliabilityCurve) -> BoolArray:
+    """Mark the points that speak against calibration; none if there are no limits."""
+    if curve.low is None or curve.high is None:
+        return np.zeros(len(curve.predicted), dtype=bool)
+    reference = curve.predicted if curve.band == "confidence" else curve.observed
+    return (reference < curve.low) | (reference > curve.high)
+
+
+def vague_points(curve: ReliabilityCurve) -> BoolArray:
+    """Mark the points whose confidence interval says little."""
+    if curve.low is None or curve.high is None or curve.band != "confidence":
+        return np.zeros(len(curve.predicted), dtype=bool)
+    return curve.high - curve.low > VAGUE
+
+
+def limits_label(curve: ReliabilityCurve) -> str:
+    """Say what the limits of the curve are.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, reliability_curve
+    >>> limits_label(reliability_curve(Predictions([0.2, 0.4, 0.9], labels=[0, 1, 1])))
+    '95% confidence interval'
+    """
+    noun = "band" if is_dense(curve) else "interval"
+    return f"{100 * curve.level:g}% {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"

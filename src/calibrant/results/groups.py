@@ -1,0 +1,234 @@
+"""Outcomes of the search for groups in which predictions are off, and of fixing them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant.results.reading import Readable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class FoundGroup(Readable):
+    """A group of rows, and how far its predictions are off.
+
+    Attributes
+    ----------
+    label : str
+        The group in words, such as "region = north and age > 50".
+    columns : tuple of str
+        The columns that it is made of.
+    source : {"cell", "leaf"}
+        Whether it is on the list that was fixed beforehand and was tested on all rows, or a leaf of the tree, tested
+        on the half of the rows that the tree has not seen.
+    event : str
+        The event whose probability is off, where several are looked at: the name of a class.
+    n_rows : int
+        Rows of the group among those that it was tested on.
+    share : float
+        Their share of these rows, by weight.
+    observed, predicted : float
+        Frequency of the event, and its mean predicted probability.
+    size : float
+        Observed minus predicted: above 0, predictions are too low.
+    low, high : float or None
+        Limits of the size. Of all limits shown for groups that were found, at most the share `alpha` is expected to
+        miss. None for a group that was not found.
+    z : float
+        Standardised size: its standard deviation is 1 if the predictions are right.
+    pvalue, adjusted : float
+        Of the number of events in this group; and adjusted for all groups that were looked at.
+    worth : float
+        By how much the log loss of all rows falls if the group's log-odds are moved by one number, learnt from other
+        rows than those it is measured on. It may be negative.
+    stands_alone : bool
+        Whether the group is off beyond what the stronger groups before it explain.
+
+    Examples
+    --------
+    >>> numbers = dict(n_rows=100, share=0.1, observed=0.5, predicted=0.25, size=0.25, low=0.1, high=0.4)
+    >>> tested = dict(z=5.8, pvalue=1e-8, adjusted=1e-6, worth=0.01, stands_alone=True)
+    >>> group = FoundGroup(label="age > 50", columns=("age",), source="cell", event="", **numbers, **tested)
+    >>> group.headline
+    'age > 50: too low by 0.25'
+    """
+
+    label: str
+    columns: tuple[str, ...]
+    source: str
+    event: str
+    n_rows: int
+    share: float
+    observed: float
+    predicted: float
+    size: float
+    low: float | None
+    high: float | None
+    z: float
+    pvalue: float
+    adjusted: float
+    worth: float
+    stands_alone: bool
+
+    @property
+    def direction(self) -> str:
+        """Whether predictions are "too low" or "too high" in the group."""
+        return "too low" if self.size > 0 else "too high"
+
+    @property
+    def headline(self) -> str:
+        """The group, and how far its predictions are off."""
+        return f"{self.label}: {self.direction} by {abs(self.size):.3g}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Detectable(Readable):
+    """The error that would have been found in four of five cases.
+
+    Attributes
+    ----------
+    share : float
+        Of all rows, that a group has.
+    n_rows : int
+    size : float
+        Mean of observed minus predicted.
+
+    Examples
+    --------
+    >>> Detectable(share=0.1, n_rows=600, size=0.0784).headline
+    '0.0784 in 600 rows'
+    """
+
+    share: float
+    n_rows: int
+    size: float
+
+    @property
+    def headline(self) -> str:
+        """The error and the rows of the group."""
+        return f"{self.size:.3g} in {self.n_rows:,} rows"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class GroupFindings(Readable):
+    """In which groups predictions are off beyond chance, among how many.
+
+    Attributes
+    ----------
+    headline, explanation : str
+        The outcome in words.
+    found : tuple of FoundGroup
+        Those with an adjusted p-value of at most `alpha`: first the ones that stand alone, in the order in which they
+        explain the others, then those that overlap with them, the largest z first.
+    n_found : int
+        How many there are; `found` holds a hundred at most.
+    overall : FoundGroup
+        All rows together.
+    n_cells, n_leaves : int
+        Groups of the list, and leaves of the tree, that were tested.
+    detectable : tuple of Detectable
+        What would have been found, for groups of several sizes.
+    alpha : float
+        If all predictions are right, the probability that anything is found is at most this.
+    depth : int
+        Columns that a group of the list has at most. It is smaller than asked if there are very many columns.
+    n_samples : int
+    event : str
+        What the probabilities are of.
+    columns : tuple of str
+        Columns that groups are made of.
+    left_out : mapping of str to str
+        Columns that are not used, and why.
+    settings : mapping
+    """
+
+    headline: str
+    explanation: str
+    found: tuple[FoundGroup, ...]
+    n_found: int
+    overall: FoundGroup
+    n_cells: int
+    n_leaves: int
+    detectable: tuple[Detectable, ...]
+    alpha: float
+    depth: int
+    n_samples: int
+    event: str
+    columns: tuple[str, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class GroupStep(Readable):
+    """One step of group boosting: a group whose log-odds are moved.
+
+    Attributes
+    ----------
+    label : str
+        The group in words.
+    offset : float
+        What is added to the log-odds of its rows.
+    z : float
+        Standardised sum of the residuals of its rows before the step.
+    n_rows : int
+        Rows of the group that it was learnt from.
+
+    Examples
+    --------
+    >>> GroupStep(label="age > 50", offset=0.5, z=5.0, n_rows=400).headline
+    'age > 50: log-odds +0.500 (z = 5.0, 400 rows)'
+    """
+
+    label: str
+    offset: float
+    z: float
+    n_rows: int
+
+    @property
+    def headline(self) -> str:
+        """The group and its step."""
+        return f"{self.label}: log-odds {self.offset:+.3f} (z = {self.z:.1f}, {self.n_rows:,} rows)"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class GroupFix(Readable):
+    """The steps that fix groups.
+
+    Attributes
+    ----------
+    headline : str
+    steps : tuple of GroupStep
+        In the order in which they were taken.
+    slope : float
+        The factor of the log-odds in the end.
+    bar : float
+        How large the z of a group had to be.
+    n_candidates : int
+        Groups that could have been fixed.
+    n_samples : int
+        Rows that the steps were learnt from.
+
+    Examples
+    --------
+    >>> step = GroupStep(label="age > 50", offset=0.5, z=5.0, n_rows=400)
+    >>> GroupFix(headline="1 step among 9 groups.", steps=(step,), slope=1.01, bar=3.1, n_candidates=9, n_samples=2000)
+    GroupFix
+      outcome  1 step among 9 groups.
+      step 1   age > 50: log-odds +0.500 (z = 5.0, 400 rows)
+      then     log-odds times 1.01
+      entry    |z| above 3.10, 2,000 rows
+    """
+
+    headline: str
+    steps: tuple[GroupStep, ...]
+    slope: float
+    bar: float
+    n_candidates: int
+    n_samples: int
+
+    def _printed(self) -> list[tuple[str, str]]:
+        """Return the steps one by one."""
+        steps = [(f"step {number}", step.headline) for number, step in enumerate(self.steps, 1)]
+        last = [("then", f"log-odds times {self.slope:.4g}")] if self.steps else []
+        bar = f"|z| above {self.bar:.2f}, {self.n_samples:,} rows"
+        return [("outcome", self.headline), *steps, *last, ("entry", bar)]

@@ -1,0 +1,169 @@
+"""Numbers and names as a person reads them."""
+
+import math
+from collections.abc import Hashable, Sequence
+
+_MINUS = "\N{MINUS SIGN}"
+_TIMES = " \N{MULTIPLICATION SIGN} "
+_INVISIBLE = [
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    *(0xAD, 0x61C, 0x200B, 0x200E, 0x200F, 0xFEFF, 0xFFFE, 0xFFFF),
+    *range(0x2028, 0x202F),
+    *range(0x2060, 0x2070),
+    *range(0xD800, 0xE000),
+    *range(0xFFF9, 0xFFFC),
+    *range(0xE0000, 0xE0080),
+]
+ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _INVISIBLE}
+"""What is not seen, as Python would write it: terminal escapes, line ends, changes of the writing direction, characters
+without width, lone surrogates. The two joiners stay, since words and emoji need them."""
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def printable(text: str) -> str:
+    r"""Return the text with control characters and others that are not seen made visible.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31m"))
+    a\x1b[31m
+    """
+    return text.translate(ESCAPES)
+
+
+def name(raw: Hashable, limit: int = 80) -> str:
+    """Return a name fit for a table: printable, not empty, and with its middle left out if it is long.
+
+    Examples
+    --------
+    >>> name("abcdefghij", limit=7), name("  ")
+    ('abcd…ij', '(empty)')
+    """
+    text = printable(str(raw)).strip()
+    if not text:
+        return "(empty)"
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    return f"{text[: limit - 1 - tail]}…{text[-tail:]}"
+
+
+def number(value: float) -> str:
+    """Return three significant digits; whole numbers above 1,000 are written out.
+
+    Examples
+    --------
+    >>> number(0.053716), number(0.95), number(12345.6), number(float("inf"))
+    ('0.0537', '0.950', '12,346', '∞')
+    """
+    if math.isnan(value):
+        return "not a number"
+    if value < 0:
+        return _MINUS + number(-value)
+    if math.isinf(value):
+        return "∞"
+    if value >= 999.5:
+        return f"{value:,.0f}" if value < 1e9 else _power(value)
+    if value == 0:
+        return "0"
+    return f"{value:#.3g}".removesuffix(".") if value >= 1e-4 else _power(value)
+
+
+def _power(value: float) -> str:
+    digits, _, exponent = f"{value:.2e}".partition("e")
+    return f"{digits}{_TIMES}10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
+def aligned(values: Sequence[float], *, sign: bool = False) -> list[str]:
+    """Return a column of numbers with as many decimals as give the largest of them three significant digits.
+
+    Examples
+    --------
+    >>> aligned([0.0274, 0.0091, 0.0]), aligned([0.5, 0.25], sign=True)
+    (['0.0274', '0.0091', '0.0000'], ['+0.500', '+0.250'])
+    """
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    places = min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 3
+    return [_fixed(v, places, sign=sign) for v in values]
+
+
+def _fixed(value: float, places: int, *, sign: bool) -> str:
+    if not math.isfinite(value):
+        return number(value)
+    rounded = round(value, places)
+    written = f"{abs(rounded):,.{places}f}"
+    if rounded < 0:
+        return _MINUS + written
+    return f"+{written}" if sign and rounded > 0 else written
+
+
+def signed(value: float) -> str:
+    """Return three significant digits with the sign in front.
+
+    Examples
+    --------
+    >>> signed(0.0537), signed(0.0)
+    ('+0.0537', '0')
+    """
+    return f"+{number(value)}" if value > 0 else number(value)
+
+
+def count(value: float) -> str:
+    """Return a number of rows.
+
+    Examples
+    --------
+    >>> count(10000)
+    '10,000'
+    """
+    return f"{value:,.0f}" if math.isfinite(value) else number(value)
+
+
+def counted(value: int, noun: str = "row") -> str:
+    """Return a number of things, in the singular where there is one.
+
+    Examples
+    --------
+    >>> counted(10000), counted(1, "day")
+    ('10,000 rows', '1 day')
+    """
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
+def percent(value: float) -> str:
+    """Return a share in percent, as short as it can be.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.0012)
+    ('95%', '0.12%')
+    """
+    return f"{100 * value:.3g}%"
+
+
+def pvalue(value: float, floor: float | None = None) -> str:
+    """Return a p-value with its relation; at the smallest value that the test can give, it is a bound.
+
+    Examples
+    --------
+    >>> pvalue(0.0421), pvalue(0.001, floor=0.001), pvalue(0.0002)
+    ('p = 0.042', 'p ≤ 0.001', 'p < 0.001')
+    """
+    if floor is not None and value <= floor * (1 + 1e-9):
+        return f"p ≤ {value:.2g}"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
+def machine(value: float) -> str:
+    """Return a number for a `data-` attribute, as JavaScript spells it, with seven digits as in the page's data.
+
+    Examples
+    --------
+    >>> machine(1 / 3), machine(float("-inf"))
+    ('0.3333333', '-Infinity')
+    """
+    if math.isfinite(value):
+        return f"{value:.7g}"
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,0 +1,1 @@
+"""Coverage of limits of decisions, and whether promised error rates are kept."""

@@ -1,0 +1,230 @@
+"""Costs, risks and base rates on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from calibrant import Predictions, assess, read_predictions, render_html
+from calibrant.calibrators import PriorShift
+from calibrant.cli import main
+from calibrant.decisions import Costs, coverage_at_risk, estimate_base_rate, expected_cost
+
+COSTS = ["--cost-fp", "1", "--cost-fn", "20"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write 600 rows of predictions that are too extreme."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(-1, 1.5, 600)
+    y = rng.random(600) < 1 / (1 + np.exp(-z))
+    rows = (f"{p:.6f},{int(label)}" for p, label in zip(1 / (1 + np.exp(-2 * z)), y, strict=True))
+    path = tmp_path / "p.csv"
+    path.write_text("\n".join(["proba_1,label", *rows]))
+    return path
+
+
+def record(capsys, *arguments):
+    """Return what a command prints as JSON."""
+    assert main([*map(str, arguments), "--json", "--metrics", "nll"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_costs_are_those_of_the_library(file, capsys):
+    found = record(capsys, "evaluate", file, *COSTS)["decisions"]
+    expected = expected_cost(read_predictions(file), costs=Costs(1, 20))
+    cost = found["models"]["p.csv"]["cost"]
+    assert cost["threshold"] == 1 / 21
+    assert cost["cost"]["value"] == pytest.approx(expected.cost.value)
+    assert found["change"]["method"] == "platt"
+    assert found["change"]["cost"]["value"] < 0  # It is worth it, as the predictions are twice too extreme.
+
+
+def test_the_words_of_costs(file, capsys):
+    assert main(["evaluate", str(file), *COSTS, "--metrics", "nll"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "cost per row",
+        "after platt",
+        "on none",
+        "Net benefit at 0.04762",
+        "After a fix, act from 0.0476 on",
+    ):
+        assert words in shown
+
+
+def test_a_threshold_alone_has_costs_of_its_own(file, capsys):
+    cost = record(capsys, "evaluate", file, "--threshold", "0.2")["decisions"]["models"]["p.csv"]["cost"]
+    assert (cost["threshold"], cost["costs"]["false_positive"]) == pytest.approx((0.2, 0.25))
+    both = record(capsys, "evaluate", file, *COSTS, "--threshold", "0.5")["decisions"]
+    first, last = both["models"].values()
+    assert (first["cost"]["threshold"], last["cost"]["threshold"]) == (0.5, 1 / 21)
+
+
+def test_risks_are_those_of_the_library(file, capsys):
+    found = record(capsys, "evaluate", file, "--max-risk", "0.1", "--confidence", "0.9")["decisions"]
+    kept = coverage_at_risk(read_predictions(file), max_risk=0.1, confidence=0.9)
+    assert found["models"]["p.csv"]["guarantee"]["threshold"] == kept.threshold
+    assert found["models"]["p.csv"]["cost"] is None
+    assert main(["evaluate", str(file), "--max-risk", "0.0001", "--metrics", "nll"]) == 0
+    assert "No threshold can be promised with 95% confidence" in " ".join(capsys.readouterr().out.split())
+
+
+def test_few_confidences_are_listed(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    said = rng.choice([0.95, 0.9, 0.7], 500)
+    lines = [json.dumps({"confidence": c, "correct": bool(rng.random() < 0.2 + 0.8 * c)}) for c in said.tolist()]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(lines))
+    assert main(["evaluate", str(file), "--max-risk", "0.1", "--metrics", "aurc"]) == 0
+    shown = capsys.readouterr().out
+    assert "Only 3 distinct confidences occur" in shown
+    assert "0.95" in shown
+
+
+def test_a_base_rate_moves_predictions_and_rows(file, capsys):
+    found = record(capsys, "evaluate", file, "--base-rate", "0.02", *COSTS)
+    y = read_predictions(file).labels
+    old, new = found["decisions"]["base_rate"]["1"]
+    assert (old, new) == pytest.approx((y.mean(), 0.02))
+    assert found["decisions"]["models"]["p.csv"]["curve"]["prevalence"] == pytest.approx(0.02)
+    assert found["settings"]["weighted"] is True
+    assert main(["evaluate", str(file), "--base-rate", "0.02", "--metrics", "nll"]) == 0
+    assert "to 2%" in capsys.readouterr().out
+
+
+def test_nothing_is_said_without_the_options(file, capsys):
+    assert "decisions" not in record(capsys, "evaluate", file)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--cost-fp", "0", "--cost-fn", "1"], "--cost-fp must be a cost above 0, but is 0"),
+        (["--cost-fp", "1", "--cost-fn=-3"], "--cost-fn must be a cost above 0, but is -3"),
+        (["--cost-fp", "nan", "--cost-fn", "1"], "--cost-fp must be a cost above 0, but is nan"),
+        (["--cost-fn", "1"], "--cost-fp is missing"),
+        (["--threshold", "1"], "--threshold must be above 0 and below 1"),
+        (["--max-risk", "5"], "--max-risk must be above 0 and below 1"),
+        (["--max-risk", "0.1", "--confidence", "95"], "--confidence must be above 0 and below 1"),
+        (["--base-rate", "2%"], "--base-rate must be a share such as 0.02"),
+        (["--base-rate", "0"], "--base-rate must be above 0"),
+        (["--base-rate", "0.1,0.2,0.7"], "2 shares"),
+        (["--mean", "m", "--sd", "s", "--max-risk", "0.1"], "need rows of class predictions"),
+    ],
+)
+@pytest.mark.parametrize("command", ["evaluate", "report"])
+def test_options_without_meaning_are_refused(command, options, words, file, capsys, tmp_path):
+    out = ["--out", str(tmp_path / "page.html")] if command == "report" else []
+    assert main([command, str(file), *options, *out]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_costs_of_more_classes_are_refused(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), 60)
+    rows = [",".join([*map(str, p), str(rng.integers(3))]) for p in probs]
+    file = tmp_path / "three.csv"
+    file.write_text("\n".join(["p0,p1,p2,label", *rows]))
+    assert main(["evaluate", str(file), *COSTS, "--metrics", "nll"]) == 2
+    assert "about two classes, but there are 3" in capsys.readouterr().err
+    assert main(["evaluate", str(file), "--max-risk", "0.5", "--base-rate", "0.2,0.3,0.5", "--metrics", "nll"]) == 2
+    assert "one of them at a time" in capsys.readouterr().err
+    assert main(["evaluate", str(file), "--base-rate", "0.2,0.3,0.5", "--metrics", "nll"]) == 0
+    assert "p0 from" in " ".join(capsys.readouterr().out.split()).replace(" 0 from", " p0 from")
+
+
+class TestApply:
+    def test_a_known_base_rate(self, file, tmp_path, capsys):
+        out = tmp_path / "out.csv"
+        assert main(["apply", str(file), "--base-rate", "0.02", "--trained-rate", "0.3", "--out", str(out)]) == 0
+        assert "from 0.3 to 0.02" in capsys.readouterr().out
+        p = read_predictions(file).positive
+        found = np.loadtxt(out, delimiter=",", skiprows=1)[:, 2]
+        assert found == pytest.approx(PriorShift(0.02, 0.3).between([0, 1]).predict_proba(p)[:, 1], abs=1e-12)
+
+    def test_after_a_calibrator_whose_rows_had_another(self, file, tmp_path, capsys):
+        fitted, out = tmp_path / "c.json", tmp_path / "out.csv"
+        assert main(["fit", str(file), "--method", "platt", "--out", str(fitted)]) == 0
+        new = tmp_path / "new.csv"
+        new.write_text("proba_1\n0.2\n0.9\n")
+        arguments = ["apply", str(new), "--calibrator", str(fitted), "--base-rate", "0.02", "--out", str(out), "--json"]
+        capsys.readouterr()
+        assert main(arguments) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["trained_rate"][1] == pytest.approx(read_predictions(file).labels.mean())
+        assert found["base_rate"] == [0.98, 0.02]
+
+    def test_an_unknown_base_rate(self, file, tmp_path, capsys):
+        out = tmp_path / "out.csv"
+        arguments = ["apply", str(file), "--base-rate", "auto", "--trained-rate", "0.5", "--out", str(out), "--json"]
+        assert main(arguments) == 0
+        found = json.loads(capsys.readouterr().out)["estimate"]
+        assert found["value"] == pytest.approx(estimate_base_rate(read_predictions(file), 0.5).value)
+
+    def test_logits_stay_logits(self, tmp_path):
+        file, out = tmp_path / "z.csv", tmp_path / "out.csv"
+        file.write_text("z\n-1.5\n0.5\n")
+        arguments = ["apply", str(file), "--probs", "z", "--logits", "--base-rate", "0.1", "--trained-rate", "0.5"]
+        assert main([*arguments, "--out", str(out)]) == 0
+        found = np.loadtxt(out, delimiter=",", skiprows=1)[:, 1]
+        assert found == pytest.approx(np.array([-1.5, 0.5]) + np.log(0.1 / 0.9), abs=1e-12)
+
+    @pytest.mark.parametrize(
+        "options, words",
+        [
+            ([], "--calibrator, or --base-rate, is needed"),
+            (["--base-rate", "0.02"], "needs --trained-rate"),
+            (["--base-rate", "0.02", "--trained-rate", "0"], "--trained-rate must be above 0"),
+        ],
+    )
+    def test_what_is_missing_is_said(self, options, words, file, tmp_path, capsys):
+        assert main(["apply", str(file), *options, "--out", str(tmp_path / "out.csv")]) == 2
+        assert words in capsys.readouterr().err
+        assert not (tmp_path / "out.csv").exists()
+
+
+class TestPage:
+    @pytest.fixture
+    def file(self, file):
+        file.write_text("\n".join(file.read_text().splitlines()[:120]))
+        return file
+
+    def test_it_has_the_section_with_its_figures(self, file, tmp_path, capsys):
+        page = tmp_path / "page.html"
+        options = [*COSTS, "--max-risk", "0.2", "--calibrate", "platt", "--resamples", "99"]
+        assert main(["report", str(file), *options, "--out", str(page), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["decisions"]
+        text = page.read_text()
+        for words in (
+            "After platt, from 0.0476 on",
+            "decision-curve",
+            "risk-coverage",
+            "Cost per row of acting on class 1",
+        ):
+            assert words in text
+        start = text.index('id="data">') + len('id="data">')
+        data = json.loads(text[start : text.index("</script>", start)])["decisions"]
+        assert {row["predictions"] for row in data["curves"]} == set(found["models"])
+        assert data["risks"][-1]["coverage"] == 1
+
+    def test_without_the_options_there_is_none(self):
+        assert "decisions-title" not in render_html(assess([0, 1] * 20, [0.3, 0.7] * 20, sections=["curves"], rng=0))
+
+    def test_several_files_share_the_figures(self, file, tmp_path):
+        other, page = tmp_path / "other.csv", tmp_path / "page.html"
+        other.write_text(file.read_text())
+        options = ["--threshold", "0.2", "--resamples", "99", "--quiet"]
+        assert main(["report", str(file), str(other), *options, "--out", str(page)]) == 0
+        assert page.read_text().count('data-series="1"') > 1
+
+
+def test_weights_are_honoured(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    p, w = rng.uniform(0.05, 0.95, 300), rng.integers(1, 4, 300)
+    y = (rng.random(300) < p).astype(int)
+    file = tmp_path / "w.csv"
+    file.write_text("\n".join(["proba_1,label,w", *(f"{a},{b},{c}" for a, b, c in zip(p, y, w, strict=True))]))
+    found = record(capsys, "evaluate", file, "--weight", "w", *COSTS)["decisions"]["models"]["w.csv"]["cost"]["cost"]
+    assert found["value"] == pytest.approx(expected_cost(Predictions(p, y, w), costs=Costs(1, 20)).cost.value)

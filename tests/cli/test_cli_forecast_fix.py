@@ -1,0 +1,206 @@
+"""`calibrant fit`, `apply`, `recommend`, `compare` and `report --calibrate` on files of predictive distributions."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant import Forecasts, Normal, Quantiles, Samples
+from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
+from calibrant.cli import main
+from calibrant.metrics import CRPS
+
+LEVELS = (0.1, 0.5, 0.9)
+N = 120
+
+
+def law(kind, mean, sd, rng):
+    if kind == "normal":
+        return Normal(mean, sd)
+    if kind == "quantiles":
+        return Quantiles(LEVELS, Normal(mean, sd).quantile(list(LEVELS)))
+    return Samples(mean[:, None] + sd[:, None] * rng.normal(size=(len(mean), 8)))
+
+
+def columns(kind, given):
+    if kind == "normal":
+        return {"mu": given.loc, "sigma": given.scale}
+    if kind == "quantiles":
+        return {f"q{level:g}": given.values[:, j] for j, level in enumerate(LEVELS)}
+    return {f"draw_{j}": given.draws[:, j] for j in range(8)}
+
+
+NAMED = {
+    "normal": ["--mean", "mu", "--sd", "sigma"],
+    "quantiles": ["--quantiles", "q*"],
+    "draws": ["--draws", "draw_*"],
+}
+METHODS = {"normal": "shift-scale", "quantiles": "quantile-shift", "draws": "inflate"}
+
+
+@pytest.fixture(params=NAMED)
+def case(request, tmp_path):
+    """Return forecasts that are too low and too narrow, the file that holds them, and the options that read it."""
+    rng = np.random.default_rng(6)
+    mean, sd = rng.normal(size=N), rng.uniform(0.5, 1.5, N)
+    given = law(request.param, mean, sd, rng)
+    y = mean + 0.8 + 2 * sd * rng.normal(size=N)
+    path = tmp_path / "f.csv"
+    pl.DataFrame({"id": np.arange(N), "y": y, **columns(request.param, given)}).write_csv(path)
+    return request.param, Forecasts(given, y), path, NAMED[request.param]
+
+
+def run(capsys, *arguments):
+    assert main([*map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_is_fitted_is_saved_applied_and_the_same_as_in_python(case, tmp_path, capsys):
+    kind, forecasts, path, options = case
+    stored, out = tmp_path / "c.json", tmp_path / "out.csv"
+    found = json.loads(run(capsys, "fit", path, "--label", "y", *options, "--out", stored, "--json"))
+    assert found["method"] == METHODS[kind]
+    assert found["in_sample"]["after"]["crps"]["value"] < found["in_sample"]["before"]["crps"]["value"]
+    assert "dim" not in found["learnt"]
+    run(capsys, "apply", path, *options, "--calibrator", stored, "--out", out)
+    table = pl.read_csv(out)
+    expected = columns(kind, FORECAST_CALIBRATORS[METHODS[kind]]().fit(forecasts).apply(forecasts.distribution))
+    assert table.columns[-len(expected) :] == [f"calibrated_{name}" for name in expected]
+    for name, values in expected.items():
+        assert table[f"calibrated_{name}"].to_numpy() == pytest.approx(np.asarray(values))
+    before = path.read_text().splitlines()
+    assert [line.rsplit(",", len(expected))[0] for line in out.read_text().splitlines()] == before
+
+
+def test_columns_may_be_replaced_and_tables_be_of_other_kinds(case, tmp_path, capsys):
+    kind, _, path, options = case
+    stored, out = tmp_path / "c.json", tmp_path / "out.parquet"
+    run(capsys, "fit", path, "--label", "y", *options, "--out", stored)
+    run(capsys, "apply", path, *options, "--calibrator", stored, "--out", out, "--replace")
+    before, after = pl.read_csv(path), pl.read_parquet(out)
+    assert after.columns == before.columns
+    assert after["y"].to_list() == before["y"].to_list()
+    assert after[after.columns[-1]].to_list() != before[before.columns[-1]].to_list()
+    name = str(out)
+    assert main(["evaluate", name, "--label", "y", *options, "--resamples", "99"]) == 0
+    assert "Consistent" in capsys.readouterr().out, kind
+
+
+def test_advice_is_printed_with_the_command_that_follows_it(case, capsys):
+    kind, _, path, options = case
+    out = run(capsys, "recommend", path, "--label", "y", *options, "--resamples", "99")
+    assert out.startswith("Use ")
+    assert "90% cover" in out
+    assert "calibrant fit" in out
+    assert all(option in out.replace("'", "") for option in options), kind
+
+
+def test_the_page_shows_before_and_after_with_held_out_numbers(case, tmp_path, capsys):
+    kind, forecasts, path, options = case
+    page = tmp_path / "page.html"
+    found = json.loads(
+        run(
+            capsys,
+            *("report", path, "--label", "y", *options, "--calibrate", "auto", "--resamples", "99"),
+            *("--out", page, "--json"),
+        )
+    )
+    comparison = found["comparison"]
+    entries = {(e["model"], e["metric"]): e["value"] for e in comparison["entries"]}
+    assert entries["f.csv", "crps"] == pytest.approx(CRPS()(forecasts))
+    after = next(model for model in comparison["models"] if model != "f.csv")
+    assert entries[after, "crps"] < entries["f.csv", "crps"]
+    text = page.read_text(encoding="utf-8")
+    assert "Before and after the fix" in text
+    assert "had seen its value" in text
+    assert ("Where the values fall" in text) is (kind != "quantiles")
+
+
+def test_models_are_compared_row_by_row(case, tmp_path, capsys):
+    kind, _, path, options = case
+    stored, out = tmp_path / "c.json", tmp_path / "after.csv"
+    run(capsys, "fit", path, "--label", "y", *options, "--out", stored)
+    run(capsys, "apply", path, *options, "--calibrator", stored, "--out", out, "--replace")
+    text = run(capsys, "compare", path, out, "--label", "y", *options)
+    assert "crps" in text
+    assert "bootstrap" not in text
+    found = json.loads(run(capsys, "compare", path, out, "--label", "y", *options, "--id", "id", "--json"))
+    entry = next(e for e in found["entries"] if (e["model"], e["metric"]) == ("after", "crps"))
+    assert entry["difference"]["is_significant"], kind
+    assert main(["compare", str(out), str(path), "--label", "y", *options, "--fail-if-worse-than", "after"]) == 1
+    assert "crps" in capsys.readouterr().err
+
+
+@pytest.fixture
+def normal(tmp_path):
+    rng = np.random.default_rng(7)
+    path = tmp_path / "f.csv"
+    pl.DataFrame({"y": 3 * rng.standard_t(4, 300), "mu": np.zeros(300), "sigma": np.ones(300)}).write_csv(path)
+    return path
+
+
+def test_laws_that_are_no_longer_normal_are_written_as_moments_and_quantiles(normal, tmp_path, capsys):
+    stored, out = tmp_path / "c.json", tmp_path / "out.csv"
+    run(capsys, "fit", normal, "--label", "y", *NAMED["normal"], "--method", "student", "--out", stored)
+    run(capsys, "apply", normal, *NAMED["normal"], "--calibrator", stored, "--out", out)
+    table = pl.read_csv(out)
+    assert table.columns[-5:] == [f"calibrated_q{level}" for level in ("0.05", "0.25", "0.5", "0.75", "0.95")]
+    assert (table["calibrated_q0.05"] < table["calibrated_q0.95"]).all()
+    replaced = ["apply", normal, *NAMED["normal"], "--calibrator", stored, "--out", out, "--replace", "--overwrite"]
+    assert main([*map(str, replaced)]) == 2
+    assert "another kind" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "words"),
+    [
+        ("fit", ["--method", "magic"], "magic"),
+        ("fit", ["--method", "inflate"], "needs ensembles"),
+        ("recommend", ["--score", "brier"], "--score of forecasts must be crps or log"),
+        ("recommend", ["--candidates", "quantile-shift"], "needs quantiles"),
+        ("report", ["--calibrate", "magic"], "magic"),
+        ("report", ["--calibrate", "scale", "--folds", "1"], "--folds"),
+    ],
+)
+def test_mistakes_are_told(normal, tmp_path, capsys, command, options, words):
+    out = [] if command == "recommend" else ["--out", str(tmp_path / ("x.json" if command == "fit" else "x.html"))]
+    assert main([command, str(normal), "--label", "y", *NAMED["normal"], *options, *out]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_calibrators_of_classes_and_of_forecasts_are_not_mixed_up(normal, tmp_path, capsys):
+    classes, stored = tmp_path / "classes.csv", tmp_path / "c.json"
+    classes.write_text("label,proba\n" + "0,0.2\n1,0.7\n0,0.6\n1,0.9\n" * 10)
+    run(capsys, "fit", classes, "--out", stored)
+    out = ["--calibrator", str(stored), "--out", str(tmp_path / "o.csv")]
+    assert main(["apply", str(normal), *NAMED["normal"], *out]) == 2
+    assert "was fitted to classes" in capsys.readouterr().err
+    run(capsys, "fit", normal, "--label", "y", *NAMED["normal"], "--out", stored)
+    assert main(["apply", str(classes), *out]) == 2
+    assert "was fitted to forecasts" in capsys.readouterr().err
+    assert main(["recommend", str(classes), "--score", "crps"]) == 2
+    assert "--score of classes" in capsys.readouterr().err
+
+
+def test_missing_values_are_left_empty_and_existing_columns_are_not_overwritten(tmp_path, capsys, normal):
+    stored, path = tmp_path / "c.json", tmp_path / "new.csv"
+    run(capsys, "fit", normal, "--label", "y", *NAMED["normal"], "--out", stored)
+    path.write_text("mu,sigma\n1,2\n,2\n3,1\n")
+    options = [str(path), *NAMED["normal"], "--calibrator", str(stored), "--out", str(tmp_path / "o.csv")]
+    assert main(["apply", *options]) == 2
+    assert "values are missing" in capsys.readouterr().err
+    assert main(["apply", *options, "--drop-missing"]) == 0
+    rows = (tmp_path / "o.csv").read_text().splitlines()
+    assert rows[2] == ",2,,"
+    assert capsys.readouterr().err.count("nothing is calibrated") == 1
+    path.write_text("mu,sigma,calibrated_mu\n1,2,3\n")
+    assert main(["apply", *options]) == 2
+    assert "already" in capsys.readouterr().err
+
+
+def test_other_targets_are_not_compared(normal, tmp_path, capsys):
+    other = tmp_path / "g.csv"
+    pl.read_csv(normal).with_columns(pl.col("y") + 1).write_csv(other)
+    assert main(["compare", str(normal), str(other), "--label", "y", *NAMED["normal"]]) == 2
+    assert "same targets" in capsys.readouterr().err

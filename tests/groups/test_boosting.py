@@ -1,0 +1,208 @@
+"""The fix of groups: the seeded example, no cost where nothing is off, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibrant import InputError, Predictions
+from calibrant.calibrators.estimator import clone
+from calibrant.groups import GroupBoosting, load, save
+from calibrant.groups.boosting import entry_bar
+from group_cases import logistic, seeded_example, world
+
+PROBS, LABELS, FEATURES = seeded_example()
+PAIR = {name: FEATURES[name] for name in ("g", "h")}
+FIRST = slice(0, 4000)
+REST = slice(4000, None)
+
+
+def part(features, rows):
+    return {name: values[rows] for name, values in features.items()}
+
+
+def log_loss(probs, labels):
+    return -np.mean(np.log(np.where(labels == 1, probs, 1 - probs)))
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    return GroupBoosting().fit(PROBS[FIRST], LABELS[FIRST], features=part(PAIR, FIRST))
+
+
+def test_the_seeded_example_is_fixed_in_two_steps(fixed):
+    """Independent values: z and steps, and log loss and Brier score of the other rows before the last factor."""
+    assert [step.label for step in fixed.report_.steps] == ["g = 2 and h = 1", "g = 2 and h = 0"]
+    np.testing.assert_allclose([step.z for step in fixed.report_.steps], [11.877, -9.847], atol=5e-4)
+    np.testing.assert_allclose(fixed.offsets_, [0.9996, -0.8592], atol=5e-5)
+    after = fixed.predict_proba(PROBS[REST], features=part(PAIR, REST))[:, 1]
+    assert log_loss(PROBS[REST], LABELS[REST]) == pytest.approx(0.592002716, abs=1e-9)
+    assert log_loss(after, LABELS[REST]) <= 0.5690
+    plain = clone(fixed).fit(PROBS[FIRST], LABELS[FIRST], features=part(PAIR, FIRST))
+    plain.slope_ = 1.0
+    after = plain.predict_proba(PROBS[REST], features=part(PAIR, REST))[:, 1]
+    assert log_loss(after, LABELS[REST]) == pytest.approx(0.567036890, abs=1e-9)
+    assert np.mean((after - LABELS[REST]) ** 2) == pytest.approx(0.192949784, abs=1e-9)
+
+
+def test_the_factor_makes_the_log_loss_smallest(fixed):
+    inside = fixed.predict_proba(PROBS[FIRST], features=part(PAIR, FIRST))[:, 1]
+    best = log_loss(inside, LABELS[FIRST])
+    odds = np.log(inside / (1 - inside))
+    assert all(best <= log_loss(logistic(factor * odds), LABELS[FIRST]) for factor in (0.99, 0.999, 1.001, 1.01))
+
+
+def test_the_report_names_the_steps(fixed):
+    written = repr(fixed.report_)
+    assert "step 1   g = 2 and h = 1: log-odds +1.000 (z = 11.9, 706 rows)" in written
+    assert "2 steps among 12 groups." in written
+
+
+def test_fixing_costs_nothing_where_nothing_is_off():
+    """Mean change of the log loss of 40 null sets, on other rows: below 0.001."""
+    changes = []
+    for seed in range(40):
+        p, features = world(3000, 0.0, np.random.default_rng(seed))
+        first, rest = slice(0, 1000), slice(1000, None)
+        fixed = GroupBoosting().fit(p.take(np.arange(1000)), features=part(features, first))
+        after = fixed.predict_proba(p.positive[rest], features=part(features, rest))[:, 1]
+        changes.append(log_loss(after, p.labels[rest]) - log_loss(p.positive[rest], p.labels[rest]))
+    assert np.mean(changes) < 0.001
+    assert np.mean(np.abs(changes) < 1e-12) >= 0.9
+
+
+def definition(probs, labels, columns, bar):
+    """Return the steps by loops over groups of at most two columns with two levels each."""
+    cells = [()]
+    cells += [((j, level),) for j in range(2) for level in (0, 1)]
+    cells += [((0, one), (1, two)) for one in (0, 1) for two in (0, 1)]
+    masks = {
+        cell: np.all([columns[j] == level for j, level in cell] or [np.ones(len(probs), bool)], axis=0)
+        for cell in cells
+    }
+    odds, steps = np.log(probs / (1 - probs)), []
+    while len(steps) < 30:
+        now = logistic(odds)
+        sums = {cell: (np.sum((labels - now)[mask]), np.sum((now * (1 - now))[mask])) for cell, mask in masks.items()}
+        cell = max(cells, key=lambda one: abs(sums[one][0]) / np.sqrt(sums[one][1]))
+        residual, variance = sums[cell]
+        if abs(residual) / np.sqrt(variance) <= bar:
+            return steps
+        steps.append(residual / variance)
+        odds = odds + residual / variance * masks[cell]
+    return steps
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_steps_are_those_of_loops(seed):
+    rng = np.random.default_rng(seed)
+    n = 900
+    columns = rng.integers(0, 2, (2, n))
+    probs = rng.uniform(0.2, 0.8, n)
+    labels = (rng.random(n) < np.clip(probs + 0.2 * columns[0] - 0.15 * columns[1], 0.01, 0.99)).astype(int)
+    fixed = GroupBoosting().fit(probs, labels, features={"a": columns[0], "b": columns[1]})
+    np.testing.assert_allclose(fixed.offsets_, definition(probs, labels, columns, entry_bar(9)), rtol=1e-9)
+
+
+def test_weights_are_copies():
+    rng = np.random.default_rng(1)
+    copies = rng.integers(0, 3, 4000)
+    weighted = GroupBoosting().fit(PROBS[FIRST], LABELS[FIRST], copies, features=part(PAIR, FIRST))
+    rows = np.repeat(np.arange(4000), copies)
+    repeated = GroupBoosting().fit(PROBS[rows], LABELS[rows], features=part(PAIR, rows))
+    np.testing.assert_allclose(weighted.offsets_, repeated.offsets_, rtol=1e-9)
+    assert weighted.slope_ == pytest.approx(repeated.slope_)
+
+
+def test_a_category_that_was_not_there_is_in_no_group(fixed):
+    after = fixed.predict_proba([0.4, 0.4, 0.4], features={"g": [2, 7, np.nan], "h": [1, 1, 1]})[:, 1]
+    assert after[0] > 0.6
+    np.testing.assert_allclose(after[1:], logistic(fixed.slope_ * np.log(0.4 / 0.6)))
+
+
+def test_columns_may_be_texts_or_numbers_and_more_of_them(fixed):
+    numbers = fixed.predict_proba(PROBS[REST], features={**part(FEATURES, REST), "more": ["x"] * 2000})
+    texts = {name: values.astype(str) for name, values in part(PAIR, REST).items()}
+    np.testing.assert_array_equal(fixed.predict_proba(PROBS[REST], features=texts), numbers)
+
+
+def test_memory_may_be_short(monkeypatch, fixed):
+    monkeypatch.setattr("calibrant.groups.boosting.KEPT_CODES", 1)
+    again = GroupBoosting().fit(PROBS[FIRST], LABELS[FIRST], features=part(PAIR, FIRST))
+    np.testing.assert_array_equal(again.offsets_, fixed.offsets_)
+
+
+def test_no_step_changes_nothing_and_needs_no_features():
+    rng = np.random.default_rng(0)
+    probs = rng.uniform(0.1, 0.9, 500)
+    fixed = GroupBoosting().fit(probs, rng.random(500) < probs, features={"id": np.arange(500)})
+    assert fixed.report_.steps == ()
+    np.testing.assert_allclose(fixed.predict_proba(probs)[:, 1], probs, rtol=1e-12)
+
+
+def test_a_file_gives_the_same_probabilities(fixed, tmp_path):
+    number = (
+        GroupBoosting()
+        .fit(PROBS, LABELS, features={**FEATURES, "z": PROBS**2})
+        .fit(
+            PROBS,
+            (np.random.default_rng(0).random(6000) < np.where(FEATURES["x"] > 0, 0.8, 0.2)),
+            features={"x": FEATURES["x"]},
+        )
+    )
+    for each, features in ((fixed, PAIR), (number, FEATURES)):
+        assert each.report_.steps
+        save(each, tmp_path / "groups.json")
+        again = load(tmp_path / "groups.json")
+        np.testing.assert_array_equal(
+            again.predict_proba(PROBS, features=features), each.predict_proba(PROBS, features=features)
+        )
+        assert repr(again.report_) == repr(each.report_)
+
+
+@pytest.mark.parametrize(
+    "old, new", [('"slope"', '"slope_"'), ("[", "{"), ('"format": 1', '"format": 9'), ("0.99", "0.98")]
+)
+def test_damaged_files_are_refused(fixed, tmp_path, old, new):
+    path = tmp_path / "groups.json"
+    save(fixed, path)
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match="cannot be used as a fix of groups"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda f: f.predict_proba([0.5]), InputError, "features must be given with the columns 'g', 'h'"),
+        (lambda f: f.predict_proba([0.5], features={"g": [1]}), InputError, "must have the column 'h'"),
+        (
+            lambda f: f.predict_proba([0.5], features={"g": ["x"], "h": [1]}),
+            InputError,
+            "must hold numbers in the column 'g'",
+        ),
+        (lambda f: f.predict_proba([[0.2, 0.3, 0.5]], features=PAIR), InputError, "two classes"),
+        (lambda f: clone(f).predict_proba([0.5]), ValueError, "not fitted"),
+        (lambda f: clone(f).fit(np.full((99, 3), 1 / 3), [0] * 99, features={}), InputError, "two classes"),
+        (lambda f: GroupBoosting(depth=0).fit([0.5], [1], features={}), InputError, "depth"),
+        (lambda f: GroupBoosting(scores="raw").fit([0.5], [1], features={}), InputError, "scores must be"),
+        (lambda f: f.fit(Predictions([0.5], [1]), [1], features={}), TypeError, "hold their labels"),
+        (lambda f: save(3, "x.json"), TypeError, "must be a GroupBoosting"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+def test_mistakes_are_named(fixed, call, error, words):
+    with pytest.raises(error, match=words):
+        call(fixed)
+
+
+def test_logits_are_probabilities_in_another_form(fixed):
+    odds = np.log(PROBS / (1 - PROBS))
+    again = GroupBoosting(scores="logits").fit(odds[FIRST], LABELS[FIRST], features=part(PAIR, FIRST))
+    np.testing.assert_allclose(
+        again.predict_proba(odds[REST], features=part(PAIR, REST)),
+        fixed.predict_proba(PROBS[REST], features=part(PAIR, REST)),
+        rtol=1e-9,
+    )
+    assert set(again.predict(odds[REST], features=part(PAIR, REST)).tolist()) == {0, 1}

@@ -1,0 +1,20 @@
+"""The study of decisions, small."""
+
+import numpy as np
+
+from studies.decisions import covering, promising
+from studies.decisions.__main__ import main
+
+
+def test_every_part_runs_and_has_its_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(covering, "N_TRUE", 2000)
+    main(1, tmp_path / "table.md")
+    lines = (tmp_path / "table.md").read_text().splitlines()
+    assert sum(line.startswith("| ") for line in lines) == 5 + 3 * 9 + 9 + 8
+    assert not any("nan" in line for line in lines)
+
+
+def test_the_possible_coverage_is_that_of_the_true_risk():
+    kept = promising.continuous(500, 0.05, 0.1, 3, np.random.default_rng(0))
+    assert abs(0.4 * kept.best**2 / 3 - 0.05) < 1e-12
+    assert kept.coverage <= 1
