@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibrant import InputError, Predictions, as_record, recommend, to_frame
+from calibrant import InputError, Predictions, as_record, compare, recommend, to_frame
 from calibrant.advice import RULE, shortlist
 from calibrant.advice.choice import choose
 from calibrant.advice.cross_fit import cross_fit, draw_folds
@@ -361,3 +361,15 @@ class TestDisagreement:
         assert advice.reasons[-1] == advice.disagreement
         pvalue = examine(rotated, 99, rng=0).verdict.pvalue
         assert f"p = {pvalue:.2g}; what revealed it: the runners-up" in advice.disagreement
+
+
+def test_the_limits_of_a_difference_are_those_of_compare():
+    """On a page both stand below each other."""
+    p = sharpened(calibrated(n=400), 0.4)
+    other = sharpened(p, 2.0)
+    losses = {"identity": NLL().per_row(p), "ts": NLL().per_row(other)}
+    rng = np.random.default_rng(0)
+    advised = choose(losses, p.weights, Bootstrap(99), 0.95, rng, miscalibrated=True).over_nothing["ts"]
+    compared = compare({"p": p, "other": other}, ["nll"], rng=0).entry("other", "nll").difference
+    assert (advised.low, advised.high) == pytest.approx((compared.low, compared.high), rel=1e-12)
+    assert advised.pvalue == pytest.approx(compared.pvalue, rel=1e-9)

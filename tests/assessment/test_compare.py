@@ -15,7 +15,7 @@ from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.differences import around
 from calibrant.metrics import ECE, METRICS, NLL, Brier, InTheLarge, KdeECE
 from calibrant.resampling.bootstrap import Bootstrap
-from calibrant.results import as_record, rule_in_words
+from calibrant.results import as_record, bandwidth_in_words, rule_in_words
 from calibrant.results.comparison import PERCENTILES
 from simulate import calibrated, sharpened
 
@@ -107,6 +107,8 @@ def test_all_models_have_the_bandwidth_of_the_baseline_unless_each_asks_for_its_
     for choice, metric in (("baseline", KdeECE(bandwidth=chosen)), ("own", KdeECE())):
         result = compare({"good": GOOD, "bad": BAD}, ["kde-ece"], bandwidth=choice, n_resamples=9, rng=0)
         assert result.entry("bad", "kde-ece").value == pytest.approx(metric(BAD), rel=1e-9)
+        words = "kde-ece: with one bandwidth for all models, that of good"
+        assert bandwidth_in_words(result) == (words if choice == "baseline" else "")
 
 
 def test_differences_of_errors_that_chance_makes_positive_have_no_limits():

@@ -184,11 +184,15 @@ def test_gates_are_about_all_rows_and_help_says_so(folder, capsys):
 
 
 def test_the_table_says_what_was_resampled(folder, capsys):
-    arguments = ("compare", "good.csv", "bad.csv", "--metrics", "nll")
-    assert "99 bootstrap samples of rows" in " ".join(run(capsys, *arguments)[1].split())
-    out = " ".join(run(capsys, *arguments, "--cluster", "patient", "--by", "ward")[1].split())
-    assert out.count("99 bootstrap samples of clusters") == 3
-    assert "samples of rows" not in out
+    def said(*more):
+        return " ".join(run(capsys, "compare", "good.csv", "bad.csv", "--metrics", *more)[1].split())
+
+    assert "; intervals by formulas for paired rows;" in said("nll")
+    assert "; intervals by formulas for paired rows, of resolution by 99 bootstrap samples of rows;" in said("nll", "resolution")
+    assert "; intervals by 99 bootstrap samples of rows;" in said("nll", "--differences", "percentile")
+    out = said("nll", "--cluster", "patient", "--by", "ward")
+    assert out.count("; intervals by formulas for paired clusters;") == 3
+    assert "paired rows" not in out
 
 
 def test_the_gate_of_the_tolerance_needs_proof(tmp_path, monkeypatch, capsys):

@@ -71,7 +71,7 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
         A calibration error never does, because predictions that are all the same can have none.
     n_folds : int, default=5
     n_resamples : int, default=1000
-        Bootstrap samples of the rows, shared by all candidates.
+        Redraws of the labels in the test, at most 999; and bootstrap samples of the rows where a score is infinite.
     level : float, default=0.95
         Of the intervals.
     features : data frame, mapping of names to arrays, or array of shape (n, d), optional
@@ -96,7 +96,7 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     A candidate improves on doing nothing if its loss is smaller and the omnibus test of `assess` finds the predictions
     miscalibrated (p up to 0.05), or if its loss is smaller by more than three standard errors of the paired difference:
     tests of calibration do not see a gain of accuracy. If none does, the advice is to do nothing. Intervals are those
-    of the studentised bootstrap, or of percentiles if a score is infinite.
+    of `compare`: by Student's law of the paired differences, or of percentiles if a score is infinite.
 
     Of those that do, the stack is recommended, a mixture that shrinks towards equal weights where rows are few: the
     smallest of several losses is often the smallest by luck. Without a stack, it is the candidate of the smallest loss.

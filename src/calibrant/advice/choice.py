@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._typing import FloatArray
 from calibrant.hypotest import holm
 from calibrant.intervals import percentiles
-from calibrant.intervals.scores import studentised_means
+from calibrant.intervals.scores import hall_laws
 from calibrant.metrics.scores import weighted_means
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Difference
@@ -146,7 +146,8 @@ class _Rows:
     def against(self, compared: Sequence[tuple[str, Sequence[str]]], level: float) -> list[dict[str, Difference]]:
         """Return the differences of candidates from a base, for each pair of these, where they are numbers.
 
-        They are studentised, or percentiles if a loss is infinite. All share the same bootstrap samples.
+        The limits are those of `compare`: Student's law, or percentiles over shared bootstrap samples if a loss is
+        infinite.
         """
         values = self.values
         others = [
@@ -154,7 +155,7 @@ class _Rows:
             for base, names in compared
         ]
         finite = {pair: None for part in others for pair in part if np.isfinite(values[pair[0]] - values[pair[1]])}
-        known, adjusted = self._studentised([*finite], level), []
+        known, adjusted = self._by_law([*finite], level), []
         for part in others:
             found = {pair[0]: known[pair] if pair in known else self._resampled(*pair, level) for pair in part}
             by_name = holm({name: d.pvalue for name, d in found.items()}) if found else {}
@@ -166,20 +167,20 @@ class _Rows:
         value = self.values[name] - self.values[base]
         return Difference(value=value, **known._asdict(), adjusted=known.pvalue, is_significant=known.exclude_zero)
 
-    def _studentised(self, pairs: Sequence[tuple[str, str]], level: float) -> dict[tuple[str, str], Difference]:
+    def _by_law(self, pairs: Sequence[tuple[str, str]], level: float) -> dict[tuple[str, str], Difference]:
         if not pairs:
             return {}
         rows = np.column_stack([self.losses[name] - self.losses[base] for name, base in pairs])
-        means = studentised_means(rows, self.weights, level, self.bootstrap, np.random.default_rng(self.seed))
-        return {
-            (name, base): Difference(
+        found = {}
+        for (name, base), law in zip(pairs, hall_laws(rows, self.weights, self.bootstrap), strict=True):
+            (low, high), pvalue = law.limits(level), law.pvalue()
+            found[name, base] = Difference(
                 value=self.values[name] - self.values[base],
-                low=mean.low,
-                high=mean.high,
-                pvalue=mean.pvalue,
-                adjusted=mean.pvalue,
-                is_significant=mean.low > 0 or mean.high < 0,
-                method="bootstrap-t",
+                low=low,
+                high=high,
+                pvalue=pvalue,
+                adjusted=pvalue,
+                is_significant=low > 0 or high < 0,
+                method="hall",
             )
-            for (name, base), mean in zip(pairs, means, strict=True)
-        }
+        return found

@@ -68,7 +68,7 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     baseline : str, optional
         The model that the others are compared with; the first, if not given.
     n_resamples : int, default=1000
-        Bootstrap samples of the rows, shared by all models and metrics.
+        Bootstrap samples of the rows, shared by all models and metrics, for limits that have no formula.
     level : float, default=0.95
         Of all intervals.
     clusters : array-like of shape (n,), optional
@@ -189,7 +189,8 @@ class _Plan:
         """Compare the models."""
         # The same bootstrap samples again, for what needs more than values: equal models get equal intervals.
         seed = int(rng.integers(2**63))
-        fitted = self._fit(models)
+        shared = self._shared(models)
+        fitted = self._fit(models, shared)
         evaluators = {(model, key): metric.prepare(models[model]) for (model, key), metric in fitted.items()}
         weights = models[self.baseline].weights[:, None]
         values = {cell: float(evaluate(weights)[0]) for cell, evaluate in evaluators.items()}
@@ -220,19 +221,23 @@ class _Plan:
             entries=tuple(entries),
             rule=self.rule,
             about={key: metric.about() for key, metric in self.metrics.items()},
+            one_bandwidth=tuple(key for key, metric in shared.items() if metric is not self.metrics[key]),
         )
 
-    def _fit(self, models: Mapping[str, Predictions]) -> dict[Cell, Metric]:
+    def _fit(self, models: Mapping[str, Predictions], shared: Mapping[str, Metric]) -> dict[Cell, Metric]:
         """Return every metric of every model with its bandwidths."""
-        shared = self.metrics
-        if self.bandwidth == "baseline":
-            base = self.tuning.get(self.baseline, models[self.baseline])
-            shared = {key: metric.fit_bandwidth(base) for key, metric in self.metrics.items()}
-        # What is left to choose then are classes that none of those rows is predicted as.
+        # What is left to choose after the shared ones are classes that none of those rows is predicted as.
         return {
             (model, key): metric.fit_bandwidth(self.tuning.get(model, p)).fit_bandwidth(p)
             for (model, p), (key, metric) in product(models.items(), shared.items())
         }
+
+    def _shared(self, models: Mapping[str, Predictions]) -> Mapping[str, Metric]:
+        """Return the metrics with the bandwidths of the baseline, unless each model has its own."""
+        if self.bandwidth != "baseline":
+            return self.metrics
+        base = self.tuning.get(self.baseline, models[self.baseline])
+        return {key: metric.fit_bandwidth(base) for key, metric in self.metrics.items()}
 
     def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
         if not self.intervals:

@@ -26,7 +26,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 ) -> int:
     """Compare models that predicted the same rows, each in a FILE of its own; or two periods, each a sketch.
 
-    The differences from the baseline come from bootstrap samples of the rows that all models share. Of two sketches, it
+    The differences from the baseline are paired: all models are judged on the same rows. Of two sketches, it
     is tested whether calibration changed; only --resamples, --seed and --json matter then.
 
     For example:

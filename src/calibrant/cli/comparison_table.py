@@ -13,7 +13,9 @@ from calibrant.results import (
     Comparison,
     Difference,
     Interval,
+    bandwidth_in_words,
     known_limits,
+    limits_in_words,
     missing_differences,
     rule_in_words,
 )
@@ -35,13 +37,12 @@ def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
                 out.print(Text(name))
             shown = name if len(name) <= room else ""
             out.print(Text(f"{shown:<{room}}{_numbers(cells[metric, model], widths)}"), soft_wrap=True)
-    samples = f"{comparison.n_resamples:,} bootstrap samples of {drawn}; " if comparison.n_resamples else ""
     note = (
-        f"difference: minus {printable(comparison.baseline)}; * its interval excludes 0; {samples}p is adjusted for "
-        "the number of differences (Holm)"
+        f"difference: minus {printable(comparison.baseline)}; * its interval excludes 0; "
+        f"{limits_in_words(comparison, drawn)}; p is adjusted for the number of differences (Holm)"
     )
-    rule = rule_in_words(comparison)
-    note += f"\n{rule}" if rule else ""
+    for words in (rule_in_words(comparison), printable(bandwidth_in_words(comparison))):
+        note += f"\n{words}" if words else ""
     for reason, without in missing_differences(comparison).items():
         note += f"\nno interval for the difference in {printable(', '.join(without))}: {reason}"
     out.print(Text(note, style="dim"))

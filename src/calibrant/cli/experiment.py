@@ -137,6 +137,7 @@ def print_result(result: "ExperimentResult") -> None:
     """Print the values of every pipeline, seed after seed, with stars for differences from the baseline."""
     from calibrant.cli.show import print_heading, print_lines
     from calibrant.report.experiment import rule
+    from calibrant.results import limits_in_words
 
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
         words = f"{comparison.n_samples:,} test rows"
@@ -146,7 +147,7 @@ def print_result(result: "ExperimentResult") -> None:
     first = result.comparisons[0]
     note = (
         f"* the {first.level:.0%} interval of the difference from {first.baseline} excludes 0, ** also after Holm's "
-        f"adjustment for the pipelines; {first.n_resamples:,} paired bootstrap samples of the test rows. {rule(first)}"
+        f"adjustment for the pipelines; {limits_in_words(first, 'test rows')}. {rule(first)}"
     )
     print_lines(["", note.rstrip()])
 

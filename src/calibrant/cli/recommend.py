@@ -48,7 +48,7 @@ def recommend_for(
     folds
         Number of folds.
     resamples
-        Number of bootstrap samples of the rows for the intervals.
+        Number of redraws of the labels in the test, and of bootstrap samples where a score is infinite.
     seed
         Seed of the folds and of the samples.
     """

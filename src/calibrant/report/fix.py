@@ -19,8 +19,10 @@ from calibrant.results import (
     ForecastCandidate,
     ForecastRecommendation,
     Recommendation,
+    bandwidth_in_words,
     favours,
     known_limits,
+    limits_in_words,
     missing_differences,
     rule_in_words,
 )
@@ -137,10 +139,25 @@ def unknown(comparison: Comparison) -> list[str]:
     return [f"{'; '.join(what)}, as no interval has known coverage: {reason}" for reason, what in missing.items()]
 
 
+def origin(comparison: Comparison) -> str:
+    """Say how the limits were made, to begin a sentence."""
+    return _capital(limits_in_words(comparison, named=lambda metric: of_metric(comparison, metric).label))
+
+
 def rule(comparison: Comparison) -> str:
     """Say how far the rule of significance can be trusted, if it is not the valid one."""
     words = rule_in_words(comparison)
-    return f" {words[0].upper()}{words[1:]}." if words else ""
+    return f" {_capital(words)}." if words else ""
+
+
+def bandwidth(comparison: Comparison) -> str:
+    """Say which metrics share a bandwidth here, and so differ from the values of each model by itself."""
+    words = bandwidth_in_words(comparison, lambda metric: of_metric(comparison, metric).label)
+    return f" {words}; in the table of metrics each model has its own." if words else ""
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def headings(advice: Recommendation | ForecastRecommendation) -> tuple[str, ...]:

@@ -125,6 +125,8 @@ class Comparison(Readable):
         How limits of differences were made: by a method that is known to cover, or as percentiles over resamples.
     about : mapping of str to Description
         How each metric is presented.
+    one_bandwidth : tuple of str
+        The metrics whose bandwidth is that of the baseline for all models.
     """
 
     models: tuple[str, ...]
@@ -138,6 +140,7 @@ class Comparison(Readable):
     settings: Mapping[str, Any] = field(default_factory=dict)
     rule: str = "valid"
     about: Mapping[str, Description] = field(default_factory=dict)
+    one_bandwidth: tuple[str, ...] = ()
 
     def _printed(self) -> list[tuple[str, str]]:
         rows = [
@@ -198,6 +201,28 @@ def known_limits(result: Interval | Difference | None) -> tuple[float, float] | 
 def rule_in_words(comparison: Comparison) -> str:
     """Say how far the rule by which differences are judged can be trusted, if it is not the valid one."""
     return PERCENTILES if comparison.rule == "percentile" else ""
+
+
+def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable[[str], str] = str) -> str:
+    """Say how the limits of differences were made: by formulas, or by bootstrap samples of `drawn`.
+
+    `named` writes the name of a metric.
+    """
+    found = ((entry.metric, entry.difference) for entry in comparison.entries)
+    methods = {metric: one.method for metric, one in found if one is not None and known_limits(one)}
+    resampled = [named(metric) for metric, method in methods.items() if method == "percentile"]
+    samples = f"{comparison.n_resamples:,} bootstrap samples of {drawn}"
+    if not resampled:
+        return f"intervals by formulas for paired {drawn}"
+    if len(resampled) == len(methods):
+        return f"intervals by {samples}"
+    return f"intervals by formulas for paired {drawn}, of {', '.join(resampled)} by {samples}"
+
+
+def bandwidth_in_words(comparison: Comparison, named: Callable[[str], str] = str) -> str:
+    """Say which metrics have the bandwidth of the baseline for all models, so that a bandwidth makes no difference."""
+    shared = ", ".join(map(named, comparison.one_bandwidth))
+    return f"{shared}: with one bandwidth for all models, that of {comparison.baseline}" if shared else ""
 
 
 def favours(entry: Compared) -> int:
