@@ -188,7 +188,9 @@ def test_the_table_says_what_was_resampled(folder, capsys):
         return " ".join(run(capsys, "compare", "good.csv", "bad.csv", "--metrics", *more)[1].split())
 
     assert "; intervals by formulas for paired rows;" in said("nll")
-    assert "; intervals by formulas for paired rows, of resolution by 99 bootstrap samples of rows;" in said("nll", "resolution")
+    assert "; intervals by formulas for paired rows, of resolution by 99 bootstrap samples of rows;" in said(
+        "nll", "resolution"
+    )
     assert "; intervals by 99 bootstrap samples of rows;" in said("nll", "--differences", "percentile")
     out = said("nll", "--cluster", "patient", "--by", "ward")
     assert out.count("; intervals by formulas for paired clusters;") == 3
