@@ -17,6 +17,7 @@ from calibrant.hypotest import holm
 from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
 from calibrant.intervals.differences import Pair, around
 from calibrant.metrics import Metric
+from calibrant.metrics.measuring import suited_names
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap, group_rows
@@ -33,7 +34,7 @@ DEFAULT_METRICS = (
     "kde-ece-per-predicted-class",
     "kde-ece-one-vs-rest",
 )
-"""What `compare` computes by default, by their names in METRICS."""
+"""What `compare` computes by default, by their names in METRICS; for two classes without averages over classes."""
 
 Cell = tuple[str, str]
 """The names of a model and of a metric."""
@@ -41,7 +42,7 @@ Cell = tuple[str, str]
 
 def compare(  # noqa: PLR0913 (each is one decision of the user)
     models: Mapping[str, Any],
-    metrics: Mapping[str, Metric] | Sequence[str] = DEFAULT_METRICS,
+    metrics: Mapping[str, Metric] | Sequence[str] | None = None,
     *,
     baseline: str | None = None,
     n_resamples: int = 1000,
@@ -64,7 +65,8 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     models : mapping of str to Predictions, or to Forecasts
         With the same labels and weights, row by row. Forecasts are compared by `compare_forecasts`, to which of the
         following only `metrics`, `baseline`, `by`, `intervals`, `progress` and `rng` matter.
-    metrics : mapping of str to Metric, or sequence of names in METRICS (of forecasts, in FORECAST_METRICS)
+    metrics : mapping of str to Metric, or sequence of names in METRICS (of forecasts, in FORECAST_METRICS), optional
+        By default scores and calibration errors, see `DEFAULT_METRICS`.
     baseline : str, optional
         The model that the others are compared with; the first, if not given.
     n_resamples : int, default=1000
@@ -133,13 +135,15 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     True
     """
     if isinstance(models, Mapping) and any(isinstance(one, Forecasts) for one in models.values()):
-        asked = None if metrics is DEFAULT_METRICS else [*metrics]
+        asked = None if metrics is None else [*metrics]
         return compare_forecasts(
             models, asked, baseline=baseline, by=by, intervals=intervals, progress=progress, rng=rng
         )
+    base = checked_baseline(models, baseline)
+    usual = suited_names(DEFAULT_METRICS, models[base].n_classes)
     plan = _Plan(
-        metrics=chosen_metrics(metrics),
-        baseline=checked_baseline(models, baseline),
+        metrics=chosen_metrics(usual if metrics is None else metrics),
+        baseline=base,
         bootstrap=Bootstrap(n_resamples, clusters, strata),
         level=level,
         tuning=checked_tuning(models, tuning),

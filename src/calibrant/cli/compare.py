@@ -71,8 +71,8 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant.metrics.names import metric_name
 
     known = FORECAST_METRICS if options.are_forecasts else METRICS
-    chosen = [metric_name(name, known) for name in metrics] or (None if options.are_forecasts else DEFAULT_METRICS)
-    gates.check_gates(fail_if, chosen or [*known], known)
+    chosen = [metric_name(name, known) for name in metrics] or None
+    gates.check_gates(fail_if, chosen or ([*known] if options.are_forecasts else DEFAULT_METRICS), known)
     if options.are_forecasts and (cluster is not None or differences == "percentile"):
         raise InputError("--cluster and --differences percentile are for classes, but the options describe forecasts.")
     models, others = _read(expanded(files) if files else [], options, row_id, (cluster, options.by))
@@ -81,7 +81,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     with show.progress_bar("comparing", quiet=options.silent) as progress:
         comparison = compare(
             models,
-            DEFAULT_METRICS if chosen is None else chosen,
+            chosen,
             baseline=fail_if_worse_than or baseline,
             n_resamples=options.resamples,
             ranges=options.json,  # The table has no room for them.

@@ -18,8 +18,18 @@ OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
 
 def principal_metrics(n_classes: int) -> list[str]:
     """Return the names of the metrics that are shown by default."""
-    principal = [name for name, metric in METRICS.items() if metric.about().principal]
-    return [name for name in principal if n_classes > 2 or not name.endswith(OF_CLASSES)]
+    return suited_names([name for name, metric in METRICS.items() if metric.about().principal], n_classes)
+
+
+def suited_names(names: Sequence[str], n_classes: int) -> list[str]:
+    """Return the names without those that say the same twice if there are two classes.
+
+    Examples
+    --------
+    >>> suited_names(["ece", "ece-one-vs-rest"], n_classes=2)
+    ['ece']
+    """
+    return [name for name in names if n_classes > 2 or not name.endswith(OF_CLASSES)]
 
 
 def measure(

@@ -207,6 +207,14 @@ def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable
     """Say how the limits of differences were made: by formulas, or by bootstrap samples of `drawn`.
 
     `named` writes the name of a metric.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, compare
+    >>> vague = Predictions([0.6, 0.6, 0.4, 0.4] * 10, labels=[1, 1, 0, 0] * 10)
+    >>> sharp = Predictions([0.9, 0.8, 0.2, 0.1] * 10, labels=[1, 1, 0, 0] * 10)
+    >>> limits_in_words(compare({"vague": vague, "sharp": sharp}, ["brier"]))
+    'intervals by formulas for paired rows'
     """
     found = ((entry.metric, entry.difference) for entry in comparison.entries)
     methods = {metric: one.method for metric, one in found if one is not None and known_limits(one)}
@@ -220,7 +228,15 @@ def limits_in_words(comparison: Comparison, drawn: str = "rows", named: Callable
 
 
 def bandwidth_in_words(comparison: Comparison, named: Callable[[str], str] = str) -> str:
-    """Say which metrics have the bandwidth of the baseline for all models, so that a bandwidth makes no difference."""
+    """Say which metrics have the bandwidth of the baseline for all models, so that a bandwidth makes no difference.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, compare
+    >>> p = Predictions([0.6, 0.7, 0.4, 0.3] * 10, labels=[1, 1, 0, 0] * 10)
+    >>> bandwidth_in_words(compare({"one": p, "other": p}, ["brier", "kde-ece"]))
+    'kde-ece: with one bandwidth for all models, that of one'
+    """
     shared = ", ".join(map(named, comparison.one_bandwidth))
     return f"{shared}: with one bandwidth for all models, that of {comparison.baseline}" if shared else ""
 

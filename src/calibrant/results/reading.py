@@ -85,8 +85,9 @@ def summary(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"{' x '.join(map(str, value.shape))} numbers"
     if isinstance(value, Mapping):
+        held = {key: part for key, part in value.items() if not _is_empty(part)}
         return _listed(
-            [f"{key} {brief(part)}" for key, part in value.items()], one_per_line=any(map(is_dataclass, value.values()))
+            [f"{key} {brief(part)}" for key, part in held.items()], one_per_line=any(map(is_dataclass, held.values()))
         )
     if isinstance(value, Sequence) and not isinstance(value, str):
         return _listed([brief(part) for part in value], one_per_line=False)
@@ -101,7 +102,9 @@ def brief(value: object) -> str:
     """Return a result by its headline, p-value or value, and anything else as it is written."""
     if is_dataclass(value) and not isinstance(value, type):
         return _headline(value)
-    if isinstance(value, (np.ndarray, Mapping)) or (isinstance(value, Sequence) and not isinstance(value, str)):
+    if isinstance(value, Mapping):
+        return f"({_listed([str(key) for key in value], one_per_line=False)})"
+    if isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, str)):
         return f"{len(value)} entries"
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         return f"{len(value):,} characters"
