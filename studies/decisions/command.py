@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from studies.decisions import covering, promising
 from studies.decisions.covering import WORLDS
@@ -19,7 +20,7 @@ PROMISES = ((300, 0.05, 0.1), (1000, 0.05, 0.1), (1000, 0.02, 0.05), (5000, 0.04
 def plan(runs: int = RUNS) -> list[Simulation]:
     """Return all units; each has random numbers of its own."""
     parts = (("net benefit", covering.net_benefit), ("cost", covering.cost), ("threshold", covering.threshold))
-    cells = [
+    cells: list[Any] = [
         (f"{part} | {world.name} | {n}", function, (world, n, runs))
         for part, function in parts
         for world in WORLDS

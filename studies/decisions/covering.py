@@ -61,7 +61,7 @@ def net_benefit(world: World, n: int, runs: int, rng: np.random.Generator) -> li
 
 def cost(world: World, n: int, runs: int, rng: np.random.Generator) -> list[float]:
     """Return the share of limits of a cost that contain the true one, and in how many runs there are limits."""
-    costs = Costs(1, 50) if world is RARE else Costs(1, 9)
+    costs = Costs(1, 50) if world == RARE else Costs(1, 9)
     true = ExpectedCost(costs)(world.draw(N_TRUE, rng))
     hits = given = 0
     for _ in range(runs):
@@ -74,7 +74,7 @@ def cost(world: World, n: int, runs: int, rng: np.random.Generator) -> list[floa
 
 def threshold(world: World, n: int, runs: int, rng: np.random.Generator) -> list[float]:
     """Return the same of the best threshold."""
-    target = 0.02 if world is RARE else 0.1
+    target = 0.02 if world == RARE else 0.1
     true = 1 / (1 + np.exp(-world.slope * np.log(target / (1 - target))))
     hits = given = 0
     for _ in range(runs):

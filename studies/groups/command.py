@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from studies.groups.runs import change_of_loss, searched
 from studies.groups.tables import write
@@ -32,7 +33,7 @@ FIXES = {
 
 def plan() -> list[Simulation]:
     """Return all units; each has random numbers of its own."""
-    cells = [(name, searched, cell) for name, cell in SEARCHES.items()]
+    cells: list[Any] = [(name, searched, cell) for name, cell in SEARCHES.items()]
     cells += [(name, change_of_loss, cell) for name, cell in FIXES.items()]
     return [Simulation(name, function, cell, (2026, index)) for index, (name, function, cell) in enumerate(cells)]
 

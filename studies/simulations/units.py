@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def _plain(value: object) -> object:
         return [_plain(part) for part in value]
     if is_dataclass(value) and not isinstance(value, type):
         return type(value).__name__, [_plain(getattr(value, field.name)) for field in fields(value)]
-    return f"{value.__module__}.{value.__qualname__}" if callable(value) else value
+    return f"{value.__module__}.{value.__qualname__}" if isinstance(value, FunctionType) else value
 
 
 def complete(unit: Unit, cache: Path) -> str:

@@ -1,5 +1,7 @@
 """The study of decisions, small."""
 
+import pickle
+
 import numpy as np
 
 from studies.decisions import covering, promising
@@ -14,6 +16,14 @@ def test_every_part_runs_and_has_its_rows(tmp_path, monkeypatch):
     assert sum(line.startswith("| ") for line in lines) == 5 + 3 * 9 + 9 + 8
     assert len({line.count("|") for line in lines if line.startswith("| 14 % events")}) == 2
     assert not any("nan" in line for line in lines)
+
+
+def test_a_worker_computes_what_this_process_computes(monkeypatch):
+    monkeypatch.setattr(covering, "N_TRUE", 2000)
+    units = [unit for unit in plan(1) if unit.name.endswith("calibrated | 1000")]
+    assert len(units) == 2 * 3
+    for unit in units:
+        assert str(pickle.loads(pickle.dumps(unit)).compute()) == str(unit.compute())
 
 
 def test_the_possible_coverage_is_that_of_the_true_risk():

@@ -131,7 +131,9 @@ def _columns(
     from calibrant.results import Recommendation
 
     if isinstance(advice, Recommendation):
-        rows = [(f"{one.changed:.2%}", f"{one.ece:.3g}", f"{one.kde_ece:.3g}") for one in advice.candidates]
+        rows: list[tuple[str, ...]] = [
+            (f"{one.changed:.2%}", f"{one.ece:.3g}", f"{one.kde_ece:.3g}") for one in advice.candidates
+        ]
         return ("changed", "ECE", "KDE-ECE"), rows, "changed: rows with another predicted class."
     shares = [(one.coverage, one.mace) for one in advice.candidates]
     cells = [tuple("" if value is None else f"{value:.3g}" for value in pair) for pair in shares]
