@@ -1,13 +1,9 @@
 """Units of work: one kind of limits on all data sets of one cell, and the true values of one world."""
 
-import hashlib
 import warnings
 from dataclasses import astuple, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
-from calibrant import __version__
 from calibrant._typing import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from studies.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
@@ -23,7 +19,6 @@ SIZES = (100, 300, 1000, 5000, 10_000)
 class LimitsUnit(units.Unit):
     """The limits of one row of the battery in one cell."""
 
-    content: ClassVar[str] = "limits"
     cell: Cell
     key: str
 
@@ -33,13 +28,10 @@ class LimitsUnit(units.Unit):
         return f"{self.cell.name} {self.key}"
 
     @property
-    def settings(self) -> str:
-        """Digest of everything that decides the limits, except the code itself."""
+    def settings(self) -> object:
+        """Everything that decides the limits, except the code itself."""
         entry = BATTERY[self.key]
-        text = repr(
-            (__version__, SEED, astuple(self.cell), self.key, entry.metric, [*entry.truths], N_RESAMPLES, LEVEL)
-        )
-        return hashlib.sha256(text.encode()).hexdigest()
+        return SEED, astuple(self.cell), self.key, entry.metric, [*entry.truths], N_RESAMPLES, LEVEL
 
     def compute(self) -> list[Any]:
         """Return the limits for every data set; None for each where they were refused."""
@@ -47,13 +39,6 @@ class LimitsUnit(units.Unit):
             # Small simulated sets look suspicious: labels of one class, few distinct predictions.
             warnings.simplefilter("ignore", DataWarning)
             return [self._limits(index) for index in range(self.cell.sets)]
-
-    def is_possible(self, values: FloatArray) -> bool:
-        """Whether there is a row of limits for every data set, in order unless refused."""
-        if values.shape != (self.cell.sets, BATTERY[self.key].n_columns):
-            return False
-        limits = values[:, : 2 * len(BATTERY[self.key].truths)]
-        return not np.any(limits[:, ::2] > limits[:, 1::2])
 
     def _limits(self, index: int) -> list[Any]:
         data_rng, rng = worlds.generators(SEED, self.cell.name, index)
@@ -67,7 +52,6 @@ class LimitsUnit(units.Unit):
 class TruthUnit(units.Unit):
     """The true values of one world with their errors."""
 
-    content: ClassVar[str] = "truths"
     world: World
 
     @property
@@ -76,18 +60,13 @@ class TruthUnit(units.Unit):
         return f"{self.world.name} truth"
 
     @property
-    def settings(self) -> str:
-        """Digest of everything that decides the values, except the code itself."""
-        text = repr((__version__, astuple(self.world), (N_ROWS, N_BATCHES, BATCH_ROWS), ALL_QUANTITIES))
-        return hashlib.sha256(text.encode()).hexdigest()
+    def settings(self) -> object:
+        """Everything that decides the values, except the code itself."""
+        return astuple(self.world), (N_ROWS, N_BATCHES, BATCH_ROWS), ALL_QUANTITIES
 
     def compute(self) -> list[Any]:
         """Return value and error of every quantity."""
         return [[*truth] for truth in true_values(self.world).values()]
-
-    def is_possible(self, values: FloatArray) -> bool:
-        """Whether there are as many as expected, all of them numbers."""
-        return values.shape == (len(ALL_QUANTITIES), 2) and bool(np.isfinite(values).all())
 
     @staticmethod
     def named(values: FloatArray) -> dict[str, Truth]:

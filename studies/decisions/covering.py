@@ -40,8 +40,8 @@ N_TRUE = 4_000_000
 """Rows behind a true value, whose error is then below a tenth of that of the largest samples."""
 
 
-def net_benefit(world: World, n: int, runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """Return the shares of limits at a threshold, and of joint bands, that contain the true curve."""
+def net_benefit(world: World, n: int, runs: int, rng: np.random.Generator) -> list[float]:
+    """Return the least and largest share over thresholds of limits that contain the true value, joint, and given."""
     t = THRESHOLDS[world]
     large = world.draw(N_TRUE, rng)
     true = np.array([NetBenefit(threshold)(large) for threshold in t])
@@ -55,17 +55,13 @@ def net_benefit(world: World, n: int, runs: int, rng: np.random.Generator) -> di
         joint += bool(known.any()) and bool(np.all((band.joint_low <= true) & (true <= band.joint_high)))
     enough = given >= runs / 2
     shares = hits[enough] / given[enough]
-    return {
-        "least": float(shares.min()) if len(shares) else float("nan"),
-        "largest": float(shares.max()) if len(shares) else float("nan"),
-        "joint": joint / bands if bands else float("nan"),
-        "given": float(given.mean() / runs),
-    }
+    least, largest = (float(shares.min()), float(shares.max())) if len(shares) else (np.nan, np.nan)
+    return [least, largest, joint / bands if bands else np.nan, float(given.mean() / runs)]
 
 
-def cost(world: World, n: int, runs: int, rng: np.random.Generator) -> dict[str, float]:
+def cost(world: World, n: int, runs: int, rng: np.random.Generator) -> list[float]:
     """Return the share of limits of a cost that contain the true one, and in how many runs there are limits."""
-    costs = Costs(1, 50) if world is RARE else Costs(1, 9)
+    costs = Costs(1, 50) if world == RARE else Costs(1, 9)
     true = ExpectedCost(costs)(world.draw(N_TRUE, rng))
     hits = given = 0
     for _ in range(runs):
@@ -73,12 +69,12 @@ def cost(world: World, n: int, runs: int, rng: np.random.Generator) -> dict[str,
         if found.low is not None and found.high is not None:
             given += 1
             hits += found.low <= true <= found.high
-    return {"covers": hits / given if given else float("nan"), "given": given / runs}
+    return [hits / given if given else np.nan, given / runs]
 
 
-def threshold(world: World, n: int, runs: int, rng: np.random.Generator) -> dict[str, float]:
+def threshold(world: World, n: int, runs: int, rng: np.random.Generator) -> list[float]:
     """Return the same of the best threshold."""
-    target = 0.02 if world is RARE else 0.1
+    target = 0.02 if world == RARE else 0.1
     true = 1 / (1 + np.exp(-world.slope * np.log(target / (1 - target))))
     hits = given = 0
     for _ in range(runs):
@@ -86,7 +82,12 @@ def threshold(world: World, n: int, runs: int, rng: np.random.Generator) -> dict
         if found.low is not None and found.high is not None:
             given += 1
             hits += found.low <= true <= found.high
-    return {"covers": hits / given if given else float("nan"), "given": given / runs}
+    return [hits / given if given else np.nan, given / runs]
+
+
+def base_rates(rate: float, n: int, runs: int, rng: np.random.Generator) -> list[float]:
+    """Return how often limits of a base rate contain it, with logits that are right, and twice too large."""
+    return [base_rate(rate, n, runs, rng, factor) for factor in (1.0, 2.0)]
 
 
 def base_rate(rate: float, n: int, runs: int, rng: np.random.Generator, factor: float = 1.0) -> float:

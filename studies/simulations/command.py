@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from studies.simulations import workers
 from studies.simulations.units import Unit, load
@@ -19,28 +18,32 @@ class Study:
     Attributes
     ----------
     name : str
-        Of the package, of the folder of the tables in docs, and of that of the units in build.
+        Of the package, and of the folder of the units in build.
     description : str
         One sentence for the help.
     plan : callable
-        Maps a number of data sets, or None for those of the published table, to the units, cheapest first.
+        Returns the units, cheapest first. That of a grid takes a number of data sets per cell, or None.
     write : callable
-        Given a folder, all units and the values of those that are complete, writes the tables.
-    can_keep : bool
-        Whether `write` takes ``keep=True``, for rows of tables whose units are not in the cache.
+        Given where the tables go and the values of the complete units by name, writes them. That of a grid takes all
+        units, then the values by unit, and ``keep=True`` for rows of tables whose units are not in the cache.
+    tables : Path or None
+        The file of the tables; by default a folder of docs.
+    is_grid : bool
+        Whether it is a grid of cells with many data sets each.
     """
 
     name: str
     description: str
-    plan: Callable[[int | None], Sequence[Any]]
+    plan: Callable[..., Sequence[Unit]]
     write: Callable[..., None]
-    can_keep: bool = False
+    tables: Path | None = None
+    is_grid: bool = False
 
 
 def run(study: Study, arguments: Sequence[str]) -> int:
     """Complete what is missing, write the tables; return the exit code."""
     options = _parser(study).parse_args(arguments)
-    units: Sequence[Unit] = study.plan(options.sets)
+    units = study.plan(options.sets) if study.is_grid else study.plan()
     if not options.tables:
         todo = [unit for unit in units if options.only.search(unit.name) and load(unit, options.cache) is None]
         try:
@@ -49,7 +52,10 @@ def run(study: Study, arguments: Sequence[str]) -> int:
             sys.stderr.write("interrupted; call again to continue.\n")
             return 130
     found = {unit: values for unit in units if (values := load(unit, options.cache)) is not None}
-    study.write(options.out, units, found, **({"keep": True} if getattr(options, "keep", False) else {}))
+    if study.is_grid:
+        study.write(options.out, units, found, keep=options.keep)
+    else:
+        study.write(options.out, {unit.name: values for unit, values in found.items()})
     sys.stderr.write(f"{len(found)} of {len(units)} units are complete; tables in {options.out}.\n")
     return 0
 
@@ -59,16 +65,18 @@ def _parser(study: Study) -> argparse.ArgumentParser:
         prog=f"python -m studies.{study.name}",
         description=f"{study.description} The next run continues one that stopped.",
     )
-    tables, units = Path("docs") / study.name, Path("build") / study.name
-    parser.add_argument("--out", type=Path, default=tables, help="folder of the tables (%(default)s)")
+    tables, units = study.tables or Path("docs") / study.name, Path("build") / study.name
+    parser.add_argument("--out", type=Path, default=tables, help="file or folder of the tables (%(default)s)")
     parser.add_argument("--cache", type=Path, default=units, help="folder of the units (%(default)s)")
-    parser.add_argument("--sets", type=_positive, help="data sets per cell, instead of those of the published table")
     parser.add_argument(
         "--only", type=_pattern, default=re.compile(""), help="units whose name matches, e.g. 'K=2 .*cox'"
     )
     parser.add_argument("--jobs", type=_positive, default=2, help="worker processes (%(default)s)")
     parser.add_argument("--tables", action="store_true", help="run nothing, write the tables from what is complete")
-    if study.can_keep:
+    if study.is_grid:
+        parser.add_argument(
+            "--sets", type=_positive, help="data sets per cell, instead of those of the published table"
+        )
         parser.add_argument(
             "--keep", action="store_true", help="leave rows that are in the tables already and not in the cache"
         )

@@ -1,22 +1,22 @@
 """Units of work: what is computed in one go and kept as one small file."""
 
+import hashlib
 import json
-import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
-from calibrant.io import write_text
+from calibrant import __version__
+from calibrant.lab.store import Store, filename, pack_json
 
 
 class Unit(ABC):
     """A part of a study; concrete units are frozen dataclasses, so that they can be sent to a worker."""
-
-    content: ClassVar[str]
-    """What the values are called in the file."""
 
     @property
     @abstractmethod
@@ -25,36 +25,78 @@ class Unit(ABC):
 
     @property
     @abstractmethod
-    def settings(self) -> str:
-        """Digest of everything that decides the values, except the code itself."""
+    def settings(self) -> object:
+        """Everything that decides the values, except the code itself and its version: it is written out by `repr`."""
 
     @abstractmethod
-    def compute(self) -> list[Any]:
-        """Return the values, None where there is none."""
+    def compute(self) -> Any:
+        """Return the values, as JSON can hold them; None where there is none."""
 
-    @abstractmethod
-    def is_possible(self, values: FloatArray) -> bool:
-        """Whether the values of a file can be those of this unit."""
+    def read(self, values: Any) -> Any:
+        """Return the values of a file as the tables use them: an array, NaN for None."""
+        return np.array(values, dtype=np.float64)
 
-    def path(self, cache: Path) -> Path:
-        """Return the file of the unit."""
-        return cache / (re.sub(r"[^\w.-]+", "_", self.name) + ".json")
+    @property
+    def filename(self) -> str:
+        """Name of the file that holds the values."""
+        digest = hashlib.sha256(repr((__version__, self.settings)).encode()).hexdigest()
+        return filename(self.name, digest, ".json")
+
+
+@dataclass(frozen=True)
+class Simulation(Unit):
+    """A function that is called with some arguments and then with random numbers; its values are plain.
+
+    Attributes
+    ----------
+    title : str
+        Name of the unit.
+    function : callable
+        Of the arguments, then a `numpy.random.Generator`. It is defined at the top of a module.
+    arguments : tuple
+    seed : int or tuple of int
+    """
+
+    title: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    seed: int | tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Name in progress lines, matched by the option `--only`."""
+        return self.title
+
+    @property
+    def settings(self) -> object:
+        """Function, arguments and seed."""
+        return self.title, _plain(self.function), _plain(self.arguments), self.seed
+
+    def compute(self) -> Any:
+        """Return what the function returns."""
+        return self.function(*self.arguments, np.random.default_rng(self.seed))
+
+    def read(self, values: Any) -> Any:
+        """Return the values as they are."""
+        return values
+
+
+def _plain(value: object) -> object:
+    """Return a value whose `repr` is the same in every process: that of a function holds an address."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(part) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value).__name__, [_plain(getattr(value, field.name)) for field in fields(value)]
+    return f"{value.__module__}.{value.__qualname__}" if isinstance(value, FunctionType) else value
 
 
 def complete(unit: Unit, cache: Path) -> str:
-    """Compute the unit and write its file, all of it or nothing; return the name of the unit."""
-    record = {"unit": unit.name, "settings": unit.settings, unit.content: unit.compute()}
-    write_text(unit.path(cache), json.dumps(record))
+    """Compute the unit and keep its values; return the name of the unit."""
+    Store(cache).write(unit, pack_json(unit.compute()))
     return unit.name
 
 
-def load(unit: Unit, cache: Path) -> FloatArray | None:
-    """Return the values of a unit, NaN for None; or None if its file is missing, damaged or of other settings."""
-    try:
-        record = json.loads(unit.path(cache).read_text(encoding="utf-8"))
-        if record["settings"] != unit.settings:
-            return None
-        values = np.array(record[unit.content], dtype=np.float64)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return values if unit.is_possible(values) else None
+def load(unit: Unit, cache: Path) -> Any:
+    """Return the values of a unit, or None if its file is missing, damaged or of other settings."""
+    content = Store(cache).find(unit)
+    return None if content is None else unit.read(json.loads(content))

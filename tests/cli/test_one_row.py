@@ -1,15 +1,20 @@
 """One class plus one row: a new metric, test or calibrator is found wherever the others are."""
 
+import importlib.util
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from calibrant import Predictions, assess
+import doc_tables
+from calibrant import Forecasts, Normal, Predictions, assess, assess_forecasts
 from calibrant.calibrators import CALIBRATORS, TemperatureScaling
+from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, ForecastCalibrator
 from calibrant.cli import main
 from calibrant.hypotest import TESTS, CalibrationTest
-from calibrant.metrics import METRICS, Metric
+from calibrant.metrics import FORECAST_METRICS, METRICS, Metric
+from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.report import render_html
 from calibrant.results import Description, TestResult
 
@@ -24,6 +29,26 @@ def file(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("\n".join(["proba_1,label", *rows]))
     return str(path)
+
+
+@pytest.fixture
+def forecasts(tmp_path):
+    rows = (f"{p},1,{y}" for p, y in zip(P, P + RNG.normal(size=200), strict=True))
+    path = tmp_path / "f.csv"
+    path.write_text("\n".join(["mu,sigma,y", *rows]))
+    return [str(path), "--label", "y", "--mean", "mu", "--sd", "sigma", "--quiet"]
+
+
+def contract(path):
+    """A module of tests as it would be with the rows that the tables have now."""
+    spec = importlib.util.spec_from_file_location("fresh", Path(__file__).parents[1] / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def ids(mark):
+    return [str(name) for name in mark.kwargs.get("ids") or mark.args[1]]
 
 
 @dataclass(frozen=True)
@@ -56,6 +81,32 @@ class WarmerScaling(TemperatureScaling):
     """A temperature by another name."""
 
 
+@dataclass(frozen=True)
+class LargestMiss(ForecastScore):
+    """The distance of a target from its predicted mean."""
+
+    measures = "both"
+
+    def about(self):
+        return Description(label="Largest miss", meaning="Of any target.", group="Mine", principal=True)
+
+    def per_row(self, forecasts):
+        return np.abs(forecasts.targets - forecasts.distribution.mean())
+
+
+class Unbiased(ForecastCalibrator):
+    """Shift all laws by the mean error."""
+
+    n_parameters = "1"
+    use_when = "Only in this test."
+
+    def _fit(self, forecasts):
+        self.error_ = np.average(forecasts.targets - forecasts.distribution.mean(), weights=forecasts.weights)
+
+    def _apply(self, distribution):
+        return distribution.affine(np.full(distribution.n, self.error_), np.ones(distribution.n))
+
+
 def test_a_metric(file, capsys, monkeypatch):
     monkeypatch.setitem(METRICS, "largest-residual", LargestResidual())
     assert main(["evaluate", file, "--quiet"]) == 0
@@ -65,15 +116,40 @@ def test_a_metric(file, capsys, monkeypatch):
     source = render_html(assess(DATA, rng=0))
     assert "Largest residual" in source
     assert "Of any row." in source
+    assert "| `largest-residual` | Largest residual | Mine |" in doc_tables.metrics_table()
+    assert "largest-residual" in ids(contract("metrics/test_metric_contract.py").every_metric)
 
 
 def test_a_test(file, capsys, monkeypatch):
     monkeypatch.setitem(TESTS, "half", HalfTest())
     assert main(["test", file, "--test", "half"]) == 0
     assert "Detects: Nothing at all.\n  Never valid." in capsys.readouterr().out
+    assert "| `half` | `HalfTest` | Half | Nothing at all. | Never valid. |" in doc_tables.tests_table()
+    assert "half" in ids(contract("metrics/test_weights.py").every_test)
 
 
 def test_a_calibrator(file, capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(CALIBRATORS, "warmer", WarmerScaling)
     assert main(["recommend", file, "--candidates", "warmer", "--quiet"]) == 0
     assert "warmer" in capsys.readouterr().out
+    assert "| `warmer` | `WarmerScaling` |" in doc_tables.calibrators_table()
+    assert "warmer" in ids(contract("calibrators/test_calibrators.py").every_calibrator)
+
+
+def test_a_metric_of_forecasts(forecasts, capsys, monkeypatch):
+    monkeypatch.setitem(FORECAST_METRICS, "largest-miss", LargestMiss())
+    assert main(["evaluate", *forecasts]) == 0
+    shown = capsys.readouterr().out
+    assert "Mine" in shown
+    assert "largest-miss" in shown
+    source = render_html(assess_forecasts(Forecasts(Normal(P, 1.0), P), rng=0))
+    assert "Largest miss" in source
+    assert "Of any target." in source
+
+
+def test_a_calibrator_of_forecasts(forecasts, capsys, monkeypatch):
+    monkeypatch.setitem(FORECAST_CALIBRATORS, "unbiased", Unbiased)
+    assert main(["recommend", *forecasts, "--candidates", "unbiased"]) == 0
+    assert "unbiased" in capsys.readouterr().out
+    assert "| `unbiased` | `Unbiased` |" in doc_tables.forecast_calibrators_table()
+    assert "unbiased" in ids(contract("calibrators/test_forecast_calibrators.py").every_calibrator)

@@ -14,7 +14,7 @@ from calibrant.calibrators import TemperatureScaling, calibrate
 from calibrant.cli import main
 from calibrant.lab.experiment import export_logits, load_result, read_config, run
 from calibrant.lab.experiment.plan import make_plan
-from calibrant.lab.experiment.store import Store
+from calibrant.lab.store import Store
 from calibrant.metrics import METRICS
 from experiment_cases import CONFIG, SHORT, SPLITS, outputs, write_config, write_logits
 

@@ -11,7 +11,7 @@ import pytest
 
 from calibrant.lab.experiment import read_config, run, status
 from calibrant.lab.experiment.plan import make_plan
-from calibrant.lab.experiment.store import Store
+from calibrant.lab.store import Store
 from experiment_cases import CONFIG, TRAINED, outputs, write_config, write_logits
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")

@@ -8,7 +8,7 @@ from calibrant import InputError
 from calibrant.lab.experiment import load_result, read_config, run, status
 from calibrant.lab.experiment.plan import make_plan
 from calibrant.lab.experiment.sources import Splits, check_access
-from calibrant.lab.experiment.store import Store, is_running, locked
+from calibrant.lab.store import Store, is_running, locked
 from experiment_cases import outputs, write_config, write_logits
 
 

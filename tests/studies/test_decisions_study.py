@@ -1,17 +1,29 @@
 """The study of decisions, small."""
 
+from copy import deepcopy
+
 import numpy as np
 
 from studies.decisions import covering, promising
-from studies.decisions.__main__ import main
+from studies.decisions.command import plan
+from studies.decisions.covering import RARE
+from studies.decisions.tables import write
 
 
 def test_every_part_runs_and_has_its_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(covering, "N_TRUE", 2000)
-    main(1, tmp_path / "table.md")
+    write(tmp_path / "table.md", {unit.name: unit.compute() for unit in plan(1)}, runs=1)
     lines = (tmp_path / "table.md").read_text().splitlines()
     assert sum(line.startswith("| ") for line in lines) == 5 + 3 * 9 + 9 + 8
+    assert len({line.count("|") for line in lines if line.startswith("| 14 % events")}) == 2
     assert not any("nan" in line for line in lines)
+
+
+def test_a_copy_of_a_world_as_a_worker_has_it_is_the_same_world(monkeypatch):
+    monkeypatch.setattr(covering, "N_TRUE", 2000)
+    for function in (covering.cost, covering.threshold):
+        found = [function(world, 300, 20, np.random.default_rng(0)) for world in (RARE, deepcopy(RARE))]
+        np.testing.assert_array_equal(*found)
 
 
 def test_the_possible_coverage_is_that_of_the_true_risk():

@@ -1,9 +1,9 @@
-"""What `calibrant fit`, `apply` and `recommend` do with predictive distributions."""
+"""What `calibrant fit` and `apply` do with predictive distributions."""
 
 import hashlib
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.cli.options import EitherSource
     from calibrant.forecasts import Distribution
-    from calibrant.results import ForecastRecommendation
 
 MEASURES = ("crps", "log-score", "interval-coverage", "interval-width", "mace")
 """What is printed before and after, as far as the laws have it."""
@@ -97,35 +96,3 @@ def fingerprint(law: "Distribution") -> str:
     if numbers is None:
         numbers = np.column_stack([law.mean(), law.sd()])
     return hashlib.sha256(np.ascontiguousarray(numbers, dtype="<f8").data).hexdigest()
-
-
-def print_advice(advice: "ForecastRecommendation") -> None:
-    """Print the advice in words, then the candidates."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from calibrant.cli.outputs import console
-    from calibrant.cli.show import print_heading
-    from calibrant.io import printable
-
-    out = console()
-    style = "bold green" if advice.name == advice.candidates[0].name else "bold yellow"
-    out.print(Text(printable(advice.headline), style=style))
-    for reason in advice.reasons:
-        out.print(Text(f"- {printable(reason)}"))
-    print_heading(f"On rows that they were not fitted to, {advice.n_samples:,} in all")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("calibrator", overflow="fold")
-    change = f"change, {advice.level:.0%}"
-    score = f"fair {advice.score}" if advice.law == "Samples" else advice.score
-    for heading in (score, change, "90% cover", "MACE"):
-        table.add_column(heading, justify="right", no_wrap=heading != change)
-    for one in advice.candidates:
-        mark = " *" if one.name == advice.name else ""
-        difference: Any = one.over_nothing
-        limits = "" if difference is None else f"{difference.low:+.3g} to {difference.high:+.3g}"
-        shares = ("" if value is None else f"{value:.3g}" for value in (one.coverage, one.mace))
-        table.add_row(Text(printable(f"{one.name}{mark}")), f"{one.loss:.4g}", limits, *shares)
-    out.print(table)
-    notes = f"* recommended. change: limits of the difference from {advice.candidates[0].name}"
-    out.print(Text(f"{notes}. 90% cover: targets in 90% intervals.", style="dim"))

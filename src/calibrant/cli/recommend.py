@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from calibrant.cli.options import FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
 
 if TYPE_CHECKING:
-    from calibrant.results import Candidate, Recommendation
+    from calibrant.results import Difference, ForecastRecommendation, Recommendation
 
 
 def recommend_for(
@@ -54,7 +54,6 @@ def recommend_for(
     """
     from calibrant.advice import recommend
     from calibrant.cli import show
-    from calibrant.cli.forecasting import print_advice
     from calibrant.io import printable
 
     paths = expanded(files)
@@ -74,7 +73,7 @@ def recommend_for(
     if source.json:
         show.print_json(advice)
         return
-    (print_advice if source.are_forecasts else _print)(advice)
+    _print(advice)
     if advice.name != advice.candidates[0].name:
         show.print_lines(["", "To fit it to all of these rows:"])
         show.print_command(" ", printable(_command(paths, advice.name, source)))
@@ -96,7 +95,8 @@ def _command(files: list[Path], method: str, source: Source) -> str:
     return " ".join(map(quote, ["calibrant", "fit", *places, "--method", method, *source.as_arguments()]))
 
 
-def _print(advice: "Recommendation") -> None:
+def _print(advice: "Recommendation | ForecastRecommendation") -> None:
+    """Print the advice in words, then the candidates."""
     from rich.table import Table
     from rich.text import Text
 
@@ -104,35 +104,46 @@ def _print(advice: "Recommendation") -> None:
     from calibrant.cli.show import print_heading
     from calibrant.io import printable
 
+    first = advice.candidates[0].name
     out = console()
-    style = "bold green" if advice.name == advice.candidates[0].name else "bold yellow"
-    out.print(Text(printable(advice.headline), style=style))
+    out.print(Text(printable(advice.headline), style="bold green" if advice.name == first else "bold yellow"))
     for reason in advice.reasons:
         out.print(Text(f"- {printable(reason)}"))
-    print_heading(f"On rows held out of their fit, {advice.n_samples:,} in all")
+    print_heading(f"On rows that they were not fitted to, {advice.n_samples:,} in all")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("calibrator", overflow="fold")
+    headings, rows, note = _columns(advice)
     change = f"change, {advice.level:.0%}"
-    for heading in (advice.score, change, "changed", "ECE", "KDE-ECE"):
+    for heading in (_score(advice), change, *headings):
         # In a narrow terminal, limits fold: a number must never be cut.
         table.add_column(heading, justify="right", no_wrap=heading != change)
-    for candidate in advice.candidates:
-        mark = " *" if candidate.name == advice.name else ""
-        table.add_row(Text(printable(f"{candidate.name}{mark}")), *_cells(candidate))
+    for one, cells in zip(advice.candidates, rows, strict=True):
+        mark = " *" if one.name == advice.name else ""
+        table.add_row(Text(printable(f"{one.name}{mark}")), f"{one.loss:.4g}", _limits(one.over_nothing), *cells)
     out.print(table)
-    notes = (
-        f"* recommended. change: limits of the difference from {advice.candidates[0].name}. changed: rows with another"
-    )
-    out.print(Text(f"{notes} predicted class.", style="dim"))
+    out.print(Text(f"* recommended. change: limits of the difference from {first}. {note}", style="dim"))
 
 
-def _cells(candidate: "Candidate") -> tuple[str, ...]:
-    difference = candidate.over_nothing
-    limits = "" if difference is None else f"{difference.low:+.3g} to {difference.high:+.3g}"
-    return (
-        f"{candidate.loss:.4g}",
-        limits,
-        f"{candidate.changed:.2%}",
-        f"{candidate.ece:.3g}",
-        f"{candidate.kde_ece:.3g}",
-    )
+def _columns(
+    advice: "Recommendation | ForecastRecommendation",
+) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+    """Return what is shown for information: headings, the cells of every candidate, and a note."""
+    from calibrant.results import Recommendation
+
+    if isinstance(advice, Recommendation):
+        rows: list[tuple[str, ...]] = [
+            (f"{one.changed:.2%}", f"{one.ece:.3g}", f"{one.kde_ece:.3g}") for one in advice.candidates
+        ]
+        return ("changed", "ECE", "KDE-ECE"), rows, "changed: rows with another predicted class."
+    shares = [(one.coverage, one.mace) for one in advice.candidates]
+    cells = [tuple("" if value is None else f"{value:.3g}" for value in pair) for pair in shares]
+    return ("90% cover", "MACE"), cells, "90% cover: targets in 90% intervals."
+
+
+def _score(advice: "Recommendation | ForecastRecommendation") -> str:
+    """Return the name of the score; that of draws is the fair one."""
+    return f"fair {advice.score}" if getattr(advice, "law", "") == "Samples" else advice.score
+
+
+def _limits(difference: "Difference | None") -> str:
+    return "" if difference is None else f"{difference.low:+.3g} to {difference.high:+.3g}"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.forecasts.base import Distribution
+from calibrant.forecasts.base import Composed, Distribution
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.laplace import Laplace
 from calibrant.forecasts.normal import Normal
@@ -55,12 +55,11 @@ def _has_columns_of(first: Quantiles, law: Distribution) -> bool:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Joined(Distribution):
+class Joined(Composed):
     """Laws of which each row belongs to one of several distributions; made by `join`."""
 
     precedence: ClassVar[int] = 4
 
-    parts: tuple[Distribution, ...]
     owner: IntArray
     index: IntArray
 
@@ -70,26 +69,6 @@ class Joined(Distribution):
         return len(self.owner)
 
     @property
-    def event_shape(self) -> tuple[int, ...]:
-        """Shape of one target."""
-        return self.parts[0].event_shape
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether expectations of all parts are exact."""
-        return all(part.is_exact for part in self.parts)
-
-    @property
-    def has_cdf(self) -> bool:
-        """Whether all parts have a distribution function."""
-        return all(part.has_cdf for part in self.parts)
-
-    @property
-    def has_density(self) -> bool:
-        """Whether all parts have a density."""
-        return all(part.has_density for part in self.parts)
-
-    @property
     def has_sd(self) -> bool:
         """Whether all parts have standard deviations."""
         return all(part.has_sd for part in self.parts)
@@ -97,11 +76,6 @@ class Joined(Distribution):
     def take(self, rows: Any) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(parts=self.parts, owner=self.owner[rows], index=self.index[rows])
-
-    def batches(self, n_batches: int) -> list[Self]:
-        """Split the draws of Monte Carlo parts into disjoint shares: the same laws, `n_batches` times."""
-        shares = zip(*(part.batches(n_batches) for part in self.parts), strict=True)
-        return [self._trusted(parts=share, owner=self.owner, index=self.index) for share in shares]
 
     def affine(self, offset: FloatArray, factor: FloatArray) -> Distribution:
         """Return the laws of offset + factor Z."""

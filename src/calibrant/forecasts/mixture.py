@@ -8,14 +8,14 @@ import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
+from calibrant.forecasts.base import Composed, Distribution
 from calibrant.forecasts.checks import as_mixture_weights, source_of
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.inversion import invert
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Mixture(Distribution):
+class Mixture(Composed):
     """Mixtures of predictive distributions, such as a deep ensemble of normals.
 
     Parameters
@@ -38,7 +38,6 @@ class Mixture(Distribution):
     precedence: ClassVar[int] = 3
 
     weights: FloatArray
-    parts: tuple[Distribution, ...]
 
     def __init__(self, weights: Any, components: Sequence[Distribution]) -> None:
         parts = _as_parts(components)
@@ -50,26 +49,6 @@ class Mixture(Distribution):
     def n(self) -> int:
         """Number of rows."""
         return len(self.weights)
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        """Shape of one target."""
-        return self.parts[0].event_shape
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether expectations of all components are exact."""
-        return all(part.is_exact for part in self.parts)
-
-    @property
-    def has_cdf(self) -> bool:
-        """Whether all components have a distribution function."""
-        return all(part.has_cdf for part in self.parts)
-
-    @property
-    def has_density(self) -> bool:
-        """Whether all components have a density."""
-        return all(part.has_density for part in self.parts)
 
     @property
     def components(self) -> tuple[Distribution, ...]:
@@ -84,11 +63,6 @@ class Mixture(Distribution):
     def take(self, rows: Any) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(weights=self.weights[rows], parts=tuple(part.take(rows) for part in self.parts))
-
-    def batches(self, n_batches: int) -> list[Self]:
-        """Split the draws of Monte Carlo components into disjoint shares: the same laws, `n_batches` times."""
-        shares = zip(*(part.batches(n_batches) for part in self.parts), strict=True)
-        return [self._trusted(weights=self.weights, parts=share) for share in shares]
 
     def mean(self) -> FloatArray:
         """Return the means, of shape (n,) or (n, d)."""

@@ -1,6 +1,8 @@
 """What every measure of predictive distributions is."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -49,6 +51,17 @@ class ForecastMetric(Metric):
         values = exchanged_values if isinstance(forecasts.distribution, Samples) else redrawn_values
         return values(self, forecasts, n_redraws, rng)
 
+    def at_columns(
+        self,
+        levels: tuple[float, ...],  # noqa: ARG002 (for those that have levels)
+        pairs: tuple[float, ...],  # noqa: ARG002 (as above)
+    ) -> "ForecastMetric | None":
+        """Return the metric for laws of which only the quantiles at these levels are known; None if it needs more.
+
+        The pairs are the levels of the central intervals between two of the quantiles.
+        """
+        return None
+
     def suits(self, data: object) -> bool:
         """Return whether these are forecasts by laws that have what the metric needs."""
         if not isinstance(data, Forecasts):
@@ -92,7 +105,29 @@ class ForecastScore(ForecastMetric):
         return means
 
 
-__all__ = ["central_levels", "check_levels", "level_array"]
+class IntervalMetric(ForecastScore):
+    """A score of the central interval of one level."""
+
+    level: float
+
+    def at_columns(
+        self,
+        levels: tuple[float, ...],  # noqa: ARG002 (of the quantiles, here only of intervals)
+        pairs: tuple[float, ...],
+    ) -> "IntervalMetric | None":
+        """Return the score of the known interval whose level is nearest."""
+        return replace(self, level=nearest(pairs, self.level)) if pairs else None  # type: ignore[type-var]
+
+
+def nearest(levels: Sequence[float], wanted: float) -> float:
+    """Return the level that is nearest to the wanted one.
+
+    Examples
+    --------
+    >>> nearest((0.5, 0.8), 0.9)
+    0.8
+    """
+    return min(levels, key=lambda level: abs(level - wanted))
 
 
 def check_levels(levels: object, *, closed: bool = False) -> None:

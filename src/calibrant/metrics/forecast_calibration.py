@@ -1,7 +1,8 @@
 """Calibration of predictive distributions: of their quantiles and of their standard deviations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -83,6 +84,11 @@ class QuantileCalibration(ForecastMetric):
         check_norm(self.norm, largest=True)
         if self.form not in ("quantile", "interval"):
             raise InputError(f'form must be "quantile" or "interval", but is {self.form!r}.')
+
+    def at_columns(self, levels: tuple[float, ...], pairs: tuple[float, ...]) -> Self | None:
+        """Return the error of these quantiles, or of the intervals between them."""
+        known = levels if self.form == "quantile" else pairs
+        return replace(self, levels=known) if known else None
 
     def prepare(self, forecasts: Forecasts) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""

@@ -13,7 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.samples import member_ranks
 from calibrant.metrics.base import QUANTILES, SHARPNESS
-from calibrant.metrics.forecast_base import ForecastScore, central_levels
+from calibrant.metrics.forecast_base import ForecastScore, IntervalMetric, central_levels
 from calibrant.metrics.forecast_chance import draw_masses, has_uniform_transforms
 from calibrant.results import Description
 
@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class IntervalCoverage(ForecastScore):
+class IntervalCoverage(IntervalMetric):
     """Share of targets in the central interval of the predicted law.
 
     Parameters
@@ -102,7 +102,7 @@ class IntervalCoverage(ForecastScore):
 
 
 @dataclass(frozen=True)
-class IntervalWidth(ForecastScore):
+class IntervalWidth(IntervalMetric):
     """Mean width of the central interval of the predicted law.
 
     Narrow is good only together with coverage: see `IntervalCoverage`, and `IntervalScore` for both in one number.

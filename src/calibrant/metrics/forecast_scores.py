@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from calibrant._typing import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.base import SCORES
-from calibrant.metrics.forecast_base import ForecastScore, central_levels, check_levels, level_array
+from calibrant.metrics.forecast_base import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
 from calibrant.results import Description
 
 CELLS = 2**16
@@ -71,6 +72,10 @@ class CRPS(ForecastScore):
 
     def __post_init__(self) -> None:
         check_ensemble(self.ensemble)
+
+    def at_columns(self, levels: tuple[float, ...], pairs: tuple[float, ...]) -> Self:  # noqa: ARG002 (all are used)
+        """Return itself: the laws say what is between the columns."""
+        return self
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return the score of every row."""
@@ -161,6 +166,10 @@ class PinballLoss(ForecastScore):
     def __post_init__(self) -> None:
         check_levels(self.levels)
 
+    def at_columns(self, levels: tuple[float, ...], pairs: tuple[float, ...]) -> Self:  # noqa: ARG002 (of intervals)
+        """Return the loss of these quantiles."""
+        return replace(self, levels=levels)
+
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return the loss of every row, averaged over levels."""
         levels = level_array(self.levels)
@@ -172,7 +181,7 @@ class PinballLoss(ForecastScore):
 
 
 @dataclass(frozen=True)
-class IntervalScore(ForecastScore):
+class IntervalScore(IntervalMetric):
     r"""Width of the central interval, and a penalty for targets outside it.
 
     Parameters

@@ -1,18 +1,10 @@
 """Which metrics of the table of forecasts suit given laws."""
 
-from dataclasses import replace
-from typing import Any
-
 from calibrant._typing import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles
 from calibrant.metrics import FORECAST_METRICS
 from calibrant.metrics.base import Metric
-from calibrant.metrics.forecast_calibration import QuantileCalibration
-from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth
-from calibrant.metrics.forecast_scores import CRPS, IntervalScore, PinballLoss
-
-USUAL = 0.9
-"""Level of the intervals that the table is about, if the columns of quantiles have it."""
+from calibrant.metrics.forecast_base import ForecastMetric
 
 
 def suited_metrics(forecasts: Forecasts) -> dict[str, Metric]:
@@ -41,25 +33,11 @@ def central_pairs(levels: FloatArray) -> list[float]:
     return sorted(round(1 - 2 * level, 12) for level in known if level < 0.5 and round(1 - level, 12) in known)
 
 
-def nearest(levels: list[float], wanted: float) -> float:
-    """Return the level that is nearest to the wanted one."""
-    return min(levels, key=lambda level: abs(level - wanted))
-
-
 def _at_levels(law: Quantiles) -> dict[str, Metric]:
     """Return what is known about quantiles at given levels."""
-    own, pairs = tuple(law.levels.tolist()), central_pairs(law.levels)
-    found: dict[str, Any] = {}
-    for key, metric in FORECAST_METRICS.items():
-        if isinstance(metric, CRPS):
-            found[key] = metric
-        elif isinstance(metric, PinballLoss) or (isinstance(metric, QuantileCalibration) and metric.form == "quantile"):
-            found[key] = replace(metric, levels=own)
-        elif isinstance(metric, QuantileCalibration) and pairs:
-            found[key] = replace(metric, levels=tuple(pairs))
-        elif isinstance(metric, (IntervalScore, IntervalCoverage, IntervalWidth)) and pairs:
-            found[key] = replace(metric, level=nearest(pairs, USUAL))
-    return found
+    own, pairs = tuple(law.levels.tolist()), tuple(central_pairs(law.levels))
+    found = {key: m.at_columns(own, pairs) for key, m in FORECAST_METRICS.items() if isinstance(m, ForecastMetric)}
+    return {key: metric for key, metric in found.items() if metric is not None}
 
 
 def known_levels(law: Distribution) -> FloatArray | None:

@@ -1,6 +1,16 @@
 """Outcomes: frozen, inert, and written out by one recursion."""
 
-from calibrant.results.advice import Candidate, Fix, LearningCurve, LearningPoint, Recommendation
+from calibrant.results.advice import (
+    Advice,
+    Candidate,
+    Fix,
+    ForecastCandidate,
+    ForecastRecommendation,
+    Judged,
+    LearningCurve,
+    LearningPoint,
+    Recommendation,
+)
 from calibrant.results.comparison import (
     Compared,
     Comparison,
@@ -40,7 +50,6 @@ from calibrant.results.experiment import (
     SeedSummary,
     StepStatus,
 )
-from calibrant.results.forecast_advice import ForecastCandidate, ForecastRecommendation
 from calibrant.results.forecasts import ForecastAssessment, PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.groups import Detectable, FoundGroup, GroupFindings, GroupFix, GroupStep
 from calibrant.results.intervals import PredictionIntervals
@@ -57,6 +66,7 @@ from calibrant.results.ranking import (
 from calibrant.results.verdict import Verdict, state
 
 __all__ = [
+    "Advice",
     "Assessment",
     "BaseRate",
     "BestThreshold",
@@ -95,6 +105,7 @@ __all__ = [
     "GroupFix",
     "GroupStep",
     "Interval",
+    "Judged",
     "LearningCurve",
     "LearningPoint",
     "Measures",

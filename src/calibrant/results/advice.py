@@ -2,29 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from calibrant.results.comparison import Difference
 from calibrant.results.reading import Readable
 
+C = TypeVar("C", bound="Judged")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Candidate(Readable):
-    """How one calibrator does on rows that it was not fitted to.
+class Judged(Readable):
+    """How one calibrator does on rows that it was not fitted to: what candidates of every kind have in common.
 
     Attributes
     ----------
     name : str
-        As in `CALIBRATORS`, or a composition such as "ts>irm".
+        As in `CALIBRATORS` or `FORECAST_CALIBRATORS`, or a composition such as "ts>irm".
     loss : float
         Mean score of the out-of-fold predictions; smaller is better. It may be infinite.
-    accuracy : float
-    ece, kde_ece : float
-        Calibration errors of the out-of-fold predictions, for information: nothing is ranked by them.
-    changed : float
-        Share of the rows whose predicted class is another one than before.
-    converged : bool
-        Whether the optimiser ended at its optimum in every fold.
     over_nothing : Difference or None
         Loss minus that of the predictions as they are; None for these, and where both are infinite.
     behind_best : Difference or None
@@ -33,18 +28,55 @@ class Candidate(Readable):
 
     name: str
     loss: float
-    accuracy: float
-    ece: float
-    kde_ece: float
-    changed: float
-    converged: bool
     over_nothing: Difference | None
     behind_best: Difference | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Recommendation(Readable):
-    """Which calibrator to use, and why.
+class Candidate(Judged):
+    """How one calibrator of classes does on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    name, loss, over_nothing, behind_best
+        As in `Judged`.
+    accuracy : float
+    ece, kde_ece : float
+        Calibration errors of the out-of-fold predictions, for information: nothing is ranked by them.
+    changed : float
+        Share of the rows whose predicted class is another one than before.
+    converged : bool
+        Whether the optimiser ended at its optimum in every fold.
+    """
+
+    accuracy: float
+    ece: float
+    kde_ece: float
+    changed: float
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ForecastCandidate(Judged):
+    """How one calibrator of predictive distributions does on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    name, loss, over_nothing, behind_best
+        As in `Judged`.
+    mace : float or None
+        Calibration error of their quantiles, for information: nothing is ranked by it. None for vectors.
+    coverage : float or None
+        Share of targets in their central intervals of probability 0.9. None for vectors.
+    """
+
+    mace: float | None
+    coverage: float | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Advice(Readable, Generic[C]):
+    """Which calibrator to use, and why: what the advice has in common for classes and for predictive distributions.
 
     Attributes
     ----------
@@ -54,9 +86,9 @@ class Recommendation(Readable):
         One sentence.
     reasons : tuple of str
         The rule, the numbers and the reservations, in words.
-    calibrator : Calibrator
+    calibrator : Calibrator or ForecastCalibrator
         The calibrator of that name, fitted to all rows.
-    candidates : tuple of Candidate
+    candidates : tuple of Judged
         From the simplest, doing nothing, to the most flexible.
     best : str
         The candidate with the smallest loss, of those that beat doing nothing; of all, if none does.
@@ -64,51 +96,92 @@ class Recommendation(Readable):
         The best of the candidates that are simpler than the recommended one.
     over_alternative : Difference or None
         The recommended one's loss minus that of the alternative.
-    keep_argmax : bool
-        Whether the predicted classes had to stay.
-    score : {"nll", "brier"}
-        What was compared.
-    n_samples, n_classes, n_folds, n_resamples : int
+    score : str
+        What was compared: "nll" or "brier" for classes, "crps" or "log" for predictive distributions.
+    n_samples, n_folds, n_resamples : int
     level : float
         Of the intervals.
     settings : mapping
         Seed, version.
     disagreement : str
-        Why the advice and the verdict of `assess` seem to differ: nothing to do where miscalibration was found, or the
-        other way round. Empty if they do not. It is the last of the reasons, too.
+        Why the advice and the verdict of the assessment seem to differ: nothing to do where miscalibration was found,
+        or the other way round. Empty if they do not. It is the last of the reasons, too.
     """
 
     name: str
     headline: str
     reasons: tuple[str, ...]
     calibrator: Any
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[C, ...]
     best: str
     alternative: str | None
     over_alternative: Difference | None
-    keep_argmax: bool
     score: str
     n_samples: int
-    n_classes: int
     n_folds: int
     n_resamples: int
     level: float
     settings: Mapping[str, Any] = field(default_factory=dict)
     disagreement: str = ""
 
-    def _printed(self) -> list[tuple[str, str]]:
-        return printed_advice(self, f"{self.n_samples:,} rows of {self.n_classes} classes")
-
-    def candidate(self, name: str) -> Candidate:
+    def candidate(self, name: str) -> C:
         """Return the candidate of this name."""
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
+    def _rows(self) -> str:
+        """Return what the candidates were judged by."""
+        raise NotImplementedError
 
-def printed_advice(advice: Any, rows: str) -> list[tuple[str, str]]:
-    """Return how a recommendation is printed, given what its rows are."""
-    losses = [f"{one.name} {one.loss:.4g}" for one in advice.candidates]
-    words = [("advice", advice.headline), ("reasons", "\n".join(advice.reasons))]
-    return [*words, (f"{advice.score} of", ", ".join(losses)), ("judged by", f"{rows}, in {advice.n_folds} folds")]
+    def _printed(self) -> list[tuple[str, str]]:
+        losses = [f"{one.name} {one.loss:.4g}" for one in self.candidates]
+        words = [("advice", self.headline), ("reasons", "\n".join(self.reasons))]
+        judged = ("judged by", f"{self._rows()}, in {self.n_folds} folds")
+        return [*words, (f"{self.score} of", ", ".join(losses)), judged]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Recommendation(Advice[Candidate]):
+    """Which calibrator to use, and why.
+
+    Attributes
+    ----------
+    keep_argmax : bool
+        Whether the predicted classes had to stay.
+    n_classes : int
+
+    Notes
+    -----
+    All others are those of `Advice`; the candidates are of the type `Candidate`.
+    """
+
+    keep_argmax: bool
+    n_classes: int
+
+    def _rows(self) -> str:
+        return f"{self.n_samples:,} rows of {self.n_classes} classes"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ForecastRecommendation(Advice[ForecastCandidate]):
+    """Which calibrator of predictive distributions to use, and why.
+
+    Attributes
+    ----------
+    tolerance : float
+        Additional loss that was accepted for a simpler candidate.
+    law : str
+        Kind of the predictive distributions.
+
+    Notes
+    -----
+    All others are those of `Advice`; the candidates are of the type `ForecastCandidate`.
+    """
+
+    tolerance: float
+    law: str
+
+    def _rows(self) -> str:
+        return f"{self.n_samples:,} forecasts ({self.law})"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -202,4 +275,4 @@ class Fix(Readable):
     changed: float | None
     n_folds: int
     converged: bool
-    recommendation: Any = None
+    recommendation: Recommendation | ForecastRecommendation | None = None

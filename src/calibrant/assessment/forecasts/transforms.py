@@ -9,7 +9,8 @@ from calibrant.curves.forecasts import effective_rows
 from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts.samples import Drawn
 from calibrant.forecasts.transform import level_shares, pit_limits
-from calibrant.metrics.forecast_table import central_pairs, known_levels, nearest
+from calibrant.metrics.forecast_base import nearest
+from calibrant.metrics.forecast_table import central_pairs, known_levels
 
 INNER, OUTER = 0.5, 0.9
 """The verdict speaks of central intervals of these probabilities, or of those nearest to them that are known."""

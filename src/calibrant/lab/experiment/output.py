@@ -16,8 +16,8 @@ from calibrant.io import printable, write_atomically, write_text
 from calibrant.lab.experiment.markdown import as_markdown
 from calibrant.lab.experiment.plan import Plan, make_plan
 from calibrant.lab.experiment.read import read_stored
-from calibrant.lab.experiment.store import Store, unpack
 from calibrant.lab.experiment.summary import as_comparison, revive
+from calibrant.lab.store import Store, unpack
 from calibrant.results import (
     Compared,
     CurveLine,

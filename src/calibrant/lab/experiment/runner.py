@@ -15,8 +15,8 @@ from calibrant.lab.experiment.plan import Plan, make_plan
 from calibrant.lab.experiment.read import CONFIG, as_content, read_config, read_stored
 from calibrant.lab.experiment.sources import Splits
 from calibrant.lab.experiment.steps import Step
-from calibrant.lab.experiment.store import Store, is_running, locked
 from calibrant.lab.experiment.summary import summarise
+from calibrant.lab.store import Store, is_running, locked
 from calibrant.results import ExperimentResult, ExperimentStatus, StepStatus
 
 TIMES = "times.json"

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
+
+from calibrant.lab.store import filename
 
 FORMAT = 1
 """Version of the format of the step files; a change makes all of them outdated."""
@@ -68,7 +69,7 @@ class Step:
     @property
     def filename(self) -> str:
         """Name of the file that holds the result."""
-        return f"{re.sub(r'[^A-Za-z0-9.-]+', '_', self.name)}-{self.digest[:16]}{SUFFIXES[self.kind]}"
+        return filename(self.name, self.digest, SUFFIXES[self.kind])
 
     @property
     def cost(self) -> int:

@@ -14,7 +14,7 @@ from calibrant.advice.learning import learning_point
 from calibrant.hypotest import holm
 from calibrant.lab.experiment.config import Config, Learning
 from calibrant.lab.experiment.plan import Plan, SeedPlan
-from calibrant.lab.experiment.store import Store
+from calibrant.lab.store import Store
 from calibrant.results import (
     Compared,
     Comparison,

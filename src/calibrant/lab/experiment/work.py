@@ -13,7 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.lab.experiment.config import CHOICES, Config
 from calibrant.lab.experiment.sources import Logits, Splits, archive_path, read_logits
 from calibrant.lab.experiment.steps import Kind, Step
-from calibrant.lab.experiment.store import Store, pack, pack_json, unpack
+from calibrant.lab.store import Store, pack, pack_json, unpack
 from calibrant.metrics import KdeECE
 from calibrant.predictions import Predictions
 from calibrant.results import as_record

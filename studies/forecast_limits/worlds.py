@@ -1,10 +1,9 @@
-"""How often limits of scores of forecasts contain the true value: python -m studies.coverage.forecast_limits."""
-
-import sys
+"""Simulated forecasts of several worlds, and how often limits of their scores contain the true value."""
 
 import numpy as np
 
 from calibrant import Forecasts, Normal
+from calibrant._typing import FloatArray
 from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import CRPS, IntervalScore, IntervalWidth, LogScore, PinballLoss
 from calibrant.metrics.forecast_base import ForecastScore
@@ -18,7 +17,10 @@ METRICS: dict[str, ForecastScore] = {
     "interval-width": IntervalWidth(),
 }
 WORLDS = ("calibrated", "narrow", "wide", "t5", "t3", "skewed", "unequal", "unequal-t5")
-ROWS = (30, 50, 100, 200, 500, 2000)
+SETS = {30: 2000, 50: 2000, 100: 2000, 200: 2000, 500: 2000, 2000: 600}
+"""Data sets for each number of rows."""
+N_TRUE = 400_000
+"""Rows behind a true value, drawn twice."""
 
 
 def draw(world: str, n: int, rng: np.random.Generator) -> Forecasts:
@@ -37,24 +39,18 @@ def draw(world: str, n: int, rng: np.random.Generator) -> Forecasts:
     return Forecasts(Normal(mean, factor * sd), mean + sd * noise)
 
 
-def main() -> None:
-    """Print the share of data sets whose limits of 95% contain the true value."""
-    sys.stdout.write(f"world rows {' '.join(METRICS)}\n")
-    for world in WORLDS:
-        rng = np.random.default_rng(1)
-        many = [draw(world, 400_000, rng) for _ in range(2)]
-        truth = np.array([np.mean([metric.per_row(f).mean() for f in many]) for metric in METRICS.values()])
-        for n in ROWS:
-            repeats, hits = 2000 if n <= 500 else 600, np.zeros(len(METRICS))
-            for _ in range(repeats):
-                f = draw(world, n, rng)
-                rows = np.stack([metric.per_row(f) for metric in METRICS.values()], axis=1)
-                limits = np.array([law.limits(0.95) for law in hall_laws(rows, f.weights, Bootstrap(1))])
-                hits += (limits[:, 0] <= truth) & (truth <= limits[:, 1])
-            shares = " ".join(f"{share:.3f}" for share in hits / repeats)
-            sys.stdout.write(f"{world} {n} {shares}\n")
-            sys.stdout.flush()
+def shares(world: str, sets: dict[int, int], rng: np.random.Generator) -> list[list[float]]:
+    """Return, for each number of rows, the shares of `sets[rows]` data sets whose 95% limits contain the truth."""
+    many = [draw(world, N_TRUE, rng) for _ in range(2)]
+    truth = np.array([np.mean([metric.per_row(f).mean() for f in many]) for metric in METRICS.values()])
+    return [_share(world, n, repeats, truth, rng) for n, repeats in sets.items()]
 
 
-if __name__ == "__main__":
-    main()
+def _share(world: str, n: int, sets: int, truth: FloatArray, rng: np.random.Generator) -> list[float]:
+    hits = np.zeros(len(METRICS))
+    for _ in range(sets):
+        f = draw(world, n, rng)
+        rows = np.stack([metric.per_row(f) for metric in METRICS.values()], axis=1)
+        limits = np.array([law.limits(0.95) for law in hall_laws(rows, f.weights, Bootstrap(1))])
+        hits += (limits[:, 0] <= truth) & (truth <= limits[:, 1])
+    return [float(share) for share in hits / sets]

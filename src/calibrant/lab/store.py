@@ -1,12 +1,17 @@
-"""Files of steps: written completely or not at all, sealed with a checksum that is verified whenever one is read."""
+"""Results of units of work in files, so that a run that stopped can continue.
+
+A file is written completely or not at all, named by what decides its content, and sealed with a checksum that is
+verified whenever it is read. Experiments and the simulations of `studies` keep their work here.
+"""
 
 import contextlib
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +19,31 @@ from numpy.typing import NDArray
 from calibrant._border.files import lock
 from calibrant.exceptions import InputError
 from calibrant.io import printable, write_atomically, write_text
-from calibrant.lab.experiment.steps import Step
 
 State = Literal["done", "missing", "damaged"]
 
 
+class Unit(Protocol):
+    """What is computed in one go and kept as one file."""
+
+    @property
+    def filename(self) -> str:
+        """Name of the file; no other unit has it, nor the same unit with other settings."""
+
+
+def filename(name: str, digest: str, suffix: str) -> str:
+    """Return the name of the file of a unit, given the checksum of everything that decides its content.
+
+    Examples
+    --------
+    >>> filename("seed 0: fit ts", "0123456789abcdef0123", ".json")
+    'seed_0_fit_ts-0123456789abcdef.json'
+    """
+    return f"{re.sub(r'[^A-Za-z0-9.-]+', '_', name)}-{digest[:16]}{suffix}"
+
+
 class Store:
-    """The folder of an experiment.
+    """The folder of a run.
 
     Parameters
     ----------
@@ -31,51 +54,52 @@ class Store:
         self.folder = folder
         self.steps = folder / "steps"
 
-    def path(self, step: Step) -> Path:
-        """Return the file of a step."""
-        return self.steps / step.filename
+    def path(self, unit: Unit) -> Path:
+        """Return the file of a unit."""
+        return self.steps / unit.filename
 
-    def state(self, step: Step) -> State:
-        """Return whether the result of a step exists, unchanged since it was written."""
-        if not self.path(step).is_file() or not self._seal(step).is_file():
+    def state(self, unit: Unit) -> State:
+        """Return whether the result of a unit exists, unchanged since it was written."""
+        if not self.path(unit).is_file() or not self._seal(unit).is_file():
             return "missing"
-        return "damaged" if self._content(step) is None else "done"
+        return "damaged" if self.find(unit) is None else "done"
 
-    def write(self, step: Step, content: bytes) -> None:
-        """Write the result of a step, then its seal: without one the file does not count."""
+    def write(self, unit: Unit, content: bytes) -> None:
+        """Write the result of a unit, then its seal: without one the file does not count."""
         self.steps.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            self._seal(step).unlink()
-        with write_atomically(self.path(step)) as file:
+            self._seal(unit).unlink()
+        with write_atomically(self.path(unit)) as file:
             file.write(content)
         # As the command sha256sum writes it and checks it with the option -c.
-        write_text(self._seal(step), f"{hashlib.sha256(content).hexdigest()}  {step.filename}\n")
+        write_text(self._seal(unit), f"{hashlib.sha256(content).hexdigest()}  {unit.filename}\n")
 
-    def read(self, step: Step) -> bytes:
-        """Return the result of a step."""
-        content = self._content(step)
+    def read(self, unit: Unit) -> bytes:
+        """Return the result of a unit."""
+        content = self.find(unit)
         if content is None:
-            raise InputError(f"{printable(self.path(step))} is damaged. Run the experiment again to repair it.")
+            raise InputError(f"{printable(self.path(unit))} is damaged. Run the experiment again to repair it.")
         return content
 
-    def checkpoint(self, step: Step) -> Path:
+    def checkpoint(self, unit: Unit) -> Path:
         """Return the file that training may continue from; its folder exists."""
         folder = self.folder / "checkpoints"
         folder.mkdir(parents=True, exist_ok=True)
-        return folder / step.filename
+        return folder / unit.filename
 
-    def drop_checkpoint(self, step: Step) -> None:
-        """Remove what is of no use once the step is done."""
+    def drop_checkpoint(self, unit: Unit) -> None:
+        """Remove what is of no use once the unit is done."""
         with contextlib.suppress(FileNotFoundError):
-            self.checkpoint(step).unlink()
+            self.checkpoint(unit).unlink()
 
-    def _seal(self, step: Step) -> Path:
-        return self.steps / f"{step.filename}.sha256"
+    def _seal(self, unit: Unit) -> Path:
+        return self.steps / f"{unit.filename}.sha256"
 
-    def _content(self, step: Step) -> bytes | None:
+    def find(self, unit: Unit) -> bytes | None:
+        """Return the result of a unit, or None if it is missing or damaged."""
         try:
-            content = self.path(step).read_bytes()
-            sealed = self._seal(step).read_text(encoding="utf-8")
+            content = self.path(unit).read_bytes()
+            sealed = self._seal(unit).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return None
         return content if sealed.partition(" ")[0] == hashlib.sha256(content).hexdigest() else None

@@ -1,0 +1,45 @@
+"""The command line of the simulations."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from studies.decisions import covering, promising
+from studies.decisions.covering import WORLDS
+from studies.decisions.tables import write
+from studies.simulations.command import Study, run
+from studies.simulations.units import Simulation
+
+RUNS = 1000
+ROWS = (300, 1000, 5000)
+RATES, RATE_ROWS = (0.02, 0.1, 0.4), (100, 400, 2000)
+PROMISES = ((300, 0.05, 0.1), (1000, 0.05, 0.1), (1000, 0.02, 0.05), (5000, 0.045, 0.05))
+"""Rows, promised error rate, and how often it may be broken."""
+
+
+def plan(runs: int = RUNS) -> list[Simulation]:
+    """Return all units; each has random numbers of its own."""
+    parts = (("net benefit", covering.net_benefit), ("cost", covering.cost), ("threshold", covering.threshold))
+    cells: list[Any] = [
+        (f"{part} | {world.name} | {n}", function, (world, n, runs))
+        for part, function in parts
+        for world in WORLDS
+        for n in ROWS
+    ]
+    cells += [(f"base rate | {rate} | {n}", covering.base_rates, (rate, n, runs)) for rate in RATES for n in RATE_ROWS]
+    for name, function in (("continuous", promising.continuous), ("five values", promising.discrete)):
+        cells += [
+            (f"promise | {name} | {n} | {risk} | {delta}", function, (n, risk, delta, runs))
+            for n, risk, delta in PROMISES
+        ]
+    return [Simulation(name, function, cell, (2026, index)) for index, (name, function, cell) in enumerate(cells)]
+
+
+STUDY = Study(
+    "decisions",
+    "Simulate limits of net benefits, costs, thresholds and base rates, and promised error rates.",
+    plan,
+    partial(write, runs=RUNS),
+    Path("docs/validity/decisions.md"),
+)
+main = partial(run, STUDY)

@@ -1,0 +1,1 @@
+"""How often limits of scores of forecasts contain the true value."""

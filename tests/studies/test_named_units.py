@@ -1,0 +1,52 @@
+"""Units that are named functions: the same name in every process, other names for other settings."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from studies.decisions.command import plan as decisions
+from studies.forecast_limits import command as forecast_limits
+from studies.forecast_limits import worlds
+from studies.groups.command import plan as groups
+from studies.groups.worlds import World, categories, numbers
+from studies.over_time.command import plan as over_time
+from studies.simulations.units import Simulation, complete, load
+
+
+def draw(world, n, rng):
+    return [world.n, n, rng.random()]
+
+
+def test_a_unit_is_computed_with_its_own_random_numbers_and_read_as_it_was(tmp_path):
+    unit = Simulation("a, 10 %", draw, (World(5, categories), 7), (2026, 1))
+    assert load(unit, tmp_path) is None
+    assert complete(unit, tmp_path) == "a, 10 %"
+    assert load(unit, tmp_path) == [5, 7, np.random.default_rng([2026, 1]).random()]
+    for other in ((World(5, numbers), 7), (World(5, categories), 8), (World(5, categories, 0.1), 7)):
+        assert load(Simulation("a, 10 %", draw, other, (2026, 1)), tmp_path) is None
+    assert load(Simulation("a, 10 %", draw, unit.arguments, (2026, 2)), tmp_path) is None
+
+
+@pytest.mark.parametrize("plan", [groups, over_time, decisions, forecast_limits.plan])
+def test_every_unit_has_a_file_of_its_own(plan):
+    assert len({unit.filename for unit in plan()}) == len(plan())
+
+
+def test_the_name_of_a_file_is_the_same_in_another_process():
+    code = "from studies.groups.command import plan; print(*(unit.filename for unit in plan()), sep=';')"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip().split(";") == [unit.filename for unit in groups()]
+
+
+def test_the_study_of_limits_of_forecasts_has_a_line_for_every_world_and_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(worlds, "N_TRUE", 2000)
+    sets = dict.fromkeys(worlds.SETS, 1)
+    rng = np.random.default_rng(0)
+    found = {world: worlds.shares(world, sets, rng) for world in worlds.WORLDS}
+    forecast_limits.write(tmp_path / "table.txt", found)
+    lines = (tmp_path / "table.txt").read_text().splitlines()
+    assert lines[1] == "world rows crps log-score pinball interval-score interval-width"
+    assert len(lines) == 2 + 8 * 6
+    assert {len(line.split()) for line in lines[1:]} == {7}
