@@ -157,12 +157,10 @@ class LogisticLoss:
         """Return value, gradient and Hessian."""
         m = len(self.design)
         sums = add_blocks(lambda rows: self._sums(x, rows), self.design.shape[::-1])
-        penalty, away = np.broadcast_to(self.penalty, m), x - self.target
-        return (
-            float(sums[0] + penalty @ away**2 / 2),
-            sums[1 : m + 1] + penalty * away,
-            sums[m + 1 :].reshape(m, m) + np.diag(penalty),
-        )
+        pull = self.penalty * (x - self.target)
+        hessian = sums[m + 1 :].reshape(m, m)
+        hessian[np.diag_indices(m)] += self.penalty
+        return float(sums[0] + pull @ (x - self.target) / 2), sums[1 : m + 1] + pull, hessian
 
     def minimum(self, start: FloatArray) -> Minimum:
         """Return where the loss is least, by Newton's method with halved steps."""
