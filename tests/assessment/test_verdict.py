@@ -65,9 +65,10 @@ def test_a_wrong_slope_of_rare_events_is_seen():
     verdict = examine(p, 199, rng=0).verdict
     assert verdict.pvalue <= 0.01
     assert verdict.slope == pytest.approx(CoxSlope()(p))
-    assert f"slope {verdict.slope:.2g}: too extreme" in verdict.headline
+    assert verdict.headline.startswith("Too extreme (over-confident): it predicts class 1 with ")
+    assert verdict.headline.endswith(f"; slope {verdict.slope:.2g}.")
     assert f"{p.positive.mean():.1%} on average where {p.labels.mean():.1%} are observed" in verdict.headline
-    assert "confidence" not in verdict.headline.replace("Over-confident", "") + verdict.explanation
+    assert "confidence" not in verdict.headline + verdict.explanation
     assert "is coarse where the rarer class" in verdict.explanation
 
 
@@ -76,7 +77,7 @@ def test_two_classes_are_spoken_of_by_mean_and_slope(factor, code, words):
     truth, labels = binary(3000)
     verdict = examine(Predictions(expit(factor * logit(truth)), labels), 99, rng=0).verdict
     assert verdict.code == code
-    assert f": too {words}." in verdict.headline
+    assert verdict.headline.startswith(f"Too {words} ({code}): it predicts class 1 with ")
     assert verdict.gave_away == f"the slope (too {words})"
     assert verdict.size == "beyond tolerance"
 
@@ -186,10 +187,10 @@ class TestSize:
             (0.5, 0.0, 0.015, "calibrated", "within tolerance", "good", "Calibrated to within 0.02: "),
             (0.5, 0.0, 0.03, "consistent", "not known", "unclear", "Consistent with calibration, as far as 3,000 rows"),
             (0.5, 0.03, 0.05, "consistent", "not known", "unclear", "Consistent with calibration"),
-            (0.01, 0.004, 0.015, "over-confident", "within tolerance", "unclear", "Slightly over-confident: "),
-            (0.01, 0.01, 0.04, "over-confident", "not known", "unclear", "Over-confident: "),
-            (0.01, 0.03, 0.04, "over-confident", "beyond tolerance", "bad", "Over-confident: "),
-            (0.01, None, None, "over-confident", "not known", "unclear", "Over-confident: "),
+            (0.01, 0.004, 0.015, "over-confident", "within tolerance", "unclear", "Slightly too extreme (over-confident): "),
+            (0.01, 0.01, 0.04, "over-confident", "not known", "unclear", "Too extreme (over-confident): "),
+            (0.01, 0.03, 0.04, "over-confident", "beyond tolerance", "bad", "Too extreme (over-confident): "),
+            (0.01, None, None, "over-confident", "not known", "unclear", "Too extreme (over-confident): "),
         ],
     )
     def test_decides_how_bad_it_is(self, pvalue, low, high, code, scale, how, words):

@@ -113,7 +113,7 @@ class CoxSlope(LogisticMetric):
         """Return how it is presented."""
         return self._presented(
             "Calibration slope",
-            "Slope of recalibrated log-odds: 1 is right, below 1 is over-confident.",
+            "Slope of recalibrated log-odds: 1 is right, below 1 is too extreme.",
             group=CLINICAL,
             principal=True,
         )

@@ -12,6 +12,9 @@ from calibrant.results.writing import counted
 RARE = 0.01
 """Shares below this are written with more digits."""
 
+EXTREMITY = {"over-confident": "too extreme", "under-confident": "too timid"}
+"""What the words for confidence say about the probability of class 1."""
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -62,6 +65,8 @@ def _lead(case: Case) -> str:
 
 
 def _kind(case: Case) -> str:
+    if case.is_binary and case.code in EXTREMITY:
+        return f"{EXTREMITY[case.code]} ({case.code})"
     if case.code != "miscalibrated":
         return case.code
     if not case.is_binary and case.evidence.is_about_classes:
@@ -82,7 +87,7 @@ def _about_the_slope(case: Case) -> str:
     if not case.is_found or case.slope is None:
         return ""
     words = ""
-    if abs(case.facts.extreme) > SIGNIFICANT_Z and not case.facts.is_mixed:
+    if case.code not in EXTREMITY and abs(case.facts.extreme) > SIGNIFICANT_Z and not case.facts.is_mixed:
         words = ": too extreme" if case.facts.extreme > 0 else ": too timid"
     return f"; slope {case.slope:.2g}{words}"
 
