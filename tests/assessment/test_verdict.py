@@ -65,9 +65,10 @@ def test_a_wrong_slope_of_rare_events_is_seen():
     verdict = examine(p, 199, rng=0).verdict
     assert verdict.pvalue <= 0.01
     assert verdict.slope == pytest.approx(CoxSlope()(p))
-    assert f"slope {verdict.slope:.2g}: too extreme" in verdict.headline
+    assert verdict.headline.startswith("Too extreme (over-confident): it predicts class 1 with ")
+    assert verdict.headline.endswith(f"; slope {verdict.slope:.2g}.")
     assert f"{p.positive.mean():.1%} on average where {p.labels.mean():.1%} are observed" in verdict.headline
-    assert "confidence" not in verdict.headline.replace("Over-confident", "") + verdict.explanation
+    assert "confidence" not in verdict.headline + verdict.explanation
     assert "is coarse where the rarer class" in verdict.explanation
 
 
@@ -76,9 +77,36 @@ def test_two_classes_are_spoken_of_by_mean_and_slope(factor, code, words):
     truth, labels = binary(3000)
     verdict = examine(Predictions(expit(factor * logit(truth)), labels), 99, rng=0).verdict
     assert verdict.code == code
-    assert f": too {words}." in verdict.headline
+    assert verdict.headline.startswith(f"Too {words} ({code}): it predicts class 1 with ")
     assert verdict.gave_away == f"the slope (too {words})"
     assert verdict.size == "beyond tolerance"
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
+def test_predictions_of_0_and_1_are_measured_however_few():
+    wrong = examine(Predictions([0.0, 1.0] * 40, [0] * 70 + [1] * 10), 99, rng=0).verdict
+    error = METRICS["rms-debiased"](Predictions([0.0, 1.0] * 40, [0] * 70 + [1] * 10))
+    assert wrong.explanation.startswith(f"The calibration error (root mean square, debiased) is {error:.3g}. All pred")
+    assert "too few" not in wrong.explanation
+    right = examine(Predictions(np.eye(3)[[0, 1, 2] * 20], [0, 1, 2] * 20), 99, rng=0).verdict
+    assert "is 0. All confidences are exactly 1: chance plays no part. The exact test gives p = 1." in right.explanation
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
+def test_labels_declared_impossible_are_named_first():
+    truth = np.tile(np.linspace(0.1, 0.9, 9), 200)
+    labels = np.random.default_rng(0).random(truth.size) < truth
+    probs = np.append(expit(0.85 * logit(truth)), [0.0, 1.0])  # A little timid, so that the slope on the whole is right.
+    verdict = examine(Predictions(probs, np.append(labels, [1, 0])), 99, rng=0).verdict
+    assert verdict.code == "miscalibrated"
+    assert verdict.headline.startswith("Miscalibrated, with labels of probability 0: ")
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
+@pytest.mark.parametrize("p, labels", [([0.6] * 100, [1] * 100), ([0.3], [0]), ([0.6] * 50 + [0.7] * 50, [0] * 100)])
+def test_a_class_that_was_not_observed_is_not_said_to_be_rare(p, labels):
+    weights = np.linspace(0.1, 1.3, len(p))
+    assert "coarse" not in examine(Predictions(p, labels, weights), 99, rng=0).verdict.explanation
 
 
 def test_the_score_of_the_slope_is_uncorrelated_with_the_bias():
@@ -186,10 +214,10 @@ class TestSize:
             (0.5, 0.0, 0.015, "calibrated", "within tolerance", "good", "Calibrated to within 0.02: "),
             (0.5, 0.0, 0.03, "consistent", "not known", "unclear", "Consistent with calibration, as far as 3,000 rows"),
             (0.5, 0.03, 0.05, "consistent", "not known", "unclear", "Consistent with calibration"),
-            (0.01, 0.004, 0.015, "over-confident", "within tolerance", "unclear", "Slightly over-confident: "),
-            (0.01, 0.01, 0.04, "over-confident", "not known", "unclear", "Over-confident: "),
-            (0.01, 0.03, 0.04, "over-confident", "beyond tolerance", "bad", "Over-confident: "),
-            (0.01, None, None, "over-confident", "not known", "unclear", "Over-confident: "),
+            (0.01, 0.004, 0.015, "over-confident", "within tolerance", "unclear", "Slightly too extreme (over-confident): "),
+            (0.01, 0.01, 0.04, "over-confident", "not known", "unclear", "Too extreme (over-confident): "),
+            (0.01, 0.03, 0.04, "over-confident", "beyond tolerance", "bad", "Too extreme (over-confident): "),
+            (0.01, None, None, "over-confident", "not known", "unclear", "Too extreme (over-confident): "),
         ],
     )
     def test_decides_how_bad_it_is(self, pvalue, low, high, code, scale, how, words):

@@ -28,7 +28,7 @@ MAX_ITERATIONS = 500
 PENALTY = 1e-12
 """Factor of the squared coefficients that keeps the maximum finite and unique."""
 
-MAX_FULL_STEPS = 8
+MAX_FULL_STEPS = 16
 
 CLOSE = 1e-7
 """A step as small as this leaves an error of about its square: convergence is quadratic."""
@@ -157,12 +157,10 @@ class LogisticLoss:
         """Return value, gradient and Hessian."""
         m = len(self.design)
         sums = add_blocks(lambda rows: self._sums(x, rows), self.design.shape[::-1])
-        penalty, away = np.broadcast_to(self.penalty, m), x - self.target
-        return (
-            float(sums[0] + penalty @ away**2 / 2),
-            sums[1 : m + 1] + penalty * away,
-            sums[m + 1 :].reshape(m, m) + np.diag(penalty),
-        )
+        pull = self.penalty * (x - self.target)
+        hessian = sums[m + 1 :].reshape(m, m)
+        hessian[np.diag_indices(m)] += self.penalty
+        return float(sums[0] + pull @ (x - self.target) / 2), sums[1 : m + 1] + pull, hessian
 
     def minimum(self, start: FloatArray) -> Minimum:
         """Return where the loss is least, by Newton's method with halved steps."""
@@ -211,10 +209,11 @@ def maximise_all(
     """
     n_columns = max(hits.shape[1], shares.shape[1])
     found = np.full((len(design), n_columns), np.nan)
-    points, left = np.repeat(start[:, None], n_columns, axis=1), np.arange(n_columns)
+    points, left, shares = np.repeat(start[:, None], n_columns, axis=1), np.arange(n_columns), shares.T
+    observed = _sums(hits.T.astype(np.float64), design, shares)
     with np.errstate(all="ignore"):
         for _ in range(MAX_FULL_STEPS):
-            steps = _steps(points, offset + points.T @ design, design, hits.T, shares.T)
+            steps = _steps(points, offset + points.T @ design, design, observed, shares)
             points = points - steps
             size = np.abs(steps).max(axis=0)
             close = np.isfinite(size) & (size <= CLOSE * (1 + np.abs(points).max(axis=0)))
@@ -222,21 +221,29 @@ def maximise_all(
             keep = np.isfinite(size) & ~close
             if not keep.any():
                 break
-            left, points = left[keep], points[:, keep]
-            hits = hits if hits.shape[1] == 1 else hits[:, keep]
-            shares = shares if shares.shape[1] == 1 else shares[:, keep]
+            left, points, observed = left[keep], points[:, keep], observed[keep]
+            shares = shares if len(shares) == 1 else shares[keep]
     return found
 
 
-def _steps(points: FloatArray, odds: FloatArray, design: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
-    """Return Newton's steps (m, B) from points (m, B), where the log-odds are (B, n)."""
-    fitted = 1 / (1 + np.exp(-odds))
-    gradient = (shares * (fitted - hits)) @ design.T + PENALTY * points.T
-    spread = shares * fitted * (1 - fitted)
-    first = spread @ design[0] ** 2 + PENALTY
+def _sums(values: FloatArray, design: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the sums of values, (B, n), times shares, (B, n) or (1, n), times each row of the design, as (B, m)."""
+    return np.asarray(values @ (design * shares).T if len(shares) == 1 else (values * shares) @ design.T)
+
+
+def _steps(
+    points: FloatArray, odds: FloatArray, design: FloatArray, observed: FloatArray, shares: FloatArray
+) -> FloatArray:
+    """Return Newton's steps (m, B) from points (m, B), where the log-odds are (B, n); these are overwritten."""
+    np.exp(np.negative(odds, out=odds), out=odds)
+    odds += 1
+    fitted = np.reciprocal(odds, out=odds)
+    gradient = _sums(fitted, design, shares) - observed + PENALTY * points.T
+    fitted -= fitted**2
     if len(design) == 1:
-        return (gradient[:, 0] / first)[None]
-    mixed, second = spread @ (design[0] * design[1]), spread @ design[1] ** 2 + PENALTY
+        return (gradient[:, 0] / (_sums(fitted, design**2, shares)[:, 0] + PENALTY))[None]
+    products = np.stack([design[0] ** 2, design[0] * design[1], design[1] ** 2])
+    first, mixed, second = _sums(fitted, products, shares).T + PENALTY * np.array([[1], [0], [1]])
     determinant = first * second - mixed**2
     left = second * gradient[:, 0] - mixed * gradient[:, 1]
     right = first * gradient[:, 1] - mixed * gradient[:, 0]

@@ -53,20 +53,21 @@ class MedianVariance(SimplexBinning):
         weights = weights / weights.max()
         rows = np.flatnonzero(weights > NEGLIGIBLE)
         final: list[IntArray] = []
-        queue = [(*_widest(probs[rows], weights[rows]), 0, rows)]
+        queue = [(*_widest(probs[rows], weights[rows], _effective_rows(weights[rows])), 0, rows)]
         count, entered = 1, 1
         while queue and (self.max_bins is None or count < self.max_bins):
             _, dimension, _, rows = heapq.heappop(queue)
             parts = _split(rows, probs[rows, dimension], weights[rows])
-            if min(_effective_rows(weights[part]) for part in parts) < self.min_size:
+            counts = [_effective_rows(weights[part]) for part in parts]
+            if min(counts) < self.min_size:
                 final.append(rows)
                 continue
             count += 1
-            for part in parts:
-                if _effective_rows(weights[part]) < 2 * self.min_size:
+            for part, size in zip(parts, counts, strict=True):
+                if size < 2 * self.min_size:
                     final.append(part)
                 else:
-                    heapq.heappush(queue, (*_widest(probs[part], weights[part]), entered, part))
+                    heapq.heappush(queue, (*_widest(probs[part], weights[part], size), entered, part))
                     entered += 1
         final += [rows for *_, rows in sorted(queue, key=lambda entry: entry[:3])]
         return _numbered(final, len(weights))
@@ -74,15 +75,11 @@ class MedianVariance(SimplexBinning):
 
 def _effective_rows(weights: FloatArray) -> float:
     """Return how many rows of equal weight would count as much; up to rounding, so that whole numbers are whole."""
-    if len(weights) == 0:
-        return 0.0
-    relative = weights / weights.max()
-    return round(float(relative.sum() ** 2 / (relative @ relative)), 9)
+    return round(float(weights.sum() ** 2 / (weights @ weights)), 9) if len(weights) else 0.0
 
 
-def _widest(probs: FloatArray, weights: FloatArray) -> tuple[float, int]:
+def _widest(probs: FloatArray, weights: FloatArray, count: float) -> tuple[float, int]:
     """Return minus the largest variance of any class, and the class; the first wins a tie."""
-    count = _effective_rows(weights)
     if count <= 1:
         return 0.0, 0
     shares = weights / weights.sum()

@@ -186,7 +186,7 @@ class HosmerLemeshowTest(BinaryTest):
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare frequency and mean prediction group by group."""
         refuse_certainty(view)
-        groups = _Groups.of(view, weights, self.n_groups)
+        groups = self._groups(view, weights)
         n_groups = int(groups.uncertain.sum())
         if self.fitted and n_groups < 3:
             raise InputError(
@@ -212,10 +212,14 @@ class HosmerLemeshowTest(BinaryTest):
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
         """Return the statistics of other labels, where few rows of either outcome are expected in a group."""
-        groups = _Groups.of(view, weights, self.n_groups)
+        groups = self._groups(view, weights)
         if self.fitted or 1 / np.mean(1 / groups.expected) >= LEAST_EXPECTED:
             return None
         return lambda labels: groups.sum_of_squares(groups.gaps(labels))
+
+    def _groups(self, view: Predictions, weights: FloatArray) -> "_Groups":
+        """Return the groups, which are kept with the predictions."""
+        return view.once(self, lambda: _Groups.of(view, weights, self.n_groups), of_labels=False)
 
 
 @dataclass(frozen=True, eq=False)

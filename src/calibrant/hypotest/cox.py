@@ -21,6 +21,7 @@ from calibrant.metrics.logistic import (
     line_of,
 )
 from calibrant.predictions import Predictions
+from calibrant.resampling.redraws import CACHED_CELLS, in_blocks
 from calibrant.results import Description
 
 CONSTANT = 1e-10
@@ -96,7 +97,7 @@ class CoxTest(BinaryTest):
         if effective_events(view, weights) >= LEAST_EVENTS:
             return None
         log_odds = kept_log_odds(view)
-        return lambda labels: _ratios(log_odds, labels == 1, weights)
+        return in_blocks(lambda labels: _ratios(log_odds, labels == 1, weights), max(1, CACHED_CELLS // len(weights)))
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Fit slope and intercept and compare the likelihood with that of the predictions."""
@@ -182,14 +183,21 @@ def _log_likelihood(fitted: FloatArray, hits: BoolArray, weights: FloatArray) ->
 
 def _ratios(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
     """Return the statistics of many sets of outcomes, (n, B); where a threshold separates them, that of certainty."""
+    x, rows, likely = log_odds[:, None], _as_rows(weights), np.zeros(hits.shape[1])
+    overlap = ~_separated(x, hits)
+    if overlap.any():
+        likely[overlap] = _likelihoods_of_lines(log_odds, hits[:, overlap], rows)
+    without_events = _log_likelihood(log_odds, np.zeros(len(log_odds), dtype=bool), rows)
+    return np.maximum(0.0, 2 * (likely - without_events - (rows * log_odds) @ hits))
+
+
+def _likelihoods_of_lines(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return the likelihoods of the best lines of sets of outcomes, (n, B), that no threshold separates."""
     share = weights / weights.sum()
     intercepts, slopes = fitted_lines(log_odds, hits, share[:, None])
-    x = log_odds[:, None]
-    apart = _separated(x, hits)
-    for b in np.flatnonzero(np.isnan(slopes) & ~apart):  # Few: those that full steps of Newton's method miss.
+    for b in np.flatnonzero(np.isnan(slopes)):  # Few: those that full steps of Newton's method miss.
         intercepts[b], slopes[b] = line_of(log_odds, hits[:, b], share)
-    likely = np.where(apart, 0.0, _log_likelihood(intercepts + slopes * x, hits, _as_rows(weights)))
-    return np.maximum(0.0, 2 * (likely - _log_likelihood(x, hits, _as_rows(weights))))
+    return _log_likelihood(intercepts + slopes * log_odds[:, None], hits, weights)
 
 
 def _separated(x: FloatArray, hits: BoolArray) -> BoolArray:

@@ -59,6 +59,9 @@ def moments(data: Data, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _residual_moments(probs: FloatArray) -> FloatArray:
     """Return second and fourth moments of the lengths of residuals, (2, n), for labels that follow the predictions."""
+    if probs.shape[1] == 2:  # The same sums, in terms of the variance v of the label.
+        v = probs[:, 0] * probs[:, 1]
+        return np.stack([2 * v, 4 * v * (1 - 3 * v)])
     lengths = 1 - 2 * probs + (probs**2).sum(axis=1, keepdims=True)
     return np.stack([(probs * (1 - probs)).sum(axis=1), (probs * lengths**2).sum(axis=1)])
 

@@ -113,7 +113,7 @@ class CoxSlope(LogisticMetric):
         """Return how it is presented."""
         return self._presented(
             "Calibration slope",
-            "Slope of recalibrated log-odds: 1 is right, below 1 is over-confident.",
+            "Slope of recalibrated log-odds: 1 is right, below 1 is too extreme.",
             group=CLINICAL,
             principal=True,
         )
@@ -285,10 +285,16 @@ def line_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[f
 def fitted_lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return intercepts and slopes of all columns, NaN where Newton's method needs more care."""
     centre = float(shares.mean(axis=1) @ log_odds)
-    design, start = np.stack([np.ones(len(log_odds)), log_odds - centre]), np.zeros(2)
-    if hits.shape[1] == 1:  # Resampled rows give about the line of the rows themselves; redrawn outcomes, none.
-        start = _maximise(log_odds, design, hits[:, 0], shares.mean(axis=1), np.array([-centre, -1.0]))
-    level, tilt = maximise_all(log_odds, design, hits, shares, start)
+    design, even = np.stack([np.ones(len(log_odds)), log_odds - centre]), np.array([-centre, -1.0])
+    # Resampled rows give about the line of the rows themselves; redrawn outcomes, none.
+    known = hits.shape[1] == 1
+    start = _maximise(log_odds, design, hits[:, 0], shares.mean(axis=1), even) if known else np.zeros(2)
+    found = maximise_all(log_odds, design, hits, shares, start)
+    missed = np.isnan(found[0])
+    if missed.any() and not known:
+        shares = shares if shares.shape[1] == 1 else shares[:, missed]
+        found[:, missed] = maximise_all(log_odds, design, hits[:, missed], shares, even)
+    level, tilt = found
     return level - tilt * centre, 1 + tilt
 
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calibrant._core.blocks import by_blocks
 from calibrant._core.monotone_cubic import monotone_cubic
 from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.ties import starts_of_ties
@@ -115,21 +116,28 @@ class Loess(Smoother):
     def _rows(self, places: FloatArray, x: FloatArray, mass: FloatArray) -> FloatArray:
         """Return, for each place, by what the frequencies are multiplied to give the constant of its polynomial."""
         reach = _reach(places, x, mass, self.span)[:, None]
-        u = x - places[:, None]
+        shape = (len(places), len(x))
+        return np.concatenate(
+            list(by_blocks(lambda part: self._weights(x - places[part, None], reach[part], mass), shape, n_threads=1))
+        )
+
+    def _weights(self, u: FloatArray, reach: FloatArray, mass: FloatArray) -> FloatArray:
+        """Return the same of some places, from whose values to x it is u."""
         # Where one prediction alone fills the span, only it counts.
         u = np.divide(u, reach, out=np.where(u == 0, 0.0, 2.0), where=reach > 0)
-        powers = [_cubed(1 - _cubed(np.minimum(np.abs(u), 1.0))) * mass]
+        weight = _cubed(1 - _cubed(np.minimum(np.abs(u), 1.0))) * mass
+        powers = [weight]
         for _ in range(2 * self.degree):
             powers.append(powers[-1] * u)
         moments = np.stack([power.sum(axis=1) for power in powers], axis=1)
         terms = np.arange(self.degree + 1)
-        system = moments[:, terms[:, None] + terms]
         scale = moments[:, :1, None]
-        inverse = np.linalg.pinv(system / scale, rcond=1e-10, hermitian=True)[:, 0] / scale[:, 0]
-        rows = inverse[:, :1] * powers[0]
-        for term in range(1, self.degree + 1):
-            rows += inverse[:, term : term + 1] * powers[term]
-        return rows
+        system = moments[:, terms[:, None] + terms] / scale
+        inverse = np.linalg.pinv(system, rcond=1e-10, hermitian=True)[:, 0] / scale[:, 0]
+        polynomial = inverse[:, -1:] * u
+        for term in reversed(terms[1:-1]):
+            polynomial = (polynomial + inverse[:, term : term + 1]) * u
+        return weight * (polynomial + inverse[:, :1])
 
 
 def _cubed(values: FloatArray) -> FloatArray:

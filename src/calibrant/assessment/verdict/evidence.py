@@ -11,12 +11,14 @@ LEVEL = 0.05
 CONFIDENCE = "top-label "
 """Prefix of the names of parts that look at the confidence, with more than two classes."""
 
+IMPOSSIBLE = "impossible labels"
+
 PARTS = {
     "bias": "the mean",
     "slope": "the slope",
     "spiegelhalter": "the spread",
     "ecce": "a range of predictions",
-    "impossible labels": "labels of probability 0",
+    IMPOSSIBLE: "labels of probability 0",
     "top-label bias": "the mean confidence",
     "top-label ece": "the reliability curve",
     "top-label slope": "the slope of the confidence",
@@ -26,10 +28,10 @@ PARTS = {
 """Parts that are not about one class of several, in words."""
 
 PREFERRED = {
-    "biased": ("impossible labels", "bias"),
-    "over-confident": ("impossible labels", "top-label bias", "class bias", "slope"),
+    "biased": (IMPOSSIBLE, "bias"),
+    "over-confident": (IMPOSSIBLE, "top-label bias", "class bias", "slope"),
     "under-confident": ("top-label bias", "class bias", "slope"),
-    "miscalibrated": ("impossible labels", "top-label ece", "slope", "class bias", "class slope"),
+    "miscalibrated": (IMPOSSIBLE, "top-label ece", "slope", "class bias", "class slope"),
 }
 """Among parts with the same p-value, the one that a verdict can explain best, by its code."""
 

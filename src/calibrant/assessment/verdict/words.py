@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from calibrant.assessment.verdict.evidence import LEVEL, Evidence, in_words
+from calibrant.assessment.verdict.evidence import IMPOSSIBLE, LEVEL, Evidence, in_words
 from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of
 from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
 from calibrant.predictions import Predictions
@@ -11,6 +11,12 @@ from calibrant.results.writing import counted
 
 RARE = 0.01
 """Shares below this are written with more digits."""
+
+ROUNDING = 1e-12
+"""Shares below this are 0: sums of weights are rounded."""
+
+EXTREMITY = {"over-confident": "too extreme", "under-confident": "too timid"}
+"""What the words for confidence say about the probability of class 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +47,19 @@ class Case:
     @property
     def is_coarse(self) -> bool:
         """Whether the tolerance is not small beside the share of the rarer of two classes."""
-        return self.is_binary and min(self.facts.observed, 1 - self.facts.observed) < 2 * self.tolerance
+        return self.is_binary and self.rarer < 2 * self.tolerance
+
+    @property
+    def rarer(self) -> float:
+        """The share of the rarer of two classes: as observed, or as predicted if only one was observed."""
+        shares = (min(share, max(0.0, 1 - share)) for share in (self.facts.observed, self.facts.predicted))
+        return next((share for share in shares if share > ROUNDING), 0.0)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether what the error is about, P(class 1) or the confidence, is exactly 0 or 1 in every row."""
+        view = self.predictions if self.is_binary else self.predictions.top_label()
+        return not view.probs.all(axis=1).any()
 
 
 def headline(case: Case) -> str:
@@ -62,10 +80,14 @@ def _lead(case: Case) -> str:
 
 
 def _kind(case: Case) -> str:
+    if case.is_binary and case.code in EXTREMITY:
+        return f"{EXTREMITY[case.code]} ({case.code})"
     if case.code != "miscalibrated":
         return case.code
     if not case.is_binary and case.evidence.is_about_classes:
         return f"miscalibrated in {in_words(case.evidence)}"
+    if case.evidence.part == IMPOSSIBLE:
+        return f"miscalibrated, with {in_words(case.evidence)}"
     return "miscalibrated, in both directions"
 
 
@@ -82,7 +104,7 @@ def _about_the_slope(case: Case) -> str:
     if not case.is_found or case.slope is None:
         return ""
     words = ""
-    if abs(case.facts.extreme) > SIGNIFICANT_Z and not case.facts.is_mixed:
+    if case.code not in EXTREMITY and abs(case.facts.extreme) > SIGNIFICANT_Z and not case.facts.is_mixed:
         words = ": too extreme" if case.facts.extreme > 0 else ": too timid"
     return f"; slope {case.slope:.2g}{words}"
 
@@ -101,11 +123,10 @@ def _about_confidence(case: Case) -> str:
 def explain(case: Case) -> str:
     """Give the numbers: the error, its limits and its size by chance, the test, and what both mean together."""
     sentences = [_about_the_error(case), _about_the_test(case), _about_the_size(case)]
-    if case.is_coarse:
-        share = f"{min(case.facts.observed, 1 - case.facts.observed):.2g}"
+    if case.is_coarse and case.scale != BEYOND:
         sentences.append(
-            f"A tolerance of {case.tolerance:g} is coarse where the rarer class has a share of {share}: give a "
-            "smaller one."
+            f"A tolerance of {case.tolerance:g} is coarse where the rarer class has a share of {case.rarer:.2g}: give "
+            "a smaller one."
         )
     return " ".join(sentences)
 
@@ -113,6 +134,9 @@ def explain(case: Case) -> str:
 def _about_the_error(case: Case) -> str:
     size = case.size
     what = f"calibration error{'' if case.is_binary else ' of the confidence'} (root mean square, debiased)"
+    if case.is_certain:
+        which = "predictions are exactly 0 or 1" if case.is_binary else "confidences are exactly 1"
+        return f"The {what} is {size.error:.3g}. All {which}: chance plays no part."
     if size.low is None and size.detectable == 0:
         verb = "is" if case.predictions.n_rows == 1 else "are"
         return f"{counted(case.predictions.n_rows).capitalize()} {verb} too few to measure the {what}."
@@ -166,7 +190,7 @@ def percentages(first: float, second: float) -> tuple[str, str]:
     >>> percentages(0.02, 0.026), percentages(0.0012, 0.00118), percentages(0.5, 0.5)
     (('2.0%', '2.6%'), ('0.120%', '0.118%'), ('50.0%', '50.0%'))
     """
-    digits = 1 if min(first, second) >= RARE else 2
+    digits = 2 if 0 < min(first, second) < RARE or max(first, second) < RARE else 1
     for more in (digits, digits + 1):
         written = f"{first:.{more}%}", f"{second:.{more}%}"
         if written[0] != written[1]:
