@@ -119,6 +119,8 @@ def _of_every_class(sketch: Sketch, chosen: Mapping[str, Metric]) -> dict[str, E
             mean = float(np.mean(values))
             value = float(np.sqrt(max(mean, 0.0))) if isinstance(metric, Root) else mean
             found[key] = Estimate(name=repr(metric), value=value, about=metric.about())
+        elif key == "skce" and sketch.waves is not None:
+            found[key] = replace(sketch.skce(), about=metric.about())
         elif key in ("accuracy", "nll", "brier", "squared-error"):
             found[key] = Estimate(name=repr(metric), value=0.0, about=metric.about())
     return found

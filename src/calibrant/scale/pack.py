@@ -3,13 +3,15 @@
 All numbers are little-endian. After the magic word and the version come the length of a head and the head, JSON with
 sorted keys: classes, digits, counters, sums and the number of occupied cells of every line. Then the cells of each line
 in turn: their numbers as 32 bits, and their columns as 64 bits, one after the other; there are more columns if rows
-have weights, that is, unless "units" in the head is null. At the end is the SHA-256 of all that is before it.
+have weights, that is, unless "units" in the head is null. Sums of waves are behind them, if there are any. At the end
+is the SHA-256 of all that is before it.
 
 Version 1 knew no weights; its files are read like those of version 2 without.
 """
 
 import hashlib
 import json
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +26,11 @@ LEAST = len(MAGIC) + 2 + 4 + CHECK
 
 
 class Packed(NamedTuple):
-    """What the bytes hold: the head, and for each line its occupied cells and their columns, (cells, columns)."""
+    """What the bytes hold: the head, of each line its occupied cells and their columns, (cells, columns), and waves."""
 
     head: dict[str, Any]
     lines: list[tuple[NDArray[np.intp], IntArray]]
+    waves: IntArray | None = None
 
 
 def pack(content: Packed) -> bytes:
@@ -37,6 +40,8 @@ def pack(content: Packed) -> bytes:
     parts = [MAGIC, VERSION.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text]
     for cells, columns in content.lines:
         parts += [cells.astype("<u4").tobytes(), columns.T.astype("<i8").tobytes()]
+    if content.waves is not None:
+        parts.append(content.waves.astype("<i8").tobytes())
     body = b"".join(parts)
     return body + hashlib.sha256(body).digest()
 
@@ -72,4 +77,7 @@ def unpack(data: bytes, n_columns: int, n_masses: int) -> Packed:
         columns = np.frombuffer(data, "<i8", count * n_columns, end + 4 * count).reshape(n_columns, count)
         lines.append((cells, columns.T.astype(np.int64)))
         end += count * (4 + 8 * n_columns)
-    return Packed(head, lines)
+    waves = head.get("waves")
+    if waves is None:
+        return Packed(head, lines)
+    return Packed(head, lines, np.frombuffer(data, "<i8", math.prod(waves["shape"]), end).reshape(waves["shape"]))

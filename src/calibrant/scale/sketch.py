@@ -16,9 +16,10 @@ from calibrant.cells.weights import COLUMNS as MASSES
 from calibrant.cells.weights import MOST_UNITS, ONE, Masses
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
-from calibrant.results import Assessment
+from calibrant.results import Assessment, Estimate
 from calibrant.scale.batch import Batch, clean
 from calibrant.scale.pack import Packed, pack, unpack
+from calibrant.scale.waves import LENGTHSCALE, Waves, WaveSums, estimate
 
 DIGITS = 9
 """Digits of the cells of P(class 1), and of the confidence."""
@@ -70,6 +71,11 @@ class Sketch:
         most 2^-9 of min(p, 1 - p) wide.
     class_digits : int, optional
         The same for each of more than two classes: 7 by default, 5 for more than 32 classes.
+    features : int, optional
+        Number of random waves that are summed for the kernel calibration error of all of more than two classes, see
+        `skce`; by default none. 256 take several microseconds per row.
+    lengthscale : float, default=0.5
+        Of their kernel; distances are 0 to 1.
 
     Examples
     --------
@@ -86,6 +92,8 @@ class Sketch:
         *,
         digits: int | None = None,
         class_digits: int | None = None,
+        features: int | None = None,
+        lengthscale: float = LENGTHSCALE,
     ) -> None:
         n_classes = n_classes if classes is None else len(classes)
         if n_classes < 2:
@@ -99,6 +107,8 @@ class Sketch:
         own = [grid_of(self.digits), *([grid_of(self.class_digits)] * n_classes if n_classes > 2 else [])]
         self._lines = [Line.empty(grid) for grid in own]
         self._units: int | None = None
+        self.waves = None if features is None else Waves(n_classes, features, lengthscale)
+        self._waves = None if self.waves is None else self.waves.empty()
 
     @property
     def n_samples(self) -> int:
@@ -150,6 +160,9 @@ class Sketch:
             This one.
         """
         batch = clean(probs, labels, self.classes, skip_bad=skip_bad, weights=weights)
+        if self.waves is not None and self._waves is not None:
+            self._refuse_weights(batch)
+            self.waves.add(self._waves, batch.probs, batch.labels)
         units = self._weigh(batch)
         found = self._add_binary(batch, units) if self.n_classes == 2 else self._add_classes(batch, units)
         more = Counters(len(batch.labels), batch.n_missing, batch.n_outside, found)
@@ -166,6 +179,10 @@ class Sketch:
         for line in self._lines:
             line.weighted()
         return units
+
+    def _refuse_weights(self, batch: Batch) -> None:
+        if batch.units is not None:
+            raise InputError("random waves are summed over rows of weight 1. Leave out the weights, or features.")
 
     def _sums(self, *, weighted: bool) -> tuple[int, int]:
         """Return log losses and weights, in units of weights if rows have any."""
@@ -197,7 +214,7 @@ class Sketch:
     def __add__(self, other: "Sketch") -> "Sketch":
         if not isinstance(other, Sketch):
             return NotImplemented
-        for name in ("classes", "digits", "class_digits"):
+        for name in ("classes", "digits", "class_digits", "waves"):
             mine, yours = getattr(self, name), getattr(other, name)
             if mine != yours:
                 raise InputError(
@@ -209,6 +226,8 @@ class Sketch:
         weighted = self.is_weighted or other.is_weighted
         (logs, units), (more_logs, more_units) = self._sums(weighted=weighted), other._sums(weighted=weighted)
         total._logs, total._units = logs + more_logs, _bounded(units + more_units) if weighted else None
+        if self._waves is not None and other._waves is not None:
+            total._waves = WaveSums(*(a + b for a, b in zip(self._waves, other._waves, strict=True)))
         total._lines = [a + b for a, b in zip(self._lines, other._lines, strict=True)]
         return total
 
@@ -231,20 +250,36 @@ class Sketch:
             "logs": self._logs,
             "squares": [line.squares for line in self._lines],
             "units": self._units,
+            "waves": self._head_of_waves(),
         }
-        return pack(Packed(head, [_columns(line) for line in self._lines]))
+        waves = None if self._waves is None else self._waves.waves
+        return pack(Packed(head, [_columns(line) for line in self._lines], waves))
+
+    def _head_of_waves(self) -> dict[str, Any] | None:
+        if self.waves is None or self._waves is None:
+            return None
+        sums = {name: getattr(self._waves, name).tolist() for name in ("squares", "rows")}
+        shape, choice = list(self._waves.waves.shape), {"lengthscale": self.waves.lengthscale}
+        return {"features": self.waves.features, "fingerprint": self.waves.fingerprint, "shape": shape} | sums | choice
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the sketch that `to_bytes` wrote."""
-        head, lines = unpack(data, COLUMNS, MASSES)
+        head, lines, waves = unpack(data, COLUMNS, MASSES)
         names = [tuple(name) if isinstance(name, list) else name for name in head["classes"]]
-        sketch = cls(classes=names, digits=head["digits"], class_digits=head["class_digits"])
+        found = head.get("waves") or {}
+        chosen = {name: found[name] for name in ("features", "lengthscale") if name in found}
+        sketch = cls(classes=names, digits=head["digits"], class_digits=head["class_digits"], **chosen)
+        if sketch.waves is not None and sketch.waves.fingerprint != found["fingerprint"]:
+            raise InputError("this sketch has different random waves from those of this version of calibrant.")
         if [line.grid.fingerprint.hex() for line in sketch._lines[:2]] != head["grids"]:
             raise InputError(
                 "this sketch has different cells from those of this version of calibrant. Update calibrant."
             )
         sketch.counters, sketch._logs, sketch._units = Counters(**head["counters"]), head["logs"], head.get("units")
+        if waves is not None:
+            sums = (np.array(found[name], dtype=np.int64) for name in ("squares", "rows"))
+            sketch._waves = WaveSums(waves.astype(np.int64), *sums)
         for line, squares, (cells, columns) in zip(sketch._lines, head["squares"], lines, strict=True):
             if sketch.is_weighted:
                 line.masses = np.zeros((line.grid.n_cells, MASSES), dtype=np.int64)
@@ -273,6 +308,16 @@ class Sketch:
             right = np.where(cells.means > 0.5, right, wrong)
         self._whole()
         return float(right.sum() / self.total_weight)
+
+    def skce(self) -> Estimate:
+        """Return the squared kernel calibration error of all classes, by random waves.
+
+        Its details hold the standard error of the waves, and the mean over 16 blocks of rows with its standard error,
+        which says how much the value varies by chance.
+        """
+        if self._waves is None:
+            raise InputError("the sketch has no random waves. Make it with features=256, or take skce of its views.")
+        return estimate(self._waves)
 
     def cells(self, c: int | None = None) -> Cells:
         """Return the occupied cells: of P(class 1) or, with more classes, of the confidence or of class `c`."""
@@ -320,7 +365,10 @@ class Sketch:
         return self.n_samples if self._units is None else self._units
 
     def _like(self) -> "Sketch":
-        return Sketch(classes=self.classes, digits=self.digits, class_digits=self.class_digits)
+        like = Sketch(classes=self.classes, digits=self.digits, class_digits=self.class_digits)
+        if self.waves is not None:
+            like.waves, like._waves = self.waves, self.waves.empty()
+        return like
 
 
 def _checked(digits: int) -> int:
