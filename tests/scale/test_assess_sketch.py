@@ -38,7 +38,9 @@ def test_all_sections():
     found = assess_sketch(Sketch().update(p, y), n_resamples=99, rng=0)
     assert found.curve is not None
     assert found.ranking is not None
-    assert {"kde-ece", "skce"}.isdisjoint(found.metrics)
+    assert {"kde-ece", "skce", "smooth-ece"} <= found.metrics.keys()
+    assert {"ucme", "ece-dirichlet"}.isdisjoint(found.metrics)
+    assert found.curves["kernel"].count.sum() == 30_000
     assert found.settings["sketch"]
 
 

@@ -80,8 +80,8 @@ def test_logits_percentages_and_the_positive_class(tmp_path):
     reading = Reading.of(tmp_path / "percent.csv", percent=True, positive="dog")
     found = sketch_files([str(tmp_path / "percent.csv")], reading).sketch
     assert (found.cells().means.tolist(), found.cells().events.tolist()) == ([0.25, 0.5], [1, 0])
-    with pytest.raises(InputError, match="weight is not for sketches"):
-        Reading.of(tmp_path / "percent.csv", weight="p")
+    with pytest.raises(InputError, match="renormalise is not for sketches"):
+        Reading.of(tmp_path / "percent.csv", renormalise=True)
 
 
 def test_a_damaged_file_is_named_or_counted(folder):

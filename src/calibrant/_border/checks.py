@@ -72,6 +72,11 @@ def as_weights(raw: Raw | None, n_samples: int) -> FloatArray:
     """Return n non-negative weights, ones if there are none."""
     if raw is None:
         return np.ones(n_samples)
+    return _in_range(as_finite_weights(raw, n_samples)[:, None], raw)[:, 0]
+
+
+def as_finite_weights(raw: Raw, n_samples: int) -> FloatArray:
+    """Return n non-negative weights as they are."""
     values = as_floats(raw)
     if values.shape[1] != 1:
         raise InputError(
@@ -81,7 +86,7 @@ def as_weights(raw: Raw | None, n_samples: int) -> FloatArray:
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         fail_at(raw, values, bad, "must be finite and not negative")
-    return _in_range(values, raw)[:, 0]
+    return values[:, 0]
 
 
 def _in_range(weights: FloatArray, raw: Raw) -> FloatArray:

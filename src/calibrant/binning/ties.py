@@ -19,6 +19,20 @@ def line_of(view: Predictions) -> Line:
     return view.once("line", lambda: Line.of(view.positive), of_labels=False)
 
 
+def at_equal_ranks(view: Predictions, n: int) -> IntArray:
+    """Return n of the rows that the cells of a sketch stand for, at equal steps in ascending order of the predictions.
+
+    Examples
+    --------
+    >>> at_equal_ranks(Predictions([0.2, 0.9, 0.5, 0.4], labels=[0, 1, 1, 0]), 2).tolist()
+    [3, 1]
+    """
+    order = line_of(view).order
+    copies = np.ones(len(order)) if view.copies is None else view.copies[order]
+    until = np.cumsum(copies)
+    return np.asarray(order[np.searchsorted(until, (np.arange(n) + 0.5) * until[-1] / n, side="right")])
+
+
 NEGLIGIBLE = 1e-100
 """Rows with less than this share of the largest weight are left out: their share could underflow."""
 

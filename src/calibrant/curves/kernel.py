@@ -13,6 +13,7 @@ from calibrant.curves.view import binary_view, cells_around, outcome_histogram
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
+from calibrant.resampling.event_counts import fine_cells
 from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Estimate, ReliabilityCurve
 from calibrant.smoothing.bandwidth import Rule, bandwidth_of
@@ -96,7 +97,7 @@ def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
     elif n_resamples:
         curves = _redrawn_curves(view, predicted, smoother, n_resamples, np.random.default_rng(rng))
         low, high = pointwise_limits(curves, level)
-    lower, upper, count, weight = cells_around(predicted, view.positive, view.weights)
+    lower, upper, count, weight = cells_around(predicted, view.positive, view.weights, view.copies)
     gap = np.abs(np.interp(view.positive, predicted, observed) - view.positive)
     return ReliabilityCurve(
         predicted=predicted,
@@ -154,6 +155,11 @@ def _redrawn_curves(
     view: Predictions, points: FloatArray, smoother: Mapping[str, Any], n_resamples: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return the curves, (B, g), of labels drawn from the predictions."""
+    cells = fine_cells(view) if view.copies is not None else None
+    if cells is not None:  # The events of a cell are its share of them, with the weight of all its rows.
+        places, weights = cells.probs[cells.starts], cells.totals(view.row_weights[cells.order])
+        draws = (counts / cells.sizes[:, None] for counts in cells.draw(n_resamples, rng))
+        return np.concatenate([nadaraya_watson(places, shares, weights, points, **smoother)[0].T for shares in draws])
     blocks = [
         nadaraya_watson(view.positive, labels.astype(float), view.weights, points, **smoother)[0].T
         for labels in redraw_labels(view, n_resamples, rng)

@@ -21,11 +21,11 @@ def binary_view(predictions: Predictions) -> tuple[Predictions, Literal["class",
 
 
 def cells_around(
-    points: FloatArray, positions: FloatArray, weights: FloatArray
+    points: FloatArray, positions: FloatArray, weights: FloatArray, copies: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
     """Cut [0, 1] halfway between points; return the ends of the cells, and the number and weight of positions in each.
 
-    Positions are (n,), or (n, K) with the weight of their row.
+    Positions are (n,), or (n, K) with the weight of their row. With copies, each counts as so many.
     """
     between = (points[1:] + points[:-1]) / 2
     positions = positions.reshape(len(weights), -1)
@@ -36,6 +36,8 @@ def cells_around(
         cell = np.searchsorted(between, positions[first : first + step])
         count += np.bincount(cell[some > 0].ravel(), minlength=len(points))
         weight += np.bincount(cell.ravel(), np.repeat(some, cell.shape[1]), len(points))
+    if copies is not None:
+        count = np.bincount(np.searchsorted(between, positions[:, 0]), copies, len(points)).astype(np.int64)
     return np.concatenate([[0.0], between]), np.concatenate([between, [1.0]]), count, weight
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from calibrant._typing import FloatArray
+from calibrant.binning.ties import at_equal_ranks
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, default_lengthscale
 from calibrant.forecasts.base import Distribution
-from calibrant.kernels.distances import Distance, median_distance
+from calibrant.kernels.distances import EXACT_MEDIAN_ROWS, Distance, median_distance
 from calibrant.predictions import Predictions
 
 
@@ -217,7 +218,7 @@ class TensorProduct(JointKernel):
         medians: dict[Distance, float] = data.__dict__.setdefault("_medians", {})
         if not data.weights.all():  # Rows of weight 0 count as absent.
             data = data.take(np.flatnonzero(data.weights))
-        points = data.probs if isinstance(data, Predictions) else data.distribution
+        points = _points(data) if isinstance(data, Predictions) else data.distribution
 
         def median(distance: Distance) -> float:
             if distance not in medians:
@@ -228,6 +229,13 @@ class TensorProduct(JointKernel):
         if isinstance(data, Predictions):
             return TensorProduct(predictions, self.targets)
         return TensorProduct(predictions, self.targets.tuned(lambda _: default_lengthscale(data.distribution)))
+
+
+def _points(data: Predictions) -> FloatArray:
+    """Return the predictions; those of many rows, of which the cells of a sketch are made, at equal ranks."""
+    if data.copies is None:
+        return data.probs
+    return data.probs[at_equal_ranks(data, min(data.n_rows, EXACT_MEDIAN_ROWS))]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from calibrant._core.line.gaps import RowGaps, Rows
 from calibrant._core.line.twin import PlainSums
 from calibrant._typing import BoolArray, FloatArray
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
-from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, Sums
+from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, CopiedSums, Sums
 
 
 class Gaps(Protocol):
@@ -26,7 +26,7 @@ class Gaps(Protocol):
 def row_gaps(sums: Sums, positions: FloatArray, norm: float, *, drop: bool) -> Gaps:
     """Compare every row with the frequency among all others; `drop` rows without neighbours, or take 0 for it."""
     plain = plain_gaps(sums, positions, norm, drop=drop)
-    if isinstance(sums, PlainSums):
+    if isinstance(sums, PlainSums | CopiedSums):
         return plain
     return RowGaps(cast("Rows", sums), norm, plain.least, plain.combine)
 

@@ -103,10 +103,16 @@ class SKCE(KernelMetric):
     -0.7358
     """
 
+    cells: ClassVar[bool] = True
     kernel: JointKernel | GeneralKernel | None = None
     unbiased: bool = True
     blocksize: int | Callable[[int], int] | None = None
     features: int | None = None
+
+    def _takes_copies(self, data: object) -> bool:
+        """Pairs of all rows are known from cells; blocks and random waves of single rows are not."""
+        whole = self.features is None and (self.blocksize is None or isinstance(self.blocksize, Affordable))
+        return whole or getattr(data, "copies", None) is None
 
     def about(self) -> Description:
         """Return how it is presented."""
@@ -185,12 +191,24 @@ class SKCE(KernelMetric):
 
     def _value(self, data: Predictions) -> float:
         """Sum rows first if there is one block: confidence limits need the rows too."""
+        if data.copies is not None:
+            return self._of_cells(data)
         weights = data.weights[:, None]
         if data.n_samples < self.least_rows or self.features or self.rows_in_block(data) < data.n_samples:
             return float(self.prepare(data)(weights)[0])
         kernel, weights = tune(self.kernel, data), relative(weights)
         diagonal = None if self.unbiased else pair_matrix(data, kernel).diagonal()
         return float(self._mean(weights[:, 0] @ row_sums(data, kernel), weights, diagonal)[0])
+
+    def _of_cells(self, data: Predictions) -> float:
+        """Return the value of rows that stand for many, which make pairs with each other."""
+        kernel, weights = tune(self.kernel, data), relative(data.weights)
+        diagonal, own = pair_matrix(data, kernel).diagonal(), data.squares(weights)
+        different = float(weights @ row_sums(data, kernel) + (weights**2 - own) @ diagonal)
+        total, square = float(weights.sum()) ** 2, float(own.sum())
+        if self.unbiased:
+            return float(_ratio(np.array(different), np.array(total - square)))
+        return (different + float(own @ diagonal)) / total
 
     def prepare_labels(self, data: Data) -> Evaluator:
         """Return the map from labels or targets, (n, B), to B estimates; what they share is computed once."""

@@ -203,9 +203,11 @@ def fine_cells(view: Predictions) -> EventCells | None:
 
 def _fine_cells(view: Predictions) -> EventCells | None:
     if view.copies is not None:
-        order = np.argsort(view.positive, kind="stable")
-        starts = starts_of_ties(view.positive[order])
-        return EventCells(view.positive[order], order, starts, starts, view.copies[order])
+        order = np.lexsort([view.row_weights, view.positive])
+        groups = starts_of_ties(view.positive[order])
+        # Rows of a cell of the sketch that have different weights are cells of their own.
+        starts = np.union1d(groups, starts_of_ties(view.row_weights[order])) if view.is_weighted else groups
+        return EventCells(view.positive[order], order, starts, groups, view.copies[order])
     (order, groups), n = _sorted(view.positive), view.n_samples
     if not view.is_weighted:
         groups = thinned(groups, n, GROUPS if n < MANY_ROWS else MORE_GROUPS)

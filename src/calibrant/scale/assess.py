@@ -57,7 +57,8 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
     if sketch.n_classes == 2:
         view = sketch.one_vs_rest(1)
         found = assess(view, name=name, sections=sections, metrics=metrics, **settings)
-        return replace(found, metrics=_exact(found.metrics, sketch), settings={**found.settings, "sketch": True})
+        settings = {**found.settings, "sketch": True}
+        return replace(found, n_samples=sketch.n_samples, metrics=_exact(found.metrics, sketch), settings=settings)
     return _of_classes(sketch, name, sections, metrics, **settings)
 
 
@@ -118,6 +119,8 @@ def _of_every_class(sketch: Sketch, chosen: Mapping[str, Metric]) -> dict[str, E
             mean = float(np.mean(values))
             value = float(np.sqrt(max(mean, 0.0))) if isinstance(metric, Root) else mean
             found[key] = Estimate(name=repr(metric), value=value, about=metric.about())
+        elif key == "skce" and sketch.waves is not None:
+            found[key] = replace(sketch.skce(), about=metric.about())
         elif key in ("accuracy", "nll", "brier", "squared-error"):
             found[key] = Estimate(name=repr(metric), value=0.0, about=metric.about())
     return found
@@ -128,13 +131,12 @@ def _summaries(sketch: Sketch) -> tuple[ClassSummary, ...]:
     found = []
     for c, name in enumerate(sketch.classes):
         view = sketch.one_vs_rest(c)
-        cells, total = sketch.cells(c), sketch.n_samples
         found.append(
             ClassSummary(
                 name=str(name),
-                n_observed=int(cells.events.sum()),
-                predicted=float(cells.means @ cells.counts) / total,
-                observed=int(cells.events.sum()) / total,
+                n_observed=int(sketch.cells(c).events.sum()),
+                predicted=float(view.weights @ view.positive / sketch.total_weight),
+                observed=float(view.weights @ view.labels / sketch.total_weight),
                 error=METRICS["ece"](view),
             )
         )

@@ -6,10 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.checks import RANGE_TOLERANCE, SUM_TOLERANCE, as_floats, as_probabilities, check_length
+from calibrant._border.checks import (
+    RANGE_TOLERANCE,
+    SUM_TOLERANCE,
+    as_finite_weights,
+    as_floats,
+    as_probabilities,
+    check_length,
+)
 from calibrant._border.convert import Raw, convert, is_missing
 from calibrant._border.labels import as_labels
 from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.cells.weights import ONE, as_units
 from calibrant.exceptions import InputError
 
 
@@ -23,38 +31,67 @@ class Batch(NamedTuple):
     labels : ndarray of shape (n,)
     n_missing : int
     n_outside : int
+    units : ndarray of shape (n,) or None
+        Weights in units of 2^-20; None if all are 1.
     """
 
     probs: FloatArray
     labels: IntArray
     n_missing: int = 0
     n_outside: int = 0
+    units: IntArray | None = None
 
 
-def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: bool) -> Batch:
+def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: bool, weights: Any = None) -> Batch:
     """Check a batch as `Predictions` does; bad rows are left out and counted if `skip_bad`.
+
+    Rows of weight 0 are left out, and not counted.
 
     Examples
     --------
     >>> clean([0.5, float("nan"), 7.0], [1, 0, 0], (0, 1), skip_bad=True)
-    Batch(probs=array([0.5]), labels=array([1]), n_missing=1, n_outside=1)
+    Batch(probs=array([0.5]), labels=array([1]), n_missing=1, n_outside=1, units=None)
     """
-    if _is_plain(probs, labels, classes):
+    if weights is None and _is_plain(probs, labels, classes):
         return Batch(probs, labels)
     raw, observed = convert(probs, "probs"), convert(labels, "labels")
     _check_shape(raw, len(classes))
     check_length(observed, len(raw.values))
+    units = None if weights is None else _units(convert(weights, "weights"), len(raw.values), skip_bad=skip_bad)
     missing = outside = 0
     if skip_bad:
-        lost, beyond = _bad_rows(raw, observed)
+        lost, beyond = _bad_rows(raw, observed, units)
         missing, outside, kept = int(lost.sum()), int(beyond.sum()), ~(lost | beyond)
         if missing or outside:
             raw, observed = (Raw(one.name, _rows(one.values, kept), one.columns) for one in (raw, observed))
+            units = None if units is None else units[kept]
     if len(raw.values) == 0:
         return Batch(np.empty(0 if len(classes) == 2 else (0, len(classes))), np.empty(0, np.int64), missing, outside)
     clean_probs = _probabilities(raw)
     indices, _ = as_labels(observed, raw, (len(raw.values), len(classes)), classes)
-    return Batch(clean_probs, indices, missing, outside)
+    return _present(Batch(clean_probs, indices, missing, outside, units))
+
+
+def _units(raw: Raw, n_rows: int, *, skip_bad: bool) -> IntArray:
+    """Return weights in units of 2^-20, and -1 where one is missing, if that is allowed."""
+    check_length(raw, n_rows)
+    if not n_rows:
+        return np.empty(0, np.int64)
+    lost = _missing(raw.values) & skip_bad
+    values = np.where(lost, 1.0, raw.values.reshape(n_rows, -1)[:, 0]).astype(float) if lost.any() else raw.values
+    units = as_units(as_finite_weights(Raw(raw.name, values), n_rows))
+    return np.where(lost, -1, units)
+
+
+def _present(batch: Batch) -> Batch:
+    """Leave out rows of weight 0, and weights that are all 1."""
+    units = batch.units
+    if units is None or np.all(units == ONE):
+        return batch._replace(units=None)
+    kept = units > 0
+    if kept.all():
+        return batch
+    return _present(batch._replace(probs=batch.probs[kept], labels=batch.labels[kept], units=units[kept]))
 
 
 def _is_plain(probs: Any, labels: Any, classes: tuple[Hashable, ...]) -> bool:
@@ -93,10 +130,12 @@ def _probabilities(raw: Raw) -> FloatArray:
     return np.ascontiguousarray(matrix[:, 1]) if matrix.shape[1] == 2 else matrix
 
 
-def _bad_rows(raw: Raw, observed: Raw) -> tuple[BoolArray, BoolArray]:
+def _bad_rows(raw: Raw, observed: Raw, units: IntArray | None) -> tuple[BoolArray, BoolArray]:
     """Return which rows miss a number, and which of the others are not probabilities."""
     values = np.array(raw.values, dtype=float).reshape(len(raw.values), -1)
     lost = np.isnan(values).any(axis=1) | _missing(observed.values)
+    if units is not None:
+        lost |= units < 0
     with np.errstate(invalid="ignore"):
         beyond = ((values < -RANGE_TOLERANCE) | (values > 1 + RANGE_TOLERANCE)).any(axis=1)
         if values.shape[1] > 1:

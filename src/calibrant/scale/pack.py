@@ -2,12 +2,16 @@
 
 All numbers are little-endian. After the magic word and the version come the length of a head and the head, JSON with
 sorted keys: classes, digits, counters, sums and the number of occupied cells of every line. Then the cells of each line
-in turn: their numbers as 32 bits, and their columns as 64 bits, one after the other. At the end is the SHA-256 of all
-that is before it.
+in turn: their numbers as 32 bits, and their columns as 64 bits, one after the other; there are more columns if rows
+have weights, that is, unless "units" in the head is null. Sums of waves are behind them, if there are any. At the end
+is the SHA-256 of all that is before it.
+
+Version 1 knew no weights; its files are read like those of version 2 without.
 """
 
 import hashlib
 import json
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,16 +20,17 @@ from numpy.typing import NDArray
 from calibrant._typing import IntArray
 from calibrant.exceptions import InputError
 
-MAGIC, VERSION = b"calibrant sketch", 1
+MAGIC, VERSION = b"calibrant sketch", 2
 CHECK = 32
 LEAST = len(MAGIC) + 2 + 4 + CHECK
 
 
 class Packed(NamedTuple):
-    """What the bytes hold: the head, and for each line its occupied cells and their columns, (cells, columns)."""
+    """What the bytes hold: the head, of each line its occupied cells and their columns, (cells, columns), and waves."""
 
     head: dict[str, Any]
     lines: list[tuple[NDArray[np.intp], IntArray]]
+    waves: IntArray | None = None
 
 
 def pack(content: Packed) -> bytes:
@@ -35,28 +40,44 @@ def pack(content: Packed) -> bytes:
     parts = [MAGIC, VERSION.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text]
     for cells, columns in content.lines:
         parts += [cells.astype("<u4").tobytes(), columns.T.astype("<i8").tobytes()]
+    if content.waves is not None:
+        parts.append(content.waves.astype("<i8").tobytes())
     body = b"".join(parts)
     return body + hashlib.sha256(body).digest()
 
 
-def unpack(data: bytes, n_columns: int) -> Packed:
-    """Return what the bytes of a sketch hold; refuse any that are damaged or of another kind."""
+def unpack(data: bytes, n_columns: int, n_masses: int) -> Packed:
+    """Return what the bytes of a sketch hold; refuse any that are damaged or of another kind.
+
+    Parameters
+    ----------
+    data : bytes
+    n_columns : int
+        Columns of every cell.
+    n_masses : int
+        Further ones that weighted rows have.
+    """
     if data[: len(MAGIC)] != MAGIC:
         raise InputError("this is not a sketch: it does not begin like one. Make one with `calibrant sketch`.")
     if len(data) < LEAST or hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
         raise InputError("this sketch is damaged: its checksum is wrong. Copy or make it again.")
     version = int.from_bytes(data[len(MAGIC) : len(MAGIC) + 2], "little")
-    if version != VERSION:
+    if not 1 <= version <= VERSION:
         raise InputError(
-            f"this sketch has version {version}, but this version of calibrant reads {VERSION}. Update calibrant."
+            f"this sketch has version {version}, but this version of calibrant reads 1 to {VERSION}. Update calibrant."
         )
     start = len(MAGIC) + 6
     end = start + int.from_bytes(data[start - 4 : start], "little")
     head = json.loads(data[start:end])
     lines = []
+    if head.get("units") is not None:
+        n_columns += n_masses
     for count in head.pop("cells"):
         cells = np.frombuffer(data, "<u4", count, end).astype(np.intp)
         columns = np.frombuffer(data, "<i8", count * n_columns, end + 4 * count).reshape(n_columns, count)
         lines.append((cells, columns.T.astype(np.int64)))
         end += count * (4 + 8 * n_columns)
-    return Packed(head, lines)
+    waves = head.get("waves")
+    if waves is None:
+        return Packed(head, lines)
+    return Packed(head, lines, np.frombuffer(data, "<i8", math.prod(waves["shape"]), end).reshape(waves["shape"]))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 ENDINGS = (".parquet", ".pq", ".csv", ".csv.gz", ".jsonl", ".arrow", ".feather", ".ipc", ".npz")
 """Suffixes of the files that are read from a folder."""
+
+
+class Rows(NamedTuple):
+    """Some rows of a file: scores, (n,) or (n, K), labels, (n,), and weights, (n,), if there are any."""
+
+    scores: NDArray[Any]
+    labels: NDArray[Any]
+    weights: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,12 +69,11 @@ class Reading:
         path : str or path
         skip_bad : bool, default=False
         **options
-            As for `read_predictions`, without weights and renormalisation, which a sketch does not know.
+            As for `read_predictions`, without renormalisation, which a sketch does not know.
         """
         request = as_request(**options)
-        for name in ("weight", "renormalise"):
-            if getattr(request, name):
-                raise InputError(f"{name} is not for sketches, which count rows. Leave it out, or read the rows.")
+        if request.renormalise:
+            raise InputError("renormalise is not for sketches. Leave it out, or read the rows.")
         with open_source(path) as source:
             columns = source.choose(request)
             n_classes = max(2, len(columns.probs), len(columns.classes or ()))
@@ -85,47 +92,56 @@ class Reading:
         """Return the sketch of one file, of which a few rows at a time are in memory."""
         found, columns = self.empty(), self.columns
         with open_source(path) as source:
-            missing = [name for name in (columns.label, *columns.probs) if name not in source.names]
+            missing = [name for name in (columns.label, *self.numbers) if name not in source.names]
             if missing and isinstance(source, Table):
                 raise InputError(f"{source.file.name}: column {missing[0]!r} is missing, which the first file has.")
             start = 0
-            for scores, labels in self._rows(source) if isinstance(source, Table) else self._arrays(source):
-                with located(_From(source, start), {"probs": columns.probs, "logits": columns.probs}, ADVICE):
-                    self.add(found, scores, labels)
-                start += len(labels)
+            named = {"probs": columns.probs, "logits": columns.probs, "weights": (columns.weight or "",)}
+            for rows in self._rows(source) if isinstance(source, Table) else self._arrays(source):
+                with located(_From(source, start), named, ADVICE):
+                    self.add(found, rows)
+                start += len(rows.labels)
         return found
 
-    def add(self, sketch: Sketch, scores: Any, labels: Any) -> None:
+    def add(self, sketch: Sketch, rows: Rows) -> None:
         """Add rows."""
+        scores, labels = rows.scores, rows.labels
         if self.logits:
             scores = as_log_probabilities(scores)[0]
         elif self.percent:
             scores = scores / 100
         if self.positive is not None:
-            labels = (labels.astype(str) == str(self.positive)).astype(np.int64)
-            sketch.update(scores, np.array(sketch.classes, dtype=object)[labels], skip_bad=self.skip_bad)
-            return
-        sketch.update(scores, labels, skip_bad=self.skip_bad)
+            happened = (labels.astype(str) == str(self.positive)).astype(np.int64)
+            labels = np.array(sketch.classes, dtype=object)[happened]
+        sketch.update(scores, labels, rows.weights, skip_bad=self.skip_bad)
 
-    def _rows(self, source: Table) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        for frame in source.rows([self.columns.label], self.columns.probs):
-            yield self.arrays(frame, source)
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns that hold numbers."""
+        return (*self.columns.probs, *((self.columns.weight,) if self.columns.weight else ()))
 
-    def arrays(self, frame: "pl.DataFrame", source: Table) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the scores and labels of some rows of a table."""
-        names = self.columns.probs
+    def _rows(self, source: Table) -> Iterator[Rows]:
+        for frame in source.rows([self.columns.label], self.numbers):
+            yield self.rows(frame, source)
+
+    def rows(self, frame: "pl.DataFrame", source: Table) -> Rows:
+        """Return what some rows of a table hold."""
+        names, weight = self.columns.probs, self.columns.weight
         single = len(names) == 1 and names[0] not in source.nested and frame[names[0]].dtype.is_float()
         scores = frame[names[0]].to_numpy() if single else source.matrix(frame, names, 0)
+        weights = None if weight is None else source.matrix(frame, [weight], 0)[:, 0]
         column = frame[self.columns.label]
         if self.columns.classes is None and column.dtype.is_integer() and not column.null_count():
-            return scores, column.to_numpy()  # As it is: most are bytes, and there is nothing to look up.
+            return Rows(scores, column.to_numpy(), weights)  # Mostly bytes, with nothing to look up.
         labels = Collector()
         labels.append(column)
-        return scores, as_labels(source.file.name, labels.result(), self.columns)
+        return Rows(scores, as_labels(source.file.name, labels.result(), self.columns), weights)
 
-    def _arrays(self, source: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        arrays = source.read({"probs": self.columns.probs}, self.columns.label)
-        yield arrays["probs"], as_labels(source.file.name, arrays["label"], self.columns)
+    def _arrays(self, source: Any) -> Iterator[Rows]:
+        weights = {"weights": (self.columns.weight,)} if self.columns.weight else {}
+        arrays = source.read({"probs": self.columns.probs, **weights}, self.columns.label)
+        labels = as_labels(source.file.name, arrays["label"], self.columns)
+        yield Rows(arrays["probs"], labels, arrays.get("weights"))
 
 
 class _From:

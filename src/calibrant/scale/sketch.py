@@ -5,17 +5,21 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.labels import as_classes
 from calibrant._core.sketch import sum_scores
-from calibrant._typing import FloatArray, IntArray
+from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant.cells.grid import FEWEST_DIGITS, MOST_DIGITS, grid_of
+from calibrant.cells.line import COLUMNS, UNIT, Cells, Line, as_predictions, weighted_scores
+from calibrant.cells.weights import COLUMNS as MASSES
+from calibrant.cells.weights import MOST_UNITS, ONE, Masses
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
-from calibrant.results import Assessment
+from calibrant.results import Assessment, Estimate
 from calibrant.scale.batch import Batch, clean
-from calibrant.scale.grid import FEWEST_DIGITS, MOST_DIGITS, grid_of
-from calibrant.scale.line import COLUMNS, UNIT, Cells, Line, as_predictions
 from calibrant.scale.pack import Packed, pack, unpack
+from calibrant.scale.waves import LENGTHSCALE, Waves, WaveSums, estimate
 
 DIGITS = 9
 """Digits of the cells of P(class 1), and of the confidence."""
@@ -67,6 +71,11 @@ class Sketch:
         most 2^-9 of min(p, 1 - p) wide.
     class_digits : int, optional
         The same for each of more than two classes: 7 by default, 5 for more than 32 classes.
+    features : int, optional
+        Number of random waves that are summed for the kernel calibration error of all of more than two classes, see
+        `skce`; by default none. 256 take several microseconds per row.
+    lengthscale : float, default=0.5
+        Of their kernel; distances are 0 to 1.
 
     Examples
     --------
@@ -83,6 +92,8 @@ class Sketch:
         *,
         digits: int | None = None,
         class_digits: int | None = None,
+        features: int | None = None,
+        lengthscale: float = LENGTHSCALE,
     ) -> None:
         n_classes = n_classes if classes is None else len(classes)
         if n_classes < 2:
@@ -95,6 +106,9 @@ class Sketch:
         self._logs = 0
         own = [grid_of(self.digits), *([grid_of(self.class_digits)] * n_classes if n_classes > 2 else [])]
         self._lines = [Line.empty(grid) for grid in own]
+        self._units: int | None = None
+        self.waves = None if features is None else Waves(n_classes, features, lengthscale)
+        self._waves = None if self.waves is None else self.waves.empty()
 
     @property
     def n_samples(self) -> int:
@@ -107,6 +121,16 @@ class Sketch:
         return self.counters.rows
 
     @property
+    def is_weighted(self) -> bool:
+        """Whether any row has a weight other than 1."""
+        return self._units is not None
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows."""
+        return float(self.n_samples if self._units is None else self._units / ONE)
+
+    @property
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
@@ -114,7 +138,7 @@ class Sketch:
     def __repr__(self) -> str:
         return f"Sketch(n_samples={self.n_samples}, n_classes={self.n_classes})"
 
-    def update(self, probs: Any, labels: Any, *, skip_bad: bool = False) -> Self:
+    def update(self, probs: Any, labels: Any, weights: Any = None, *, skip_bad: bool = False) -> Self:
         """Add a batch of rows.
 
         Parameters
@@ -123,6 +147,9 @@ class Sketch:
             Predicted probabilities; one column, or one dimension, means the probability of class 1.
         labels : array-like of shape (n,)
             Observed classes: integers 0 to K - 1, booleans, or names found in `classes`.
+        weights : array-like of shape (n,), optional
+            Relative weights of the rows, 0 or from 2^-20 to 2^20, which are rounded to multiples of 2^-20. By default
+            every row has weight 1; one of weight 0 is left out.
         skip_bad : bool, default=False
             Leave rows out that have a missing number, or probabilities outside [0, 1] or with another sum than 1, and
             count them, rather than refuse the batch.
@@ -132,37 +159,62 @@ class Sketch:
         Sketch
             This one.
         """
-        batch = clean(probs, labels, self.classes, skip_bad=skip_bad)
-        found = self._add_binary(batch) if self.n_classes == 2 else self._add_classes(batch)
+        batch = clean(probs, labels, self.classes, skip_bad=skip_bad, weights=weights)
+        if self.waves is not None and self._waves is not None:
+            self._refuse_weights(batch)
+            self.waves.add(self._waves, batch.probs, batch.labels)
+        units = self._weigh(batch)
+        found = self._add_binary(batch, units) if self.n_classes == 2 else self._add_classes(batch, units)
         more = Counters(len(batch.labels), batch.n_missing, batch.n_outside, found)
         self.counters = self.counters + more
         return self
 
-    def _add_binary(self, batch: Batch) -> int:
-        logs, infinite = self._lines[0].add(batch.probs, batch.labels == 1, with_logs=True)
+    def _weigh(self, batch: Batch) -> IntArray | None:
+        """Return the weights of a batch, if this or an earlier one has any; from then on all rows have."""
+        if batch.units is None and self._units is None:
+            return None
+        units = np.full(len(batch.labels), ONE) if batch.units is None else batch.units
+        self._logs, before = self._sums(weighted=True)
+        self._units = _bounded(before + int(units.sum()))
+        for line in self._lines:
+            line.weighted()
+        return units
+
+    def _refuse_weights(self, batch: Batch) -> None:
+        if batch.units is not None:
+            raise InputError("random waves are summed over rows of weight 1. Leave out the weights, or features.")
+
+    def _sums(self, *, weighted: bool) -> tuple[int, int]:
+        """Return log losses and weights, in units of weights if rows have any."""
+        factor = ONE if weighted and self._units is None else 1
+        return self._logs * factor, self.n_samples * factor if self._units is None else self._units
+
+    def _add_binary(self, batch: Batch, units: IntArray | None) -> int:
+        logs, infinite = self._lines[0].add(batch.probs, batch.labels == 1, units, with_logs=True)
         self._logs += logs
         return infinite
 
-    def _add_classes(self, batch: Batch) -> int:
+    def _add_classes(self, batch: Batch, units: IntArray | None) -> int:
         """Add rows some at a time, since all classes of a row are rearranged."""
         width = max(FEWEST_ROWS, BLOCK // self.n_classes)
         blocks = (slice(start, start + width) for start in range(0, len(batch.labels), width))
-        return sum(self._add_block(batch.probs[rows], batch.labels[rows]) for rows in blocks)
+        own = [(batch.probs[rows], batch.labels[rows], None if units is None else units[rows]) for rows in blocks]
+        return sum(self._add_block(*block) for block in own)
 
-    def _add_block(self, probs: FloatArray, labels: IntArray) -> int:
+    def _add_block(self, probs: FloatArray, labels: IntArray, units: IntArray | None) -> int:
         at, predicted = np.arange(len(labels)), probs.argmax(axis=1)
-        self._lines[0].add(probs[at, predicted], predicted == labels)
+        self._lines[0].add(probs[at, predicted], predicted == labels, units)
         by_class = np.ascontiguousarray(probs.T)
         for c, line in enumerate(self._lines[1:]):
-            line.add(by_class[c], labels == c)
-        _, logs, infinite = sum_scores(probs[at, labels], np.ones(len(labels), np.uint8), with_logs=True)
+            line.add(by_class[c], labels == c, units)
+        _, logs, infinite = _sum_scores(probs[at, labels].astype(float), units)
         self._logs += logs
         return infinite
 
     def __add__(self, other: "Sketch") -> "Sketch":
         if not isinstance(other, Sketch):
             return NotImplemented
-        for name in ("classes", "digits", "class_digits"):
+        for name in ("classes", "digits", "class_digits", "waves"):
             mine, yours = getattr(self, name), getattr(other, name)
             if mine != yours:
                 raise InputError(
@@ -171,7 +223,11 @@ class Sketch:
                 )
         total = self._like()
         total.counters = self.counters + other.counters
-        total._logs = self._logs + other._logs
+        weighted = self.is_weighted or other.is_weighted
+        (logs, units), (more_logs, more_units) = self._sums(weighted=weighted), other._sums(weighted=weighted)
+        total._logs, total._units = logs + more_logs, _bounded(units + more_units) if weighted else None
+        if self._waves is not None and other._waves is not None:
+            total._waves = WaveSums(*(a + b for a, b in zip(self._waves, other._waves, strict=True)))
         total._lines = [a + b for a, b in zip(self._lines, other._lines, strict=True)]
         return total
 
@@ -193,43 +249,75 @@ class Sketch:
             "grids": [line.grid.fingerprint.hex() for line in self._lines[:2]],
             "logs": self._logs,
             "squares": [line.squares for line in self._lines],
+            "units": self._units,
+            "waves": self._head_of_waves(),
         }
-        return pack(Packed(head, [(line.occupied, line.table[line.occupied]) for line in self._lines]))
+        waves = None if self._waves is None else self._waves.waves
+        return pack(Packed(head, [_columns(line) for line in self._lines], waves))
+
+    def _head_of_waves(self) -> dict[str, Any] | None:
+        if self.waves is None or self._waves is None:
+            return None
+        sums = {name: getattr(self._waves, name).tolist() for name in ("squares", "rows")}
+        shape, choice = list(self._waves.waves.shape), {"lengthscale": self.waves.lengthscale}
+        return {"features": self.waves.features, "fingerprint": self.waves.fingerprint, "shape": shape} | sums | choice
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the sketch that `to_bytes` wrote."""
-        head, lines = unpack(data, COLUMNS)
+        head, lines, waves = unpack(data, COLUMNS, MASSES)
         names = [tuple(name) if isinstance(name, list) else name for name in head["classes"]]
-        sketch = cls(classes=names, digits=head["digits"], class_digits=head["class_digits"])
+        found = head.get("waves") or {}
+        chosen = {name: found[name] for name in ("features", "lengthscale") if name in found}
+        sketch = cls(classes=names, digits=head["digits"], class_digits=head["class_digits"], **chosen)
+        if sketch.waves is not None and sketch.waves.fingerprint != found["fingerprint"]:
+            raise InputError("this sketch has different random waves from those of this version of calibrant.")
         if [line.grid.fingerprint.hex() for line in sketch._lines[:2]] != head["grids"]:
             raise InputError(
                 "this sketch has different cells from those of this version of calibrant. Update calibrant."
             )
-        sketch.counters, sketch._logs = Counters(**head["counters"]), head["logs"]
+        sketch.counters, sketch._logs, sketch._units = Counters(**head["counters"]), head["logs"], head.get("units")
+        if waves is not None:
+            sums = (np.array(found[name], dtype=np.int64) for name in ("squares", "rows"))
+            sketch._waves = WaveSums(waves.astype(np.int64), *sums)
         for line, squares, (cells, columns) in zip(sketch._lines, head["squares"], lines, strict=True):
+            if sketch.is_weighted:
+                line.masses = np.zeros((line.grid.n_cells, MASSES), dtype=np.int64)
+                line.masses[cells] = columns[:, COLUMNS:]
             line.squares = squares
-            line.table[cells] = columns
+            line.table[cells] = columns[:, :COLUMNS]
         return sketch
 
     @property
     def nll(self) -> float:
         """Mean log loss, exact to 2^-33; infinite if a label had a predicted probability of 0."""
-        return np.inf if self.counters.infinite else self._logs / UNIT / self._rows()
+        return np.inf if self.counters.infinite else self._logs / UNIT / self._whole()
 
     @property
     def brier(self) -> float:
         """Mean of the sum of squared errors over classes, 0 to 2, exact to K 2^-33."""
         squares = 2 * self._lines[0].squares if self.n_classes == 2 else sum(one.squares for one in self._lines[1:])
-        return squares / UNIT / self._rows()
+        return squares / UNIT / self._whole()
 
     @property
     def accuracy(self) -> float:
         """Share of rows whose most probable class was observed; of two classes at 1/2 it is class 0."""
-        if self.n_classes > 2:
-            return int(self._lines[0].cells().events.sum()) / self._rows()
-        cells = self._lines[0].cells()
-        return int(np.where(cells.means > 0.5, cells.events, cells.without).sum()) / self._rows()
+        cells, masses = self._lines[0].cells(), self._lines[0].sums()
+        wrong, right = (cells.without, cells.events) if masses is None else masses.weights.T
+        if self.n_classes == 2:
+            right = np.where(cells.means > 0.5, right, wrong)
+        self._whole()
+        return float(right.sum() / self.total_weight)
+
+    def skce(self) -> Estimate:
+        """Return the squared kernel calibration error of all classes, by random waves.
+
+        Its details hold the standard error of the waves, and the mean over 16 blocks of rows with its standard error,
+        which says how much the value varies by chance.
+        """
+        if self._waves is None:
+            raise InputError("the sketch has no random waves. Make it with features=256, or take skce of its views.")
+        return estimate(self._waves)
 
     def cells(self, c: int | None = None) -> Cells:
         """Return the occupied cells: of P(class 1) or, with more classes, of the confidence or of class `c`."""
@@ -238,28 +326,26 @@ class Sketch:
     def top_label(self) -> Predictions:
         """Binary view of the cells: the mean confidence, and how often the predicted class was right.
 
-        Each cell has two rows at most, whose weights are how many rows it stands for.
+        Each cell has two rows at most, whose weights are how many rows they stand for; if rows have weights, see
+        `as_predictions`.
         """
+        cells, masses, names = self.cells(), self._lines[0].sums(), ("wrong", "right")
         if self.n_classes > 2:
-            return as_predictions(self.cells(), ("wrong", "right"))
-        means, without, events = self.cells()
-        upper = means > 0.5
-        folded = Cells(
-            np.where(upper, means, 1.0 - means), np.where(upper, without, events), np.where(upper, events, without)
-        )
-        return as_predictions(folded, ("wrong", "right"))
+            return as_predictions(cells, names, masses)
+        return as_predictions(*_turned(cells, masses, cells.means <= 0.5, names))
 
     def one_vs_rest(self, c: int = 1) -> Predictions:
         """Binary view of the cells: the mean probability of class `c`, and how often it was observed.
 
-        Each cell has two rows at most, whose weights are how many rows it stands for.
+        Each cell has two rows at most, whose weights are how many rows they stand for; if rows have weights, see
+        `as_predictions`.
         """
-        cells, names = self.cells(c), ("rest", self.classes[c])
+        cells, masses, names = self.cells(c), self._line(c).sums(), ("rest", self.classes[c])
         if self.n_classes > 2:
-            return as_predictions(cells, names)
+            return as_predictions(cells, names, masses)
         if c == 1:
-            return as_predictions(cells, self.classes)
-        return as_predictions(Cells(1.0 - cells.means[::-1], cells.events[::-1], cells.without[::-1]), names)
+            return as_predictions(cells, self.classes, masses)
+        return as_predictions(*_turned(cells, masses, np.ones(len(cells.means), dtype=bool), names))
 
     def assessed(self, **settings: Any) -> Assessment:
         """Measure, test and judge it: what `calibrant.assess` does with a sketch, see `assess_sketch`."""
@@ -272,16 +358,57 @@ class Sketch:
             raise InputError(f"c must be a class index from 0 to {self.n_classes - 1}, but is {c}.")
         return self._lines[0 if c is None or self.n_classes == 2 else 1 + c]
 
-    def _rows(self) -> int:
+    def _whole(self) -> int:
+        """Return the weight of all rows: their number, or in units of 2^-20."""
         if not self.n_samples:
             raise InputError("the sketch has no rows yet: nothing can be measured.")
-        return self.n_samples
+        return self.n_samples if self._units is None else self._units
 
     def _like(self) -> "Sketch":
-        return Sketch(classes=self.classes, digits=self.digits, class_digits=self.class_digits)
+        like = Sketch(classes=self.classes, digits=self.digits, class_digits=self.class_digits)
+        if self.waves is not None:
+            like.waves, like._waves = self.waves, self.waves.empty()
+        return like
 
 
 def _checked(digits: int) -> int:
     if not isinstance(digits, int) or not FEWEST_DIGITS <= digits <= MOST_DIGITS:
         raise InputError(f"digits must be a whole number from {FEWEST_DIGITS} to {MOST_DIGITS}, but is {digits!r}.")
     return digits
+
+
+def _sum_scores(observed: FloatArray, units: IntArray | None) -> tuple[int, int, int]:
+    """Return the sums of the scores of events that happened."""
+    happened = np.ones(len(observed), np.uint8)
+    if units is None:
+        return sum_scores(observed, happened, with_logs=True)
+    return weighted_scores(observed, happened, units, with_logs=True)
+
+
+def _bounded(units: int) -> int:
+    if units >= MOST_UNITS:
+        raise InputError(
+            f"the weights of a sketch must have a sum below 2^42, but it is {units / ONE:.3g}. Divide all of them by "
+            "one number, which changes nothing."
+        )
+    return units
+
+
+def _columns(line: Line) -> tuple[NDArray[np.intp], IntArray]:
+    """Return the occupied cells, and all that is summed of them."""
+    at = line.occupied
+    return at, line.table[at] if line.masses is None else np.hstack([line.table[at], line.masses[at]])
+
+
+def _turned(
+    cells: Cells, masses: Masses | None, where: BoolArray, names: tuple[Hashable, ...]
+) -> tuple[Cells, tuple[Hashable, ...], Masses | None]:
+    """Return cells of which some predict that the event does not happen."""
+    turned = Cells(
+        np.where(where, 1.0 - cells.means, cells.means),
+        np.where(where, cells.events, cells.without),
+        np.where(where, cells.without, cells.events),
+    )
+    if masses is None:
+        return turned, names, None
+    return turned, names, Masses(*(np.where(where[:, None], one[:, ::-1], one) for one in masses))

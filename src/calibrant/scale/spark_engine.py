@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched
-from calibrant.scale.reading import Reading
+from calibrant.scale.reading import Reading, Rows
 from calibrant.scale.sketch import Sketch
 
 BATCH_ROWS = 2**18
@@ -81,7 +81,7 @@ def sketch_frame(frame: Any, reading: Reading) -> Sketch:
     reading : Reading
         Its columns are those of the data frame.
     """
-    chosen = frame.select(reading.columns.label, *reading.columns.probs)
+    chosen = frame.select(reading.columns.label, *reading.numbers)
     return merge_rows(chosen.mapInArrow(partition_sketch(reading), "sketch binary"), reading)
 
 
@@ -101,13 +101,18 @@ def partition_sketch(reading: Reading) -> Callable[[Iterator[Any]], Iterator[Any
 
         total = reading.empty()
         for batch in batches:
-            names = reading.columns.probs
-            scores = [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
-            labels = batch.column(reading.columns.label).to_numpy(zero_copy_only=False)
-            reading.add(total, scores[0] if len(names) == 1 else np.column_stack(scores), labels)
+            columns = reading.columns
+            scores = [_numbers(batch, name) for name in columns.probs]
+            weights = _numbers(batch, columns.weight) if columns.weight else None
+            together = scores[0] if len(scores) == 1 else np.column_stack(scores)
+            reading.add(total, Rows(together, _numbers(batch, columns.label), weights))
         yield pa.RecordBatch.from_pydict({"sketch": pa.array([total.to_bytes()], pa.binary())})
 
     return run
+
+
+def _numbers(batch: Any, name: str) -> Any:
+    return batch.column(name).to_numpy(zero_copy_only=False)
 
 
 def _of_files(spark: Any, files: Sequence[str], reading: Reading) -> Sketch:

@@ -51,6 +51,8 @@ class Sample:
     positions: FloatArray
     outcomes: FloatArray
     weights: FloatArray
+    copies: FloatArray | None = None
+    """How many rows each stands for, if not one."""
 
     @classmethod
     def of(cls, positions: FloatArray, outcomes: FloatArray, weights: FloatArray) -> "Sample":
@@ -60,6 +62,9 @@ class Sample:
     @classmethod
     def of_view(cls, view: Predictions) -> "Sample":
         """Take binary predictions, which are sorted once for all that needs it."""
+        if view.copies is not None:
+            rows = np.lexsort([view.row_weights, view.labels, view.positive])
+            return cls(view.positive[rows], view.labels[rows].astype(float), view.weights[rows], view.copies[rows])
         return cls._of(line_of(view), view.labels.astype(float), view.weights)
 
     @classmethod
@@ -84,7 +89,20 @@ class Sample:
     def size(self) -> float:
         """Kish's effective number of rows."""
         relative = self.weights / self.weights.max()
-        return float(relative.sum() ** 2 / (relative**2).sum())
+        return float(relative.sum() ** 2 / (relative**2 / (1.0 if self.copies is None else self.copies)).sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that these stand for."""
+        return len(self.positions) if self.copies is None else round(float(self.copies.sum()))
+
+    def unfolded(self, n: int) -> "Sample":
+        """Return n of the rows that these stand for, at equal distances in their order."""
+        if self.copies is None:
+            return self.thinned(n)
+        ranks = np.linspace(0, self.n_rows - 1, n).round()
+        rows = np.minimum(np.searchsorted(np.cumsum(self.copies), ranks, side="right"), len(self.copies) - 1)
+        return Sample(self.positions[rows], self.outcomes[rows], (self.weights / self.copies)[rows])
 
 
 def _tied(ascending: FloatArray) -> IntArray:
@@ -259,11 +277,13 @@ def limits_of_search(sample: Sample, kernel: KernelName) -> tuple[float, float]:
 
 
 def _search(sample: Sample, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
-    n = len(sample.positions)
+    n = sample.n_rows
     if n > _MOST_SEARCHED:
         # The best standard deviation of a kernel falls as the fifth root of the number of rows.
         shrink = (_MOST_SEARCHED / n) ** (0.4 if kernel == "beta" else 0.2)
-        return shrink * _search(sample.thinned(_MOST_SEARCHED), rule, kernel, boundary)
+        return shrink * _search(sample.unfolded(_MOST_SEARCHED), rule, kernel, boundary)
+    if sample.copies is not None:
+        return _search(sample.unfolded(n), rule, kernel, boundary)
     low, high = limits_of_search(sample, kernel)
     if not sample.outcomes.any() or sample.outcomes.all():
         return high  # All bandwidths predict the same outcomes equally well; most of many classes never occur.

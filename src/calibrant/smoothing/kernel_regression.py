@@ -4,6 +4,7 @@ The estimated frequency at c is :math:`\hat\pi(c) = \sum_j w_j y_j K_h(c, c_j) /
 Nadaraya and Watson. Sums take O(n log n) at any bandwidth; see `calibrant._core.line`.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
@@ -38,6 +39,38 @@ class Sums(Protocol):
 
     def peak(self, points: FloatArray) -> FloatArray:
         """Return the kernel at distance 0 from the points."""
+
+
+@dataclass(frozen=True, eq=False)
+class CopiedSums:
+    """Kernel sums over the cells of a sketch, which stand for many rows at the same place: one of them is left out.
+
+    Parameters
+    ----------
+    sums : Sums
+        Over the cells.
+    positions : ndarray of shape (n,)
+    copies : ndarray of shape (n,)
+        How many rows each stands for.
+    """
+
+    sums: Sums
+    positions: FloatArray
+    copies: FloatArray
+
+    def leave_one_out(self, charges: FloatArray) -> FloatArray:
+        """Return the sums over all other rows, (n, m), of charges (n, m), which the rows of a cell share."""
+        whole = self.sums.at(self.positions, charges)
+        own = whole - self.sums.leave_one_out(charges)
+        return whole - own / self.copies[:, None]
+
+    def at(self, points: FloatArray, charges: FloatArray) -> FloatArray:
+        """Return the sums over all rows, (g, m), at points (g,)."""
+        return self.sums.at(points, charges)
+
+    def peak(self, points: FloatArray) -> FloatArray:
+        """Return the kernel at distance 0 from the points."""
+        return self.sums.peak(points)
 
 
 def kernel_sums(line: Line, bandwidth: float, kernel: KernelName, boundary: Boundary) -> Sums:

@@ -80,6 +80,8 @@ def cells_of(day: Day, c: int | None) -> Cells:
     """Return the cells of a class of one day, or those of its top label."""
     if isinstance(day, Predictions):
         return cells_of_rows(day.top_label() if c is None else day.one_vs_rest(c))
+    if day.is_weighted:
+        raise InputError("days must have rows of weight 1, but a sketch has weights: evidence would count rows twice.")
     found = day.cells(c)
     probs = np.column_stack([1.0 - found.means, found.means])
     return gather(probs, found.counts.astype(np.float64), found.events.astype(np.float64))

@@ -64,7 +64,7 @@ class Grid:
         content = np.array([MAIN, TAIL, self.digits, OFFSET_BITS]).tobytes() + self.cuts.at.tobytes()
         return hashlib.sha256(content).digest()[:8]
 
-    def means(self, cells: IntArray, counts: IntArray, offsets: IntArray) -> FloatArray:
+    def means(self, cells: IntArray, counts: IntArray, offsets: IntArray | FloatArray) -> FloatArray:
         """Return the mean prediction of cells, given the rows in each and the sum of their offsets.
 
         Examples
