@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, recommend
+from calibrant.advice import calibrate_held_out
 from calibrant.advice.group_fix import cross_fit_groups
 from calibrant.groups import GroupBoosting
 from calibrant.groups.columns import as_table
@@ -48,11 +49,29 @@ def test_rows_without_weight_are_absent():
     assert one.candidate("groups").loss == pytest.approx(other.candidate("groups").loss)
 
 
+def test_several_classes_are_fixed_too_and_shown_as_before_and_after():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 1500)
+    logits = rng.normal(0, 1, (1500, 3))
+    truth = logits + 1.2 * np.outer(group, [0, 0, 1])
+    labels = (rng.random((1500, 1)) > (np.exp(truth).cumsum(1) / np.exp(truth).sum(1, keepdims=True))).sum(1)
+    p = Predictions.from_logits(logits, labels)
+    advice = recommend(p, features={"group": group}, **FEW)
+    assert advice.name == "groups"
+    assert "new rows need the columns" in " ".join(advice.reasons)
+    after, how = calibrate_held_out(p, "groups", features={"group": group}, rng=0)
+    assert how.method == "groups"
+    assert (
+        -np.log(after.probs[np.arange(1500), labels]).mean() < -np.log(p.probs[np.arange(1500), labels]).mean() - 0.03
+    )
+
+
 @pytest.mark.parametrize(
     "call, words",
     [
         (lambda: recommend(LABELS, PROBS, keep_argmax=True, features=FEATURES), "can change predicted classes"),
-        (lambda: recommend(Predictions(np.full((90, 3), 1 / 3), [0, 1, 2] * 30), features={}), "needs two classes"),
+        (lambda: recommend(LABELS, PROBS, features={}), "at least one column"),
+        (lambda: calibrate_held_out(Predictions(PROBS, LABELS), "groups"), "Pass features="),
         (lambda: recommend(LABELS, PROBS, features={"g": [1]}), "one value per row"),
     ],
 )

@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from calibrant.cli import main
+from calibrant.groups import GroupBoosting
+from calibrant.groups import load as load_groups
 from group_cases import seeded_example
 
 PROBS, LABELS, FEATURES = seeded_example()
@@ -68,3 +70,60 @@ def test_all_other_columns_are_features_by_default(file, capsys):
 def test_mistakes_are_named(file, capsys, options, words):
     assert main(["groups", file, *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_the_fix_of_groups_is_fitted_and_applied(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    read = ["--label", "y", "--probs", "score"]
+    assert main(["fit", file, *read, "--features", "x_g,x_h", "--out", "groups.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "groups, fitted to 6,000 rows of 2 classes" in printed
+    assert "step 1   x_g = 2 and x_h = 1: log-odds" in " ".join(printed.split("\n  "))
+    assert main(["apply", file, *read, "--calibrator", "groups.json", "--out", "new.csv"]) == 0
+    fixed = GroupBoosting().fit(PROBS, LABELS, features={name: FEATURES[name] for name in ("g", "h")})
+    after = fixed.predict_proba(PROBS, features=FEATURES)[:, 1]
+    np.testing.assert_allclose(pl.read_csv("new.csv")["calibrated_score"], after, rtol=1e-12)
+    assert "fitted on these rows" in capsys.readouterr().err
+
+
+def test_the_fix_of_groups_keeps_rows_with_missing_probabilities(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    read = ["--label", "y", "--probs", "score"]
+    assert main(["fit", file, *read, "--features", "x_g,x_h"]) == 0
+    frame = pl.read_csv(file).with_columns(
+        pl.when(pl.int_range(6000) == 3).then(None).otherwise("score").alias("score")
+    )
+    frame.write_csv("some.csv")
+    rest = ["--calibrator", "calibrator.json", "--out", "new.csv"]
+    assert main(["apply", "some.csv", *read, *rest, "--drop-missing"]) == 0
+    whole = load_groups("calibrator.json").predict_proba(PROBS, features={f"x_{k}": v for k, v in FEATURES.items()})
+    after = pl.read_csv("new.csv")["calibrated_score"].to_list()
+    assert after[3] is None
+    np.testing.assert_allclose(after[4:], whole[4:, 1], rtol=1e-12)
+    frame.drop("x_h").fill_null(0.5).write_csv("without.csv")
+    assert main(["apply", "without.csv", *read, *rest]) == 2
+    assert "x_h" in capsys.readouterr().err
+
+
+def test_the_fix_of_groups_is_recommended_and_shown(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["recommend", file, "--features", "x_g,x_h", "--candidates", "ts", "--resamples", "99"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "Use groups:" in printed
+    assert f"calibrant fit {file} --method groups --features x_g,x_h" in printed
+
+
+@pytest.mark.parametrize(
+    "command, words",
+    [
+        (["fit", "--features", "x_g", "--method", "platt"], "--features is for --method groups"),
+        (["fit", "--features", "x_g", "--raw-logits"], "the options are for raw logits"),
+        (["fit", "--features", "x_g", "--mean", "score", "--sd", "score"], "the options are for forecasts"),
+        (["recommend", "--features", "x_g", "--mean", "score", "--sd", "score"], "for forecasts. Remove it"),
+        (["report", "--calibrate", "groups"], "--calibrate groups needs the columns"),
+        (["groups", "--features", "x_g", "x_h"], "x_h is no file but a column"),
+    ],
+)
+def test_what_groups_cannot_be_fixed_for_is_refused(file, capsys, command, words):
+    assert main([command[0], file, *command[1:]]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())

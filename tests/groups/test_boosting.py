@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from calibrant import InputError, Predictions
 from calibrant.calibrators.estimator import clone
 from calibrant.groups import GroupBoosting, load, save
-from calibrant.groups.boosting import entry_bar
+from calibrant.groups.steps import entry_bar
 from group_cases import logistic, seeded_example, world
 
 PROBS, LABELS, FEATURES = seeded_example()
@@ -128,7 +128,7 @@ def test_columns_may_be_texts_or_numbers_and_more_of_them(fixed):
 
 
 def test_memory_may_be_short(monkeypatch, fixed):
-    monkeypatch.setattr("calibrant.groups.boosting.KEPT_CODES", 1)
+    monkeypatch.setattr("calibrant.groups.steps.KEPT_CODES", 1)
     again = GroupBoosting().fit(PROBS[FIRST], LABELS[FIRST], features=part(PAIR, FIRST))
     np.testing.assert_array_equal(again.offsets_, fixed.offsets_)
 
@@ -182,9 +182,8 @@ def test_damaged_files_are_refused(fixed, tmp_path, old, new):
             InputError,
             "must hold numbers in the column 'g'",
         ),
-        (lambda f: f.predict_proba([[0.2, 0.3, 0.5]], features=PAIR), InputError, "two classes"),
+        (lambda f: f.predict_proba([[0.2, 0.3, 0.5]], features=PAIR), InputError, "must be of 2 classes"),
         (lambda f: clone(f).predict_proba([0.5]), ValueError, "not fitted"),
-        (lambda f: clone(f).fit(np.full((99, 3), 1 / 3), [0] * 99, features={}), InputError, "two classes"),
         (lambda f: GroupBoosting(depth=0).fit([0.5], [1], features={}), InputError, "depth"),
         (lambda f: GroupBoosting(scores="raw").fit([0.5], [1], features={}), InputError, "scores must be"),
         (lambda f: f.fit(Predictions([0.5], [1]), [1], features={}), TypeError, "hold their labels"),
@@ -206,3 +205,94 @@ def test_logits_are_probabilities_in_another_form(fixed):
         rtol=1e-9,
     )
     assert set(again.predict(odds[REST], features=part(PAIR, REST)).tolist()) == {0, 1}
+
+
+def several_classes(n, shift, rng):
+    """Return three classes, labels and two columns; where both are 1, class 2 is likelier than predicted."""
+    columns = rng.integers(0, 2, (2, n))
+    logits = rng.normal(0, 1, (n, 3))
+    truth = logits + shift * np.outer(columns.all(axis=0), [0, 0, 1])
+    probs, true = (np.exp(z) / np.exp(z).sum(axis=1, keepdims=True) for z in (logits, truth))
+    labels = (rng.random((n, 1)) > true.cumsum(axis=1)).sum(axis=1)
+    return probs, labels, {"a": columns[0], "b": columns[1]}
+
+
+def definition_of_several(probs, labels, columns, bar):
+    """Return classes and steps by loops over groups and classes, softmax by softmax."""
+    n, k = probs.shape
+    masks = [np.ones(n, bool)]
+    masks += [columns[j] == level for j in "ab" for level in (0, 1)]
+    masks += [(columns["a"] == one) & (columns["b"] == two) for one in (0, 1) for two in (0, 1)]
+    logits, steps = np.log(probs), []
+    while len(steps) < 30:
+        now = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        best = max(
+            (
+                abs(s := ((labels == c) - now[:, c])[m].sum()) / np.sqrt(v := (now[:, c] * (1 - now[:, c]))[m].sum()),
+                c,
+                s / v,
+                j,
+            )
+            for c in range(k)
+            for j, m in enumerate(masks)
+        )
+        if best[0] <= bar:
+            break
+        steps.append(best[1:3])
+        logits = logits + best[2] * np.outer(masks[best[3]], np.arange(k) == best[1])
+    return steps
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_steps_of_several_classes_are_those_of_loops(seed):
+    probs, labels, columns = several_classes(1500, 1.0, np.random.default_rng(seed))
+    fixed = GroupBoosting().fit(probs, labels, features=columns)
+    expected = definition_of_several(probs, labels, columns, entry_bar(27))
+    assert expected
+    assert fixed.events_.tolist() == [event for event, _ in expected]
+    np.testing.assert_allclose(fixed.offsets_, [offset for _, offset in expected], rtol=1e-9)
+
+
+def test_several_classes_gain_where_a_group_is_off_and_lose_nothing_else():
+    """Mean change of the log loss on other rows, of 20 sets each: of 1500 rows with a shift of 1, and of null sets."""
+    changes = {0.0: [], 1.0: []}
+    for shift, found in changes.items():
+        for seed in range(20):
+            probs, labels, columns = several_classes(6000, shift, np.random.default_rng(seed))
+            new = np.arange(6000) >= 1500
+            fixed = GroupBoosting().fit(probs[~new], labels[~new], features=part(columns, ~new))
+            after = fixed.predict_proba(probs[new], features=part(columns, new))
+            np.testing.assert_allclose(after.sum(axis=1), 1.0)
+            rows = np.arange(4500)
+            found.append(np.mean(np.log(probs[new][rows, labels[new]]) - np.log(after[rows, labels[new]])))
+    assert np.mean(changes[1.0]) < -0.01
+    assert np.mean(np.abs(changes[0.0]) < 1e-12) >= 0.9
+
+
+def test_a_file_keeps_the_classes_of_steps(tmp_path):
+    probs, labels, columns = several_classes(1500, 1.5, np.random.default_rng(0))
+    fixed = GroupBoosting().fit(probs, labels, features=columns, classes=["cat", "dog", "eel"])
+    save(fixed, tmp_path / "groups.json", details={"model": "a"})
+    again = load(tmp_path / "groups.json")
+    assert again.report_.steps[0].event == "eel"
+    assert "log-odds of eel" in repr(again.report_)
+    np.testing.assert_array_equal(
+        again.predict_proba(probs, features=columns), fixed.predict_proba(probs, features=columns)
+    )
+
+
+def test_a_file_of_two_classes_without_events_is_read(fixed, tmp_path):
+    """Files of the version before more than two classes could be fixed."""
+    import json
+
+    from calibrant.groups.store import _checksum
+
+    path = tmp_path / "groups.json"
+    save(fixed, path)
+    document = json.loads(path.read_text())
+    del document["group-boosting"]["events"]
+    document["sha256"] = _checksum(document["group-boosting"])
+    path.write_text(json.dumps(document))
+    np.testing.assert_array_equal(
+        load(path).predict_proba(PROBS, features=PAIR), fixed.predict_proba(PROBS, features=PAIR)
+    )

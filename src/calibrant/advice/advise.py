@@ -75,9 +75,9 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     level : float, default=0.95
         Of the intervals.
     features : data frame, mapping of names to arrays, or array of shape (n, d), optional
-        Of the same rows, two classes: `calibrant.groups.GroupBoosting` is then a candidate too, "groups". It is
-        recommended if its loss is smaller than that of the one recommended otherwise by more than three standard
-        errors, as new rows will need their features. In every fold it searches the rows of the other folds only.
+        Of the same rows: `calibrant.groups.GroupBoosting` is then a candidate too, "groups". It is recommended if its
+        loss is smaller than that of the one recommended otherwise by more than two standard errors, as new rows will
+        need their features. In every fold it searches the rows of the other folds only.
     progress : callable, optional
         Called with (steps done, steps in all).
     rng : Generator, int or None

@@ -65,7 +65,7 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
         Additional loss that is accepted for a simpler candidate.
     exceptional : str, optional
         The last candidate, which needs more than the others do: it is chosen only if its loss is smaller than that of
-        the one that would be chosen without it, beyond doubt.
+        the one that would be chosen without it, with two standard errors to spare.
 
     Notes
     -----
@@ -86,7 +86,7 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
     if chosen not in (nothing, held_against):  # A simplification: one that is even simpler, and better, comes first.
         even_simpler = helpful[: helpful.index(chosen) + 1]
         chosen = min(even_simpler, key=values.__getitem__)
-    if exceptional is not None and rows.beats(exceptional, chosen) and rows.beats(exceptional, best):
+    if exceptional is not None and all(rows.is_about(exceptional, each, 0.0) for each in (chosen, best)):
         chosen = best = exceptional
     simpler = names[1 : names.index(chosen)]
     alternative = min(simpler, key=values.__getitem__, default=None)

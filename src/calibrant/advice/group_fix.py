@@ -17,11 +17,6 @@ GROUPS = "groups"
 
 def group_table(features: Any, predictions: Predictions, keep_argmax: bool) -> dict[str, Any]:
     """Return the columns of features at the rows that have weight; refuse what the fix of groups cannot do."""
-    if predictions.n_classes != 2:
-        raise InputError(
-            f"features are for the fix of groups, which needs two classes, but there are {predictions.n_classes}. "
-            "Leave them out, or fix one class against the rest, p.one_vs_rest(c)."
-        )
     if keep_argmax:
         raise InputError(
             "features are for the fix of groups, which can change predicted classes. Leave them out, or allow changes "
@@ -33,16 +28,16 @@ def group_table(features: Any, predictions: Predictions, keep_argmax: bool) -> d
 
 def cross_fit_groups(table: dict[str, Any], predictions: Predictions, folds: list[IntArray]) -> OutOfFold:
     """Fix every fold by the groups that are found among the other folds."""
-    positive = np.empty(predictions.n_samples)
+    probs = np.empty(predictions.probs.shape)
     for rows in folds:
         others = np.ones(predictions.n_samples, dtype=bool)
         others[rows] = False
         known = {name: values[others] for name, values in table.items()}
         fixed = GroupBoosting().fit(predictions.take(others), features=known)
         own = {name: values[rows] for name, values in table.items()}
-        positive[rows] = fixed.predict_proba(predictions.take(rows), features=own)[:, 1]
+        probs[rows] = fixed.predict_proba(predictions.take(rows), features=own)
     after = Predictions._trusted(  # noqa: SLF001 (probabilities by construction)
-        np.stack([1 - positive, positive], axis=1), predictions.labels, predictions.weights, predictions.classes
+        probs, predictions.labels, predictions.weights, predictions.classes
     )
     whole: Any = GroupBoosting().fit(predictions, features=table)
     return OutOfFold(after, True, whole)

@@ -8,8 +8,12 @@ from calibrant._typing import Progress, Rng
 from calibrant.advice.advise import recommend
 from calibrant.advice.cross_fit import check_folds, cross_fit, draw_folds
 from calibrant.advice.fixing import AUTO
+from calibrant.advice.group_fix import GROUPS, cross_fit_groups
 from calibrant.calibrators import calibrator_name, parse
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
+from calibrant.groups.columns import as_table
+from calibrant.predictions import Predictions
 from calibrant.results import Fix
 
 
@@ -17,6 +21,7 @@ def calibrate_held_out(
     predictions: Any,
     method: str = AUTO,
     *,
+    features: Any = None,
     n_folds: int = 5,
     progress: Progress | None = None,
     rng: Rng = None,
@@ -29,7 +34,9 @@ def calibrate_held_out(
         Of rows that the model was not trained on.
     method : str, default="auto"
         A name in `CALIBRATORS` (of forecasts, in `FORECAST_CALIBRATORS`), a composition such as "ts>irm", or "auto"
-        for what `recommend` advises.
+        for what `recommend` advises. With features also "groups", for `calibrant.groups.GroupBoosting`.
+    features : data frame, mapping of names to arrays, or array of shape (n, d), optional
+        Of the same rows: the advice may then be the fix of groups.
     n_folds : int, default=5
     progress : callable, optional
         Called with (steps done, steps in all).
@@ -52,14 +59,28 @@ def calibrate_held_out(
     ('platt', 500)
     """
     if isinstance(predictions, Forecasts):
+        if features is not None:
+            raise TypeError("features are for classes, but these are Forecasts.")
         from calibrant.advice.forecasts import hold_out_forecasts
 
         return hold_out_forecasts(predictions, method, n_folds=n_folds, progress=progress, rng=rng)
     check_folds(n_folds, predictions)
     seed = int(np.random.default_rng(rng).integers(2**63))  # Twice, so that the folds are those of the advice.
-    advice = recommend(predictions, n_folds=n_folds, progress=progress, rng=seed) if method == AUTO else None
-    name = calibrator_name(method) if advice is None else advice.name
+    advice = None
+    if method == AUTO:
+        advice = recommend(predictions, features=features, n_folds=n_folds, progress=progress, rng=seed)
+    name = advice.name if advice is not None else method if method == GROUPS else calibrator_name(method)
     folds = draw_folds(predictions, n_folds, np.random.default_rng(seed))
-    after, converged, _ = cross_fit(parse(name), predictions, folds, lambda: None)
+    if name == GROUPS:
+        after, converged, _ = cross_fit_groups(_table(features, predictions), predictions, folds)
+    else:
+        after, converged, _ = cross_fit(parse(name), predictions, folds, lambda: None)
     changed = np.average(after.predicted != predictions.predicted, weights=predictions.weights)
     return after, Fix(method=name, changed=float(changed), n_folds=n_folds, converged=converged, recommendation=advice)
+
+
+def _table(features: Any, predictions: Predictions) -> dict[str, Any]:
+    """Return the columns of features, without which groups cannot be fixed."""
+    if features is None:
+        raise InputError('method="groups" needs the columns that groups are made of. Pass features=.')
+    return as_table(features, predictions.n_samples)

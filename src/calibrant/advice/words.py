@@ -3,6 +3,7 @@
 import numpy as np
 
 from calibrant.advice.choice import TOLERANCE
+from calibrant.advice.group_fix import GROUPS
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
@@ -33,10 +34,29 @@ def reasons(advice: Recommendation, predictions: Predictions) -> tuple[str, ...]
     found = [
         _tried(advice),
         *differences_in_words(advice),
+        _of_groups(advice, chosen),
         _decisions(advice, chosen),
         *_reservations(advice, chosen, predictions),
     ]
     return tuple(filter(None, found))
+
+
+def _of_groups(advice: Recommendation, chosen: Candidate) -> str:
+    """Say why the fix of groups, where features are given, is or is not recommended."""
+    found = next((one for one in advice.candidates if one.name == GROUPS), None)
+    if found is None:
+        return ""
+    if advice.name == GROUPS:
+        return "It moves groups of rows, so that new rows need the columns that its steps name."
+    if found.loss == advice.candidates[0].loss:
+        return "The fix of groups changes nothing: no group is off clearly enough."
+    change = found.loss - chosen.loss
+    if change >= 0:
+        return f"The fix of groups has a larger loss, by {change:.3g}."
+    return (
+        f"The fix of groups has a smaller loss, by {-change:.3g}, but not by more than two standard errors, which it "
+        "has to, as new rows would need their features. See GroupSearch, or calibrant groups, for which groups are off."
+    )
 
 
 def differences_in_words(advice: Advice) -> tuple[str, str, str]:

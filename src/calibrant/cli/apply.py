@@ -34,6 +34,7 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
 
     The calibrated proba_a is in calibrated_proba_a, and so on. Labels are not needed. With --logits the new columns
     hold logits, too: logarithms of the calibrated probabilities. A calibrator fitted with --raw-logits needs --logits.
+    A fix of groups, of calibrant fit --features, reads the columns that its steps need from FILE.
     Forecasts get columns such as calibrated_mu and calibrated_sigma, or of their quantiles or draws; where they are no
     longer normal, mean, sd and five quantiles.
     With --drop-missing, nothing is calibrated in rows with missing values, which are kept.
@@ -59,7 +60,7 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
     trained_rate
         The share that the probabilities are calibrated for; by default that of the rows the calibrator was fitted to.
     """
-    from calibrant.calibrators import Calibrator
+    from calibrant.calibrators.forecasts import ForecastCalibrator
     from calibrant.cli.forecasting import apply_forecasts
     from calibrant.cli.outputs import refuse_same
     from calibrant.cli.shifting import Shift
@@ -72,7 +73,7 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
         raise InputError("--base-rate is for classes, but the options describe forecasts. Remove it.")
     stored = _stored(calibrator, out, needed=base_rate is None)
     check_writable(out)
-    if stored is not None and (not isinstance(stored.calibrator, Calibrator) or source.are_forecasts):
+    if stored is not None and (isinstance(stored.calibrator, ForecastCalibrator) or source.are_forecasts):
         _check_kind(stored, source, base_rate)
         apply_forecasts(file, stored, out, source, replace=replace)
         return
@@ -87,13 +88,15 @@ def _stored(calibrator: Path | None, out: Path, *, needed: bool) -> "StoredCalib
     from calibrant.calibrators.store import load_with_details
     from calibrant.cli.outputs import refuse_same
     from calibrant.exceptions import InputError
+    from calibrant.groups.store import holds_groups
+    from calibrant.groups.store import load_with_details as load_groups
 
     if calibrator is None:
         if needed:
             raise InputError("--calibrator, or --base-rate, is needed. Name the file that calibrant fit has written.")
         return None
     refuse_same(calibrator, out)
-    return load_with_details(calibrator)
+    return load_groups(calibrator) if holds_groups(calibrator) else load_with_details(calibrator)
 
 
 def _apply_classes(
@@ -106,6 +109,7 @@ def _apply_classes(
 ) -> None:
     """Write a copy of the file with columns of calibrated probabilities."""
     from calibrant.cli import show
+    from calibrant.cli.group_fixing import needed_columns
     from calibrant.exceptions import InputError
     from calibrant.io.rewrite import rewrite_probabilities
 
@@ -120,7 +124,8 @@ def _apply_classes(
         columns = rewrite_probabilities(
             file,
             out,
-            lambda values: _calibrated(steps, values, source, counts, progress),
+            lambda values, features=None: _calibrated(steps, (values, features), source, counts, progress),
+            others=() if stored is None else needed_columns(stored.calibrator),
             label=source.label,
             probs=source.columns,
             logits=source.logits,
@@ -163,12 +168,12 @@ def _print(
 
 def _check_kind(stored: "StoredCalibrator", source: EitherSource, base_rate: str | None) -> None:
     """Refuse a calibrator of classes for forecasts, and the other way round."""
-    from calibrant.calibrators import Calibrator
+    from calibrant.calibrators.forecasts import ForecastCalibrator
     from calibrant.exceptions import InputError
 
     if base_rate is not None:
         raise InputError("--base-rate is for classes, but the calibrator was fitted to forecasts. Remove it.")
-    if isinstance(stored.calibrator, Calibrator):
+    if not isinstance(stored.calibrator, ForecastCalibrator):
         raise InputError("the calibrator was fitted to classes, but the options describe forecasts. Remove them.")
     if not source.are_forecasts:
         raise InputError(
@@ -190,17 +195,17 @@ class _Counts:
 
 def _calibrated(
     steps: "tuple[StoredCalibrator | None, Shift | None]",
-    values: Any,
+    read: tuple[Any, Any],
     source: Source,
     counts: _Counts,
     progress: "Progress",
 ) -> "FloatArray":
-    """Return calibrated numbers of the kind and shape of those in the file."""
+    """Return calibrated numbers of the kind and shape of those in the file, which are read beside features."""
     import numpy as np
 
     from calibrant._border.checks import as_log_probabilities, as_probabilities
 
-    stored, shift = steps
+    (stored, shift), values = steps, read[0]
     if source.logits:
         before, scores, _ = as_log_probabilities(values)
     else:
@@ -209,7 +214,7 @@ def _calibrated(
     counts.rows = len(before)
     predicted = before.argmax(axis=1)
     if stored is not None:
-        _calibrate(stored, values, (before, scores), source, progress)
+        _calibrate(stored, read, (before, scores), source, progress)
     elif source.logits:
         before = scores
     if shift is not None:
@@ -223,15 +228,18 @@ def _calibrated(
 
 def _calibrate(
     stored: "StoredCalibrator",
-    values: Any,
+    read: tuple[Any, Any],
     arrays: "tuple[FloatArray, FloatArray]",
     source: Source,
     progress: "Progress",
 ) -> None:
     """Replace the first of the arrays, probabilities, by what the calibrator makes of the second."""
+    import numpy as np
+
     from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
     from calibrant.cli.fit import fingerprint
     from calibrant.exceptions import DataWarning
+    from calibrant.groups import GroupBoosting
     from calibrant.predictions import row_blocks
 
     before, scores = arrays
@@ -239,8 +247,13 @@ def _calibrate(
         message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
         warnings.warn(message, DataWarning, stacklevel=2)
     calibrator = stored.calibrator
+    if isinstance(calibrator, GroupBoosting):
+        calibrator.set_params(scores="logits" if source.logits else "probs")
+        probs = calibrator.predict_proba(scores, read[1])
+        before[:] = np.log(probs) if source.logits else probs
+        return
     if uses_raw_logits(calibrator):
-        scores = as_raw_logits(values)
+        scores = as_raw_logits(read[0])
     else:
         calibrator.set_params(scores="logits" if source.logits else "probs")
     for rows in row_blocks(before.shape):  # In place, to keep one matrix less in memory.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from calibrant.cli.engines import Engine
+from calibrant.cli.groups import Features
 from calibrant.cli.options import FIXING, EitherSource, File, Out, Source, expanded
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ LONGEST = 8
 def fit(
     *files: File,
     method: Annotated[str | None, Parameter(group=FIXING)] = None,
+    features: Features = None,
     raw_logits: Annotated[bool, Parameter(group=FIXING)] = False,
     source: EitherSource = EitherSource(),
     engine: Engine = Engine(),
@@ -47,6 +49,7 @@ def fit(
       calibrant fit validation.csv
       calibrant fit validation.csv --method 'ts>irm' --out calibrator.json
       calibrant fit logits.csv --raw-logits --method vs
+      calibrant fit validation.csv --features 'x_*'
       calibrant fit forecasts.csv --label y --mean mu --sd sigma --method 'shift-scale>pit'
 
     Parameters
@@ -57,6 +60,10 @@ def fit(
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
         quotation marks. By default ts; for forecasts shift-scale, for draws inflate, for quantiles quantile-shift.
+        With --features groups, which fixes groups of rows whose predictions are off.
+    features
+        Columns of features that groups are made of: a pattern like 'x_*', or a list with commas; with --method groups
+        by default all other columns. calibrant apply needs those that the steps name, in the new file.
     raw_logits
         The columns hold logits, and the calibrator is to map the logits as they are, not the probabilities: for vs,
         ms, iop-diag and irova. A constant added to a row then matters. calibrant apply needs --logits.
@@ -64,8 +71,14 @@ def fit(
         Where to write the calibrator; it must end in .json.
     """
     from calibrant.cli import outputs
+    from calibrant.cli.group_fixing import fit_groups, wants_groups
 
     paths = expanded(files)
+    if wants_groups(method, features):
+        outputs.check_out(out, paths, outputs.CALIBRATOR)
+        _check_groups(source, raw_logits=raw_logits)
+        fit_groups(paths, source, features, out)
+        return
     if source.are_forecasts:
         from calibrant.cli.forecasting import fit_forecasts
 
@@ -73,6 +86,18 @@ def fit(
         fit_forecasts(paths, source, method, out)
         return
     _fit_classes(paths, "ts" if method is None else method, source, engine, out, raw_logits=raw_logits)
+
+
+def _check_groups(source: EitherSource, *, raw_logits: bool) -> None:
+    """Refuse to fix groups of what they cannot be fixed for."""
+    from calibrant.exceptions import InputError
+
+    if source.are_forecasts or raw_logits:
+        what = "forecasts" if source.are_forecasts else "raw logits"
+        raise InputError(
+            f"groups are fixed by the log-odds of classes, but the options are for {what}. Leave out --features, or "
+            "fit each group in a file of its own."
+        )
 
 
 def _fit_classes(
@@ -95,7 +120,7 @@ def _fit_classes(
         "method": method,
         "n_samples": predictions.n_rows,
         "fingerprint": fingerprint(predictions.probs),
-        "class_shares": _shares(predictions),
+        "class_shares": class_shares(predictions),
     }
     if raw_logits:
         details["scores"] = calibrator.scores
@@ -188,7 +213,7 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
     calibrator.learn(log_probs, predictions.labels, predictions.weights)
 
 
-def _shares(predictions: "Predictions") -> list[float]:
+def class_shares(predictions: "Predictions") -> list[float]:
     """Return the share of every class, which `apply --base-rate` moves from."""
     import numpy as np
 

@@ -88,11 +88,26 @@ def read_features(
     from calibrant.io.columns import as_request
     from calibrant.io.features import feature_names
 
+    _check_columns(files)
     patterns = None if features is None else features.split(",")
     names = feature_names(files[0], as_request(**source.as_options()), patterns)
     names = [name for name in names if name != cluster]
     predictions, others = source.rows(files, *names, cluster)
     return predictions, {name: others[name] for name in names}, others.get(cluster or "")
+
+
+def _check_columns(files: Sequence[Path]) -> None:
+    """Refuse the name of a column in the place of a file: columns are separated by commas, not by spaces."""
+    from calibrant.exceptions import InputError
+    from calibrant.io import printable
+    from calibrant.io.read import column_names
+
+    for path in files[1:]:
+        if not path.exists() and str(path) in column_names(files[0]):
+            raise InputError(
+                f"{printable(path)} is no file but a column of {printable(files[0].name)}. Separate columns by commas: "
+                f"--features one,{printable(path)}."
+            )
 
 
 def print_findings(found: "GroupFindings") -> None:

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from calibrant.cli.group_fixing import METHOD
+from calibrant.cli.groups import Features, read_features
 from calibrant.cli.options import FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
 
 if TYPE_CHECKING:
     from calibrant.results import Difference, ForecastRecommendation, Recommendation
 
 
-def recommend_for(
+def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     *files: File,
     source: EitherSource = EitherSource(),
     keep_argmax: Annotated[bool, Parameter(group=FIXING)] = False,
     candidates: Annotated[tuple[str, ...], Parameter(group=FIXING, consume_multiple=True)] = (),
+    features: Features = None,
     folds: Annotated[int, Parameter(group=FIXING)] = 5,
     score: Annotated[Literal["nll", "brier", "crps", "log"] | None, Parameter(group=JUDGING)] = None,
     resamples: Annotated[int, Parameter(group=JUDGING)] = 1000,
@@ -30,6 +33,7 @@ def recommend_for(
     For example:
       calibrant recommend validation.csv
       calibrant recommend validation.csv --keep-argmax --candidates ts 'ts>irm'
+      calibrant recommend validation.csv --features 'x_*'
       calibrant recommend forecasts.csv --label y --mean mu --sd sigma
 
     Parameters
@@ -42,6 +46,8 @@ def recommend_for(
     candidates
         Names of calibrators to choose from, the simplest first, such as ts 'ts>irm'; by default a rule chooses by the
         numbers of rows and classes.
+    features
+        Columns of features, a pattern like 'x_*' or a list with commas: the fix of groups made of them is a candidate.
     score
         What decides: the log loss (nll, the default) or the Brier score; of forecasts, the CRPS (the default) or the
         log score (log).
@@ -58,12 +64,13 @@ def recommend_for(
 
     paths = expanded(files)
     _check_score(score, source)
-    predictions: Any = source.forecasts(paths)[0] if source.are_forecasts else source.predictions(paths)
+    predictions, table = _read(paths, source, features)
     with show.progress_bar("fitting candidates", quiet=source.silent) as progress:
         advice = recommend(
             predictions,
             keep_argmax,
             candidates or None,
+            features=table,
             score=score,
             n_folds=folds,
             n_resamples=resamples,
@@ -76,7 +83,21 @@ def recommend_for(
     _print(advice)
     if advice.name != advice.candidates[0].name:
         show.print_lines(["", "To fit it to all of these rows:"])
-        show.print_command(" ", printable(_command(paths, advice.name, source)))
+        show.print_command(" ", printable(_command(paths, advice.name, source, features)))
+
+
+def _read(files: list[Path], source: EitherSource, features: str | None) -> tuple[Any, dict[str, Any] | None]:
+    """Read predictions or forecasts, and the columns of features if they are named."""
+    from calibrant.exceptions import InputError
+
+    if features is None:
+        return source.forecasts(files)[0] if source.are_forecasts else source.predictions(files), None
+    if source.are_forecasts:
+        raise InputError(
+            "--features is for the fix of groups of classes, but the options are for forecasts. Remove it."
+        )
+    predictions, table, _ = read_features(files, source, features)
+    return predictions, table
 
 
 def _check_score(score: str | None, source: EitherSource) -> None:
@@ -89,10 +110,11 @@ def _check_score(score: str | None, source: EitherSource) -> None:
         raise InputError(f"--score of {what} must be {' or '.join(known)}, but is {score}.")
 
 
-def _command(files: list[Path], method: str, source: Source) -> str:
+def _command(files: list[Path], method: str, source: Source, features: str | None) -> str:
     """Return the shell command that fits the method to the same columns."""
+    more = ["--features", features] if method == METHOD and features else []
     places = [f"./{file}" if str(file).startswith("-") else str(file) for file in files]
-    return " ".join(map(quote, ["calibrant", "fit", *places, "--method", method, *source.as_arguments()]))
+    return " ".join(map(quote, ["calibrant", "fit", *places, "--method", method, *more, *source.as_arguments()]))
 
 
 def _print(advice: "Recommendation | ForecastRecommendation") -> None:

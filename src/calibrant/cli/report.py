@@ -1,5 +1,6 @@
 """`calibrant report`: the verdict, the diagram and the tables as one HTML page."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,11 +49,12 @@ def report(
         Several files, one per model, are shown side by side. Sketches are added; a folder, or --engine, makes one.
     calibrate
         Compare before and after calibration: "auto" uses the recommended calibrator; or name one, such as ts or
-        'ts>irm', for forecasts such as shift-scale. Each row is calibrated by a fit to other rows.
+        'ts>irm', for forecasts such as shift-scale, with --features groups. Each row is calibrated by a fit to others.
     folds
         Number of folds for the fix.
     features
-        Search for groups of these columns whose predictions are off: a pattern like 'x_*', or a list with commas.
+        Search for groups of these columns whose predictions are off: a pattern like 'x_*', or a list with commas. With
+        --calibrate auto, the fix of these groups is considered too.
     out
         Where to write the page; it must end in .html or .htm.
     """
@@ -64,7 +66,7 @@ def report(
     outputs.check_out(out, paths, outputs.PAGE)
     _check_one(paths, "--calibrate", calibrate)
     _check_one(paths, "--features", features)
-    search = _search(paths, options, features)
+    table, search = _search(paths, options, features)
     deciding.check(of_rows=not options.are_forecasts)
     extras: dict[str, Any] = {}
     if options.are_forecasts:
@@ -75,7 +77,7 @@ def report(
     elif len(paths) > 1:
         shown, extras = _several(_named(paths), options, deciding)
     else:
-        shown, extras = _predictions(paths[0], options, deciding, (calibrate, folds))
+        shown, extras = _predictions(paths[0], options, deciding, _Fixing(calibrate, folds, table))
     extras |= search()
     write_text(out, render_html(shown, title=f"Calibration of {title(paths)}", **extras))
     if options.json:
@@ -102,23 +104,22 @@ def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tu
 
 
 def _predictions(
-    file: Path, options: Judging, deciding: Deciding, fixing: tuple[str | None, int]
+    file: Path, options: Judging, deciding: Deciding, fixing: "_Fixing"
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the page shows about class predictions."""
     from calibrant.advice.cross_fit import check_folds
 
-    calibrate, folds = fixing
-    if calibrate is not None:
-        _check_method(calibrate)
+    if fixing.method is not None:
+        _check_method(fixing)
     read, groups = options.grouped([file])
     before, rates = deciding.moved(read)
-    if calibrate is not None:
-        check_folds(folds, before)
-    heading = file.name if calibrate is not None else ""
+    if fixing.method is not None:
+        check_folds(fixing.folds, before)
+    heading = file.name if fixing.method is not None else ""
     shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, dict[str, Any]()
     models, change = {file.name: before}, ""
-    if calibrate is not None:
-        after, how = _fixed(before, calibrate, folds, options)
+    if fixing.method is not None:
+        after, how = _fixed(before, fixing, options)
         extras["fix"] = how
         if after is not None:
             models[f"{file.name} > {how.method}"], change = after, how.method
@@ -136,14 +137,16 @@ def _check_one(files: list[Path], option: str, value: str | None) -> None:
         raise InputError(f"{option} is for one file, but {len(files)} are named. Name one, or leave it out.")
 
 
-def _search(files: list[Path], options: Judging, features: str | None) -> "Callable[[], dict[str, GroupFindings]]":
-    """Read some columns at once, as a wrong name should not come to light after long work, and return the search."""
+def _search(
+    files: list[Path], options: Judging, features: str | None
+) -> "tuple[dict[str, Any] | None, Callable[[], dict[str, GroupFindings]]]":
+    """Read some columns at once, as a wrong name should not come to light after long work; return the search too."""
     from calibrant.cli import show
     from calibrant.exceptions import InputError
     from calibrant.groups import GroupSearch
 
     if features is None:
-        return dict
+        return None, dict
     if options.are_forecasts:
         raise InputError("--features is for class predictions, but the options are for forecasts. Remove it.")
     predictions, table, _ = read_features(files, options, features)
@@ -155,7 +158,7 @@ def _search(files: list[Path], options: Judging, features: str | None) -> "Calla
             show.print_lines(["", found.headline])
         return {"findings": found}
 
-    return search
+    return table, search
 
 
 def _named(files: list[Path]) -> dict[str, Path]:
@@ -182,13 +185,17 @@ def _print_verdict(assessment: Any, heading: str) -> None:
     show.print_verdict(assessment)
 
 
-def _check_method(calibrate: str) -> None:
+def _check_method(fixing: "_Fixing") -> None:
     """Refuse what is no calibrator, before the long work."""
     from calibrant.advice.fixing import AUTO
     from calibrant.calibrators import parse
+    from calibrant.cli.group_fixing import METHOD
+    from calibrant.exceptions import InputError
 
-    if calibrate != AUTO:
-        parse(calibrate)
+    if fixing.method == METHOD and fixing.features is None:
+        raise InputError("--calibrate groups needs the columns that groups are made of. Name them with --features.")
+    if fixing.method is not None and fixing.method not in (AUTO, METHOD):
+        parse(fixing.method)
 
 
 def _forecasts(
@@ -220,13 +227,30 @@ def _forecasts(
     return shown, {"fix": how, "comparison": comparison}
 
 
-def _fixed(predictions: "Predictions", method: str, folds: int, options: Judging) -> "tuple[Predictions | None, Fix]":
+@dataclass(frozen=True)
+class _Fixing:
+    """How predictions are to be fixed, and the columns that groups are made of."""
+
+    method: str | None
+    folds: int
+    features: dict[str, Any] | None
+
+
+def _fixed(predictions: "Predictions", fixing: _Fixing, options: Judging) -> "tuple[Predictions | None, Fix]":
     """Return the predictions after the fix, None if the advice is to leave them as they are, and how they were made."""
     from calibrant.advice import calibrate_held_out
+    from calibrant.advice.fixing import AUTO
     from calibrant.cli import show
 
     with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
-        after, how = calibrate_held_out(predictions, method, n_folds=folds, progress=progress, rng=options.seed)
+        after, how = calibrate_held_out(
+            predictions,
+            fixing.method or AUTO,
+            features=fixing.features,
+            n_folds=fixing.folds,
+            progress=progress,
+            rng=options.seed,
+        )
     return (None if how.recommendation is not None and how.method == "identity" else after), how
 
 

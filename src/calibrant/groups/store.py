@@ -3,15 +3,18 @@
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from calibrant.calibrators.estimator import check_is_fitted
+from calibrant.calibrators.store import StoredCalibrator
 from calibrant.exceptions import InputError
-from calibrant.groups.boosting import STEEPEST_SLOPE, GroupBoosting
+from calibrant.groups.boosting import GroupBoosting
 from calibrant.groups.columns import Levels
 from calibrant.groups.evidence import STEEPEST
+from calibrant.groups.steps import STEEPEST_SLOPE
 from calibrant.results import GroupFix, GroupStep
 
 FORMAT = 1
@@ -20,8 +23,11 @@ FORMAT = 1
 MAX_FILE_BYTES = 20 * 2**20
 """Largest file that is read."""
 
+KEY, HEAD_BYTES = "group-boosting", 200
+"""What such a file holds, and how far from its beginning that is said."""
 
-def save(fixed: GroupBoosting, path: str | os.PathLike[str]) -> str:
+
+def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping[str, Any] | None = None) -> str:
     """Write a fitted `GroupBoosting` to a file, completely or not at all, and return its checksum.
 
     Parameters
@@ -29,6 +35,8 @@ def save(fixed: GroupBoosting, path: str | os.PathLike[str]) -> str:
     fixed : GroupBoosting
     path : str or path
         Usually with the extension .json. An existing file is replaced.
+    details : mapping, optional
+        Texts and numbers to be stored beside it, such as the name of the model.
     """
     from calibrant._border.files import write_atomically
 
@@ -44,10 +52,13 @@ def save(fixed: GroupBoosting, path: str | os.PathLike[str]) -> str:
         "cells": [[list(pair) for pair in cell] for cell in fixed.cells_],
         "slope": fixed.slope_,
         "steps": [[step.label, step.offset, step.z, step.n_rows] for step in fixed.report_.steps],
+        "events": fixed.events_.tolist(),
         "report": [fixed.report_.headline, fixed.report_.bar, fixed.report_.n_candidates, fixed.report_.n_samples],
     }
+    if details:
+        content["details"] = dict(details)
     checksum = _checksum(content)
-    document = {"format": FORMAT, "sha256": checksum, "group-boosting": content}
+    document = {"format": FORMAT, "sha256": checksum, KEY: content}
     with write_atomically(path) as file:
         file.write(json.dumps(document, indent=1, allow_nan=False).encode("ascii") + b"\n")
     return checksum
@@ -69,28 +80,43 @@ def load(path: str | os.PathLike[str]) -> GroupBoosting:
     ...     load(f"{folder}/groups.json").report_.headline
     '2 steps among 3 groups.'
     """
+    fixed: GroupBoosting = load_with_details(path).calibrator
+    return fixed
+
+
+def holds_groups(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins like one that `save` has written."""
+    from calibrant._border.files import open_regular
+
+    with open_regular(path) as file:
+        return f'"{KEY}"'.encode() in file.handle.read(HEAD_BYTES)
+
+
+def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
+    """Return the `GroupBoosting` in a file, with the details that were stored beside it and the checksum."""
     from calibrant._border.files import open_regular
 
     with open_regular(path) as file:
         content = file.handle.read(MAX_FILE_BYTES + 1)
         try:
-            return _built(_content(content))
+            read, checksum = _content(content)
+            return StoredCalibrator(_built(read), dict(read.get("details", {})), checksum)
         except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             why = error if isinstance(error, InputError) else "it is damaged. Write it again"
             raise InputError(f"{file.name} cannot be used as a fix of groups: {why}.") from error
 
 
-def _content(content: bytes) -> dict[str, Any]:
+def _content(content: bytes) -> tuple[dict[str, Any], str]:
     if len(content) > MAX_FILE_BYTES:
         raise InputError(f"it has more than the {MAX_FILE_BYTES:,} bytes that are read")
     document = json.loads(content)
-    if not isinstance(document, dict) or "group-boosting" not in document:
+    if not isinstance(document, dict) or KEY not in document:
         raise InputError("it was not written by calibrant.groups.save")
     if document["format"] > FORMAT:
         raise InputError("it was written by a newer version of calibrant. Upgrade")
-    if document["sha256"] != _checksum(document["group-boosting"]):
+    if document["sha256"] != _checksum(document[KEY]):
         raise InputError("its content does not match its checksum: it was changed or damaged. Write it again")
-    return dict(document["group-boosting"])
+    return dict(document[KEY]), str(document["sha256"])
 
 
 def _checksum(content: dict[str, Any]) -> str:
@@ -105,9 +131,17 @@ def _built(content: dict[str, Any]) -> GroupBoosting:
         for name, texts, edges, numbers in content["levels"]
     )
     fixed.cells_ = tuple(tuple((int(column), int(level)) for column, level in cell) for cell in content["cells"])
+    several = len(fixed.classes_) > 2
+    fixed.events_ = np.array(content.get("events", [1] * len(content["steps"])), dtype=np.int64)
     steps = tuple(
-        GroupStep(label=str(label), offset=float(offset), z=float(z), n_rows=int(n))
-        for label, offset, z, n in content["steps"]
+        GroupStep(
+            label=str(label),
+            offset=float(offset),
+            z=float(z),
+            n_rows=int(n),
+            event=str(fixed.classes_[event]) if several else "",
+        )
+        for (label, offset, z, n), event in zip(content["steps"], fixed.events_.tolist(), strict=True)
     )
     fixed.offsets_ = np.array([step.offset for step in steps])
     fixed.slope_ = float(content["slope"])
@@ -128,7 +162,8 @@ def _check(fixed: GroupBoosting) -> None:
     """Refuse what no fit can give."""
     places = [(column, level) for cell in fixed.cells_ for column, level in cell]
     sound = (
-        len(fixed.classes_) == 2
+        len(fixed.classes_) >= 2
+        and bool(np.all((fixed.events_ >= 0) & (fixed.events_ < len(fixed.classes_))))
         and len(fixed.cells_) == len(fixed.offsets_)
         and bool(np.all(np.abs(fixed.offsets_) <= STEEPEST))
         and 1 / STEEPEST_SLOPE <= fixed.slope_ <= STEEPEST_SLOPE

@@ -13,7 +13,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._border.files import write_atomically
 from calibrant._border.text import listing, printable, quoted
@@ -61,8 +60,9 @@ ADDED = "calibrated_"
 def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    transform: Callable[[NDArray[Any]], FloatArray],
+    transform: Callable[..., FloatArray],
     *,
+    others: Sequence[str] = (),
     label: str | None = None,
     probs: str | Sequence[str] | None = None,
     logits: bool = False,
@@ -81,7 +81,10 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
         Its extension names the format. Tables can be turned into one another, and archives written as archives; from
         CSV to CSV, all other cells stay the same texts.
     transform : callable
-        Given the numbers in the file, (n, K) or (n,), returns others of the same shape.
+        Given the numbers in the file, (n, K) or (n,), returns others of the same shape. If `others` are named, it is
+        also given these columns of the same rows, by name.
+    others : sequence of str, optional
+        Columns of any type that the new numbers depend on.
     label : str, optional
         Column of labels, which is then never taken for probabilities.
     probs, logits, classes, percent
@@ -102,7 +105,7 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
         check_formats(source, out)
         columns = source.choose(request).probs
         added = columns if replace else _new_names(source, columns)
-        new: Any = _transformed(source, columns, transform, percent=percent, drop_missing=drop_missing)
+        new: Any = _transformed(source, columns, transform, others, percent=percent, drop_missing=drop_missing)
         suffix = PurePath(out).suffix.lower()
         if suffix in FRAMES:  # A table has its own copy of the matrix, which is not needed while it is written.
             new = with_columns(cast("Table", source), (columns, added), new)
@@ -132,7 +135,8 @@ def _new_names(source: Source, columns: Sequence[str]) -> tuple[str, ...]:
 def _transformed(
     source: Source,
     columns: Sequence[str],
-    transform: Callable[[NDArray[Any]], FloatArray],
+    transform: Callable[..., FloatArray],
+    others: Sequence[str],
     *,
     percent: bool,
     drop_missing: bool,
@@ -144,8 +148,9 @@ def _transformed(
     left_out = LeftOut() if drop_missing else None
     rows = complete_rows(source, {"probs": values}, {"probs": columns}, left_out=left_out)
     scale = 100 if percent else 1
+    more = [{name: taken(source.column(name), rows) for name in others}] if others else []
     with located(source, {"probs": columns, "logits": columns}, ADVICE):
-        new = transform(taken(values, rows) / scale if percent else taken(values, rows))
+        new = transform(taken(values, rows) / scale if percent else taken(values, rows), *more)
     if left_out is not None and left_out.rows:
         message = f"values are missing in {left_out}: nothing is calibrated in these rows."
         warnings.warn(message, DataWarning, stacklevel=3)

@@ -172,22 +172,28 @@ class GroupStep(Readable):
         Standardised sum of the residuals of its rows before the step.
     n_rows : int
         Rows of the group that it was learnt from.
+    event : str
+        The class whose log-odds are moved, if there are more than two.
 
     Examples
     --------
     >>> GroupStep(label="age > 50", offset=0.5, z=5.0, n_rows=400).headline
     'age > 50: log-odds +0.500 (z = 5.0, 400 rows)'
+    >>> GroupStep(label="age > 50", offset=0.5, z=5.0, n_rows=400, event="cat").headline
+    'age > 50: log-odds of cat +0.500 (z = 5.0, 400 rows)'
     """
 
     label: str
     offset: float
     z: float
     n_rows: int
+    event: str = ""
 
     @property
     def headline(self) -> str:
         """The group and its step."""
-        return f"{self.label}: log-odds {self.offset:+.3f} (z = {self.z:.1f}, {self.n_rows:,} rows)"
+        of = f" of {self.event}" if self.event else ""
+        return f"{self.label}: log-odds{of} {self.offset:+.3f} (z = {self.z:.1f}, {self.n_rows:,} rows)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -1,0 +1,65 @@
+"""What `calibrant fit`, `apply` and `recommend` do with the fix of groups, which needs columns of features."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calibrant.cli.options import Source
+
+METHOD = "groups"
+"""The name of the fix of groups, beside those of calibrators."""
+
+
+def wants_groups(method: str | None, features: str | None) -> bool:
+    """Whether groups are to be fixed; refuse features for any other method."""
+    from calibrant.exceptions import InputError
+
+    if features is not None and method not in (None, METHOD):
+        raise InputError(
+            f"--features is for --method groups, the only one that uses columns of features, but the method is "
+            f"{method}. Leave out one of them."
+        )
+    return method == METHOD or features is not None
+
+
+def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, out: Path) -> None:
+    """Learn the steps that fix groups, save them, and say what they are."""
+    from calibrant.cli import show
+    from calibrant.cli.fit import MEASURES, OPTIMISTIC, class_shares, fingerprint
+    from calibrant.cli.groups import read_features
+    from calibrant.groups import GroupBoosting
+    from calibrant.groups.store import save
+    from calibrant.metrics import METRICS
+    from calibrant.predictions import Predictions
+
+    before, table, _ = read_features(files, source, features)
+    with show.progress_bar("fitting", quiet=source.silent):
+        fixed = GroupBoosting().fit(before, features=table)
+    details = {
+        "method": METHOD,
+        "n_samples": before.n_rows,
+        "fingerprint": fingerprint(before.probs),
+        "class_shares": class_shares(before),
+    }
+    checksum = save(fixed, out, details=details)
+    probs = fixed.predict_proba(before, features=table)
+    after = Predictions(probs, before.labels, before.weights, before.classes)
+    measured = [{name: METRICS[name].estimate(p) for name in MEASURES} for p in (before, after)]
+    changed = float((after.predicted != before.predicted).mean())
+    if source.json:
+        in_sample = {"before": measured[0], "after": measured[1], "changed": changed}
+        show.print_json({**details, "learnt": fixed.report_, "in_sample": in_sample, "sha256": checksum})
+        return
+    show.print_heading(f"{METHOD}, fitted to {show.rows(before.n_rows)} of {before.n_classes} classes")
+    show.print_lines(repr(fixed.report_).splitlines())
+    show.print_heading("On the same rows")
+    show.print_estimates({"before": measured[0], "after": measured[1]})
+    show.print_lines([f"{changed:.2%} of the predicted classes have changed.", OPTIMISTIC])
+    show.print_path("calibrator", out)
+
+
+def needed_columns(calibrator: Any) -> list[str]:
+    """Return the columns of features that the steps need, none for a calibrator."""
+    return [each.name for each in getattr(calibrator, "levels_", ())]
