@@ -96,7 +96,9 @@ def test_predictions_of_0_and_1_are_measured_however_few():
 def test_labels_declared_impossible_are_named_first():
     truth = np.tile(np.linspace(0.1, 0.9, 9), 200)
     labels = np.random.default_rng(0).random(truth.size) < truth
-    probs = np.append(expit(0.85 * logit(truth)), [0.0, 1.0])  # A little timid, so that the slope on the whole is right.
+    probs = np.append(
+        expit(0.85 * logit(truth)), [0.0, 1.0]
+    )  # A little timid, so that the slope on the whole is right.
     verdict = examine(Predictions(probs, np.append(labels, [1, 0])), 99, rng=0).verdict
     assert verdict.code == "miscalibrated"
     assert verdict.headline.startswith("Miscalibrated, with labels of probability 0: ")
@@ -214,7 +216,15 @@ class TestSize:
             (0.5, 0.0, 0.015, "calibrated", "within tolerance", "good", "Calibrated to within 0.02: "),
             (0.5, 0.0, 0.03, "consistent", "not known", "unclear", "Consistent with calibration, as far as 3,000 rows"),
             (0.5, 0.03, 0.05, "consistent", "not known", "unclear", "Consistent with calibration"),
-            (0.01, 0.004, 0.015, "over-confident", "within tolerance", "unclear", "Slightly too extreme (over-confident): "),
+            (
+                0.01,
+                0.004,
+                0.015,
+                "over-confident",
+                "within tolerance",
+                "unclear",
+                "Slightly too extreme (over-confident):",
+            ),
             (0.01, 0.01, 0.04, "over-confident", "not known", "unclear", "Too extreme (over-confident): "),
             (0.01, 0.03, 0.04, "over-confident", "beyond tolerance", "bad", "Too extreme (over-confident): "),
             (0.01, None, None, "over-confident", "not known", "unclear", "Too extreme (over-confident): "),

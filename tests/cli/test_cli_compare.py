@@ -70,6 +70,18 @@ def test_json_is_the_result_of_the_function(files, capsys):
     assert json.loads(out)["entries"] == as_record(expected)["entries"]
 
 
+def test_percentiles_of_1000_samples_are_given_where_asked(files, capsys):
+    code, out, _ = run(capsys, "compare", *files, "--metrics", "ece", "--differences", "percentile", "--json")
+    models = {path.stem: read_predictions(path) for path in files}
+    expected = compare(models, ["ece"], n_resamples=1000, differences="percentile", rng=0)
+    assert code == 0
+    assert json.loads(out)["entries"] == as_record(expected)["entries"]
+    assert expected.entry("bad", "ece").difference.is_significant
+    _, out, _ = run(capsys, "compare", *files, "--metrics", "ece", "--differences", "percentile")
+    assert "1,000 bootstrap samples" in " ".join(out.split())
+    assert "they contained the true one in" in " ".join(out.split())
+
+
 def test_rows_in_another_order_are_refused_unless_an_id_names_them(files, capsys):
     shuffled = pl.read_csv(files[1]).sample(fraction=1, shuffle=True, seed=0)
     shuffled.write_csv(files[1])

@@ -106,6 +106,19 @@ def test_bandwidths_come_from_cross_fitted_predictions_of_the_calibration_split(
     assert np.abs(whole - tuning["probs"]).max() > 1e-4  # Each fold has a temperature of its own.
 
 
+def test_percentiles_judge_every_metric_where_the_config_asks(finished, tmp_path):
+    _, config, _ = finished
+    text = config.read_text().split("[learning]")[0].replace("resamples", 'differences = "percentile"\nresamples')
+    path = tmp_path / "config.toml"
+    path.write_text(text.replace('folder = "logits"', f'folder = "{config.parent / "logits"}"'))
+    comparison = run(path, tmp_path / "out").comparisons[0]
+    changes = [entry.difference for entry in comparison.entries if entry.difference is not None]
+    assert {change.method for change in changes} == {"percentile"}
+    assert all(change.is_significant == (change.low > 0 or change.high < 0) for change in changes)
+    assert comparison.entry("raw", "ece-20").difference.is_significant
+    assert "they contained the true one in" in (tmp_path / "out" / "table.md").read_text(encoding="utf-8")
+
+
 def test_the_table_has_a_row_for_each_pipeline_and_metric(finished):
     result, _, out = finished
     rows = _rows(out / "table.csv")

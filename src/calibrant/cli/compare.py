@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, File, Options, expanded
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Comparing, File, expanded
 
 if TYPE_CHECKING:
     from calibrant.results import Comparison
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     *files: File,
-    options: Options = Options(),
+    options: Comparing = Comparing(),
     metrics: Annotated[tuple[str, ...], Parameter(group=OUTPUT, consume_multiple=True)] = (),
     baseline: Annotated[str | None, Parameter(group=JUDGING)] = None,
     row_id: Annotated[str | None, Parameter(name="--id", group=INPUT)] = None,
@@ -120,7 +120,7 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
 
 
 def _read(
-    files: list[Path], options: Options, row_id: str | None, others: tuple[str | None, ...]
+    files: list[Path], options: Comparing, row_id: str | None, others: tuple[str | None, ...]
 ) -> "tuple[dict[str, Any], dict[str, Any]]":
     """Read every file, keyed by its name without the extension, with rows in the order of the first.
 

@@ -190,6 +190,14 @@ class Options(EitherSource):
 
 @Parameter(name="*", group=INPUT)
 @dataclass(frozen=True, kw_only=True)
+class Comparing(Options):
+    """Which columns to read, and how often to resample the rows that models share."""
+
+    resamples: Annotated[int, Parameter(group=JUDGING, help="Number of bootstrap samples of the rows.")] = 1000
+
+
+@Parameter(name="*", group=INPUT)
+@dataclass(frozen=True, kw_only=True)
 class Judging(Options):
     """Which columns to read, how to judge them, and which errors do not matter."""
 
