@@ -52,7 +52,7 @@ def report(
     folds
         Number of folds for the fix.
     features
-        Search for groups of these columns whose predictions are off: a pattern like 'x_*', or a list with commas.
+        Search for groups of these columns whose predictions are off: a pattern like 'x_*', or a comma-separated list.
     out
         Where to write the page; it must end in .html or .htm.
     """

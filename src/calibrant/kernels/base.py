@@ -23,7 +23,7 @@ class Kernel(ABC):
     """
 
     @abstractmethod
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
 
     @property
@@ -65,7 +65,7 @@ class SumKernel(Kernel):
         """Return the kernel with every lengthscale a number."""
         return SumKernel(self.first.tuned(median), self.second.tuned(median))
 
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
         return self.first.matrix(x, y) + self.second.matrix(x, y)
 
@@ -86,7 +86,7 @@ class ProductKernel(Kernel):
         """Return the kernel with every lengthscale a number."""
         return ProductKernel(self.first.tuned(median), self.second.tuned(median))
 
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
         return self.first.matrix(x, y) * self.second.matrix(x, y)
 
@@ -113,7 +113,7 @@ class ScaledKernel(Kernel):
         """Return the kernel with every lengthscale a number."""
         return ScaledKernel(self.scale, self.kernel.tuned(median))
 
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
         return self.scale * self.kernel.matrix(x, y)
 
