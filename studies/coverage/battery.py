@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -144,7 +144,7 @@ class MedianLengthscale(OwnMethod):
 
     def limits(self, data: Pair, rng: np.random.Generator) -> list[float]:
         """Return limits and lengthscale."""
-        lengthscale = float(self.metric.details(data.model)["lengthscale"])
+        lengthscale = cast("float", self.metric.details(data.model)["lengthscale"])
         return [*super().limits(data, rng)[:2], lengthscale]
 
 

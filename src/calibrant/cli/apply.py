@@ -55,8 +55,9 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
     out
         Where to write; the extension determines the format.
     base_rate
-        Share of class 1 in FILE, or of all classes, with commas, to which probabilities are moved, after the calibrator
-        if there is one; "auto" estimates that of two classes from the rows. It is right if each class looks as before.
+        Share of class 1 in FILE, or of all classes, comma-separated: probabilities are adjusted to it, after the
+        calibrator if there is one. "auto" estimates it from the rows of two classes. It holds if each class looks as
+        before.
     trained_rate
         The share that the probabilities are calibrated for; by default that of the rows the calibrator was fitted to.
     """

@@ -26,8 +26,8 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 ) -> int:
     """Compare models that predicted the same rows, each in a FILE of its own; or two periods, each a sketch.
 
-    The differences from the baseline are paired: all models are judged on the same rows. Of two sketches, it
-    is tested whether calibration changed; only --resamples, --seed and --json matter then.
+    The differences from the baseline are paired: all models are judged on the same rows. For two
+    sketches, the command tests whether calibration changed; then only --resamples, --seed and --json matter.
 
     For example:
       calibrant compare before.parquet after.parquet

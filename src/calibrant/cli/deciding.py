@@ -28,15 +28,17 @@ class Deciding:
     cost_fn: Annotated[float | None, Parameter(help="Cost of not acting where it does: a false negative.")] = None
     threshold: Annotated[
         float | None,
-        Parameter(help="Probability from which on is acted; by default the best for the costs if calibrated."),
+        Parameter(help="Act from this probability on; by default the best threshold for the costs, if calibrated."),
     ] = None
     max_risk: Annotated[
-        float | None, Parameter(help="Largest error rate: find the most rows that can be answered with it.")
+        float | None, Parameter(help="Largest acceptable error rate: find how many rows can be answered within it.")
     ] = None
     confidence: Annotated[float, Parameter(help="Confidence of the limits of costs and risks.")] = 0.95
     base_rate: Annotated[
         str | None,
-        Parameter(help="Share of class 1 where predictions are used, or of all classes, with commas: corrects them."),
+        Parameter(
+            help="Share of class 1 where predictions are used, or of all classes, comma-separated: corrects them."
+        ),
     ] = None
 
     @property

@@ -33,7 +33,7 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
     """Find the groups of rows in FILES whose predictions are off beyond chance.
 
     Groups are intersections of up to three columns, and the leaves of a small tree. Their number is taken into
-    account: if no prediction is off, anything is found with a probability of 5% at most. Groups that are known
+    account: if no prediction is off, the probability that anything is found is at most 5%. Groups that are known
     beforehand are assessed with evaluate --by.
 
     For example:
@@ -47,14 +47,14 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
         CSV, JSON Lines, Parquet, Arrow IPC or NPZ with predictions, labels and columns of features. The rows of several
         files are taken together.
     features
-        Columns of features: a pattern like 'x_*', or a list with commas; by default all other columns. Numbers are cut
-        into thirds; columns that name rows or have one value are left out.
+        Columns of features: a pattern like 'x_*', or a comma-separated list; by default all other columns. Numbers are
+        cut into thirds; columns that name rows or have one value are left out.
     cluster
         Column of clusters, such as patients: rows of a cluster depend on each other.
     depth
-        Number of columns that a group has at most.
+        Largest number of columns that define a group.
     alpha
-        Probability that anything is found if no prediction is off, at most.
+        If no prediction is off, anything is found with at most this probability.
     least_rows
         Rows that a group needs.
     every_class
@@ -149,7 +149,8 @@ def _print_table(groups: "Sequence[FoundGroup]") -> None:
     out.print(table)
     notes = (
         "off by: observed minus predicted, with limits. p: adjusted for all groups looked at. worth: fall of the log "
-        "loss of all rows if the log-odds of this group are moved, learnt from other rows than those it is measured on."
+        "loss of all rows if the log-odds of this group are shifted; the shift is learnt from other rows than those it "
+        "is measured on."
     )
     out.print(Text(notes, style="dim"))
 

@@ -53,8 +53,8 @@ def report(
     folds
         Number of folds for the fix.
     features
-        Search for groups of these columns whose predictions are off: a pattern like 'x_*', or a list with commas. With
-        --calibrate auto, the fix of these groups is considered too.
+        Search for groups of these columns whose predictions are off: a pattern like 'x_*', or a comma-separated list.
+        With --calibrate auto, the fix of these groups is considered too.
     out
         Where to write the page; it must end in .html or .htm.
     """

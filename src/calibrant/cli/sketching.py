@@ -20,8 +20,8 @@ def sketch(
 ) -> None:
     """Write a sketch of the predictions in FILES: a small file that evaluate, report and fit take in their place.
 
-    Sketches can be added: evaluate, report and fit take several. A run on this machine that was interrupted goes on
-    where it was, if it is started again.
+    Sketches can be added: evaluate, report and fit take several. A run on this machine that was interrupted
+    continues where it stopped when it is started again.
 
     For example:
       calibrant sketch 'logs/monday/*.parquet' --label y --probs score --out monday.sketch

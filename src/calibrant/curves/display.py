@@ -66,9 +66,9 @@ class ReliabilityDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        y_prob: Any = None,
-        sample_weight: Any = None,
+        y_true: object,
+        y_prob: object = None,
+        sample_weight: object = None,
         *,
         curve: Callable[[Predictions], ReliabilityCurve] = reliability_curve,
         positive: object = None,
@@ -97,7 +97,14 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: object, X: Any, y: Any, sample_weight: Any = None, *, name: str | None = None, **settings: Any
+        cls,
+        model: object,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        *,
+        name: str | None = None,
+        **settings: Any,
     ) -> Self:
         """Compute the curve of what a fitted classifier says about rows, and draw it.
 

@@ -1,7 +1,7 @@
 """Where targets fall in their predicted distributions, and what predicted quantiles cover."""
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -119,7 +119,7 @@ def quantile_curve(
 
 def coverage_shares(
     forecasts: Forecasts, nominal: FloatArray, form: Form, ensemble: Ensemble
-) -> Callable[[Any], FloatArray]:
+) -> Callable[[FloatArray], FloatArray]:
     """Return the map from weights, (n, B), to the observed coverage at ascending levels, (q, B)."""
     if form not in get_args(Form):
         raise InputError(f'form must be "quantile" or "interval", but is {form!r}.')
@@ -128,7 +128,7 @@ def coverage_shares(
 
 def shares_between(
     limits: tuple[FloatArray, FloatArray], nominal: FloatArray, form: Form
-) -> Callable[[Any], FloatArray]:
+) -> Callable[[FloatArray], FloatArray]:
     """Return the same map, given the ends of the intervals that transforms are drawn from."""
     if form == "quantile":
         return level_shares(*limits, nominal)

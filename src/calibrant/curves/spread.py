@@ -1,12 +1,10 @@
 """How large errors are, against how large they were predicted to be."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._border.checks import check_level
 from calibrant._core.laws import normal_quantile
-from calibrant._typing import FloatArray
+from calibrant._typing import BoolArray, FloatArray
 from calibrant.binning import Binning, Bins, EqualMass
 from calibrant.curves.binned import bin_totals
 from calibrant.exceptions import InputError
@@ -86,7 +84,7 @@ def squared_errors(forecasts: Forecasts) -> FloatArray:
     return np.square(forecasts.targets - forecasts.distribution.mean())
 
 
-def _by_row(cut: Bins, used: Any, values: FloatArray) -> FloatArray:
+def _by_row(cut: Bins, used: BoolArray, values: FloatArray) -> FloatArray:
     """Return for each row the value of its bin, given those of the bins in use; 0 for other rows."""
     every = np.zeros(cut.n_bins)
     every[used] = values

@@ -16,11 +16,11 @@ def _bounded(x: Value) -> Value:
     return x.clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
-def _platt(c: Any, x: Value) -> Value:
+def _platt(c: platt.PlattScaling, x: Value) -> Value:
     return (x if c.scores == "raw" else _bounded(x)) * c.slope_ + c.intercept_
 
 
-def _quadratic(c: Any, x: Value) -> Value:
+def _quadratic(c: platt.QuadraticScaling, x: Value) -> Value:
     x = _bounded(x)
     inside = x.clip(*c.range_) if c.monotone else x
     curve = (inside * c.coef_[2] + c.coef_[1]) * inside + c.coef_[0]
@@ -29,12 +29,12 @@ def _quadratic(c: Any, x: Value) -> Value:
     return curve + (inside * (2 * c.coef_[2]) + c.coef_[1]).at_least(0.0) * (x - inside)
 
 
-def _beta(c: Any, x: Value) -> Value:
+def _beta(c: beta.BetaCalibration, x: Value) -> Value:
     x = _bounded(x)
     return softplus(x) * c.b_ - softplus(-x) * c.a_ + c.c_
 
 
-def _isotonic(c: Any, x: Value) -> Value:
+def _isotonic(c: isotonic.IsotonicCalibration, x: Value) -> Value:
     knots, heights = c.scores_, c.probabilities_
     axis = c._axis  # noqa: SLF001 (its own map, in another language)
     places = axis(knots)
@@ -64,7 +64,7 @@ def _intervals(places: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return np.where(usual, before, 0.0), np.where(usual, width, 1.0), share
 
 
-def _hull(c: Any, x: Value) -> Value:
+def _hull(c: hull.ROCConvexHull, x: Value) -> Value:
     last = len(c.lower_) - 1
     below = np.append(0, np.arange(last + 1))
     above = np.append(np.arange(last + 1), last)
@@ -73,21 +73,21 @@ def _hull(c: Any, x: Value) -> Value:
     return logit((low + high) / 2.0)
 
 
-def _histogram(c: Any, x: Value) -> Value:
+def _histogram(c: histogram.HistogramBinning, x: Value) -> Value:
     return expit(x).rounded(DECIMALS).search(c.edges_[1:-1], "left").look_up(isotonic.logit(c.probabilities_))
 
 
-def _bbq(c: Any, x: Value) -> Value:
+def _bbq(c: bbq.BBQ, x: Value) -> Value:
     return expit(x).rounded(DECIMALS).search(c.edges_, "left").look_up(isotonic.logit(c.probabilities_))
 
 
-def _venn_abers(c: Any, x: Value) -> Value:
+def _venn_abers(c: venn_abers.VennAbers, x: Value) -> Value:
     low = x.search(c.lower_scores_, "right").look_up(-np.log1p(-np.append(0.0, c.lower_)))
     high = x.search(c.upper_scores_, "left").look_up(np.log(np.append(c.upper_, 1.0)))
     return high + low
 
 
-def _spline(c: Any, x: Value) -> Value:
+def _spline(c: spline.SplineCalibration, x: Value) -> Value:
     from scipy.interpolate import CubicSpline
 
     curve = CubicSpline(c.knots_, c.values_, bc_type="natural")

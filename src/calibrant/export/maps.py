@@ -58,7 +58,7 @@ def _inputs(calibrator: Calibrator, scores: Value) -> Value:
     return log_softmax(scores) if calibrator.scores == "logits" else (scores / scores.total()).log()
 
 
-def _map(c: Any, x: Value, k: int) -> Value:
+def _map(c: Calibrator, x: Value, k: int) -> Value:
     """Return what `_apply` returns of log-probabilities of k classes."""
     if isinstance(c, BinaryCalibrator):
         if k > 2:
@@ -70,7 +70,7 @@ def _map(c: Any, x: Value, k: int) -> Value:
     return found(c, x, k)
 
 
-def _line(c: Any, x: Value) -> Value:
+def _line(c: Calibrator, x: Value) -> Value:
     found = LINES.get(type(c))
     if found is None:
         raise InputError(f"{type(c).__name__} cannot be exported. Those that can are {_exportable()}.")
@@ -85,19 +85,19 @@ def _of_log_odds(log_odds: Value) -> Value:
     return (-softplus(log_odds)).beside(-softplus(-log_odds))
 
 
-def _identity(_c: Any, x: Value, _k: int) -> Value:
+def _identity(_c: scaling.Identity, x: Value, _k: int) -> Value:
     return x
 
 
-def _uniform(_c: Any, x: Value, _k: int) -> Value:
+def _uniform(_c: Calibrator, x: Value, _k: int) -> Value:
     return x.equals(x).choose(0.0, 0.0)
 
 
-def _temperature(c: Any, x: Value, _k: int) -> Value:
+def _temperature(c: temperature.TemperatureScaling | ets.EnsembleTemperatureScaling, x: Value, _k: int) -> Value:
     return x / c.temperature_
 
 
-def _affine(c: Any, x: Value, _k: int) -> Value:
+def _affine(c: vector.VectorScaling | matrix.MatrixScaling | matrix.DirichletCalibration, x: Value, _k: int) -> Value:
     return _multiplied(c, x if uses_raw_logits(c) else x.at_least(scaling.SMALLEST_LOG_PROB))
 
 
@@ -106,11 +106,11 @@ def _multiplied(c: Any, x: Value) -> Value:
     return scaled + c.intercept_
 
 
-def _guard(c: Any, x: Value, k: int) -> Value:
+def _guard(c: guard.LaplaceGuard, x: Value, k: int) -> Value:
     return (x.exp() * (1.0 - c.share_) + c.share_ / k).log() if c.share_ else x
 
 
-def _structured(c: Any, x: Value, k: int) -> Value:
+def _structured(c: structured.StructuredScaling, x: Value, k: int) -> Value:
     tempered = _temperature(c.temperature_scaling_, _guard(c.zeros_, x, k), k)
     top = tempered.largest()
     log_sum = top + (tempered - top).exp().total().log()
@@ -123,7 +123,7 @@ def _mixture(weights: Iterable[float], members: Iterable[Callable[[], Value]]) -
     return reduce(log_add_exp, terms)
 
 
-def _ets(c: Any, x: Value, k: int) -> Value:
+def _ets(c: ets.EnsembleTemperatureScaling, x: Value, k: int) -> Value:
     members = (
         lambda: log_softmax(_temperature(c, x, k)),
         lambda: x,
@@ -132,21 +132,21 @@ def _ets(c: Any, x: Value, k: int) -> Value:
     return _mixture(c.weights_, members)
 
 
-def _ensemble(c: Any, x: Value, k: int) -> Value:
+def _ensemble(c: ensemble.Ensemble | stack.StackedCalibration, x: Value, k: int) -> Value:
     return _mixture(c.weights_, [lambda m=m: log_softmax(_map(m, x, k)) for m in c.calibrators_])  # type: ignore[misc]
 
 
-def _stack(c: Any, x: Value, k: int) -> Value:
+def _stack(c: stack.StackedCalibration, x: Value, k: int) -> Value:
     return _map(c.map_, _ensemble(c, _guard(c.zeros_, x, k), k), k)
 
 
-def _compose(c: Any, x: Value, k: int) -> Value:
+def _compose(c: compose.Compose, x: Value, k: int) -> Value:
     for stage in c.stages_:
         x = log_softmax(_map(stage, x, k))
     return x
 
 
-def _joint(c: Any, x: Value, k: int) -> Value:
+def _joint(c: joint.JointScaling, x: Value, k: int) -> Value:
     scores = _guard(c.guard_, x, k).at_least(scaling.SMALLEST_LOG_PROB)
     knots, slopes = c.knots_.tolist(), c.slopes_.tolist()
     falls = [(-scores.clip(knots[m + 1], knots[m]) + knots[m]) * slope for m, slope in enumerate(slopes)]
@@ -158,13 +158,13 @@ def _joint(c: Any, x: Value, k: int) -> Value:
     return _multiplied(c, scores) + scores * factor - reduce(Value.__add__, falls)
 
 
-def _deep_order_preserving(c: Any, x: Value, k: int) -> Value:
+def _deep_order_preserving(c: deep_order_preserving.DeepOrderPreserving, x: Value, k: int) -> Value:
     for layer in c.layers_:
         x = log_softmax(_order_preserving(layer, x, k))
     return x
 
 
-def _order_preserving(c: Any, x: Value, k: int) -> Value:
+def _order_preserving(c: order_preserving.OrderPreserving, x: Value, k: int) -> Value:
     floored = x.at_least(_FLOOR)
     g = len(c.knots_) - 1
     slopes = c.slopes_.reshape(-1, g)
@@ -195,7 +195,7 @@ def _class_scores(x: Value, score: str, k: int) -> Value:
     return (x - rest).rounded(SCORE_DECIMALS)
 
 
-def _one_vs_rest(c: Any, x: Value, k: int) -> Value:
+def _one_vs_rest(c: lift.OneVsRest, x: Value, k: int) -> Value:
     is_raw = uses_raw_logits(c)
     scores = x if is_raw else _class_scores(x, c.score, k)
     columns = [-softplus(-_line(inner, scores.columns([j]))) for j, inner in enumerate(c.calibrators_)]
@@ -203,7 +203,7 @@ def _one_vs_rest(c: Any, x: Value, k: int) -> Value:
     return log_add_exp(columns[0].beside(*columns[1:]), shares + float(np.log(lift.SMALLEST_SHARE)))
 
 
-def _pooled(c: Any, x: Value, k: int) -> Value:
+def _pooled(c: lift.Pooled, x: Value, k: int) -> Value:
     shared = -softplus(-_line(c.calibrator_, _class_scores(x, "probability", k)))
     return _keep_order(log_add_exp(shared, x + float(np.log(lift.SMALLEST_SHARE))), x, k)
 

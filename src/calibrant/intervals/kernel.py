@@ -8,7 +8,7 @@ from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits, PairLaw
 from calibrant.kernels.base import TensorProduct
-from calibrant.kernels.discrepancy import pair_matrix, prediction_pairs, row_sums, tune
+from calibrant.kernels.discrepancy import Data, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.targets import WhiteKernel
@@ -29,7 +29,7 @@ N_ROWS = 1024
 """Number of rows, chosen at random, that represent all in a mean over pairs, so that H is never stored."""
 
 
-def is_known(metric: Any, data: Any) -> bool:
+def is_known(metric: Any, data: Data) -> bool:
     """Whether the law applies: to the unbiased estimate, rows of equal weight in one block, and an exact kernel."""
     if getattr(data, "copies", None) is not None:
         return False
@@ -53,7 +53,7 @@ def has_calm_labels(metric: Any, data: Predictions) -> bool:
 
 
 def law(
-    data: Any,
+    data: Data,
     metric: SKCE | KCE,
     level: float,
     bootstrap: Bootstrap,
@@ -99,7 +99,7 @@ def law(
     return Limits(low, high)
 
 
-def _squares(data: Any, metric: SKCE | KCE) -> tuple[float, float]:
+def _squares(data: Data, metric: SKCE | KCE) -> tuple[float, float]:
     """Return `_mean_squares` of always the same rows, which are kept with predictions."""
 
     def compute() -> tuple[float, float]:
@@ -124,7 +124,7 @@ def _mean_squares(data: Any, kernel: Any) -> tuple[float, float]:
     return seen, expected
 
 
-def _compares_labels(data: Any, kernel: Any) -> bool:
+def _compares_labels(data: Data, kernel: Any) -> bool:
     """Whether the pairs are products of residuals times a kernel on predictions."""
     return isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel()
 

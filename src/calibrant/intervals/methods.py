@@ -14,6 +14,7 @@ from calibrant.intervals import debiased, kernel, resampled, sandwich, scores
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
+from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import KCE, SKCE, Accuracy, IntervalCoverage, Metric, Score, SimplexECE
 from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.metrics.names import chosen_metric
@@ -51,7 +52,7 @@ MOST_REDRAWS = 399
 
 @takes_two_arrays
 def interval(
-    predictions: object,
+    predictions: Data,
     metric: Metric | str,
     method: str = "auto",
     *,
@@ -179,7 +180,7 @@ class MethodOutcome(NamedTuple):
 
 
 def known_interval(
-    data: object,
+    data: Data,
     metric: Metric,
     value: float,
     level: float,
@@ -205,7 +206,7 @@ def known_interval(
     return as_interval(metric, value, level, found, null)
 
 
-def _under_calibration(data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray | None:
+def _under_calibration(data: Data, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray | None:
     """Return values of the metric over labels, or targets, drawn from the predictions."""
     n_resamples = min(bootstrap.n_resamples, MOST_REDRAWS)
     if isinstance(data, Forecasts):

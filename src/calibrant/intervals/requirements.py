@@ -127,7 +127,7 @@ def has_unequal_weights(data: Predictions) -> bool:
 
 def has_clusters(bootstrap: Bootstrap) -> bool:
     """Whether there are enough clusters, or rows are not clustered."""
-    return bootstrap.clusters is None or len(np.unique(bootstrap.clusters)) >= FEWEST_CLUSTERS
+    return bootstrap.clusters is None or len(np.unique(np.asarray(bootstrap.clusters))) >= FEWEST_CLUSTERS
 
 
 def too_few_wrong(data: Predictions, fewest: Fewest) -> str:

@@ -1,7 +1,6 @@
 """Limits from bootstrap samples of any metric, for numbers that resampling does not bias."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits
 from calibrant.intervals.scores import tails
+from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Metric
 from calibrant.resampling.bootstrap import Bootstrap, group_rows
 from calibrant.resampling.redraws import BLOCK_CELLS
@@ -17,14 +17,14 @@ N_GROUPS = 200
 """With more rows than this, the jackknife leaves out this many groups of rows, one at a time."""
 
 
-def percentile(data: object, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+def percentile(data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
     """Return quantiles over bootstrap samples, for numbers that can be too large as well as too small."""
     draws = _replicates(metric.prepare(data), data, metric, bootstrap, rng)
     low, high = np.quantile(draws, tails(level), method="inverted_cdf").tolist()
     return Limits(low, high)
 
 
-def bca(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+def bca(data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
     r"""Return bias-corrected and accelerated quantiles over bootstrap samples.
 
     Instead of the quantile :math:`\alpha` it takes :math:`\Phi(z_0 + (z_0 + z_\alpha) / (1 - a (z_0 + z_\alpha)))`.
@@ -52,7 +52,7 @@ def bca(data: Any, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.r
 
 
 def _replicates(
-    evaluate: Evaluator, data: Any, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator
+    evaluate: Evaluator, data: Data, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator
 ) -> FloatArray:
     if metric.measures == "calibration" and metric.better != "none":
         raise InputError(
@@ -63,7 +63,7 @@ def _replicates(
     return np.concatenate([evaluate(counts * weights) for counts in bootstrap.counts(data.n_samples, rng)])
 
 
-def _without_groups(data: Any, clusters: object) -> Iterator[FloatArray]:
+def _without_groups(data: Data, clusters: object) -> Iterator[FloatArray]:
     """Yield blocks of weights, (n, block), each column of the data without one group of whole clusters."""
     groups = _clusters(data.n_samples, clusters) % N_GROUPS
     names, width = np.unique(groups), max(1, BLOCK_CELLS // data.n_samples)

@@ -10,6 +10,7 @@ from calibrant._typing import FloatArray
 from calibrant.curves import bands
 from calibrant.intervals.base import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
+from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Score
 from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.predictions import Predictions
@@ -219,7 +220,7 @@ def tail_pvalue(draws: FloatArray, value: float) -> float:
     return min(1.0, 2 * (1 + beyond) / (1 + len(draws)))
 
 
-def wilson(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
+def wilson(data: Data, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np.random.Generator) -> Limits:
     """Return Wilson's limits of a share, with Kish's effective number of rows; of clusters, those of any mean."""
     if bootstrap.clusters is not None:
         return hall(data, metric, level, bootstrap, rng)

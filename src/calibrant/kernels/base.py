@@ -24,7 +24,7 @@ class Kernel(ABC):
     """
 
     @abstractmethod
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
 
     @property
@@ -66,7 +66,7 @@ class SumKernel(Kernel):
         """Return the kernel with every lengthscale a number."""
         return SumKernel(self.first.tuned(median), self.second.tuned(median))
 
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
         return self.first.matrix(x, y) + self.second.matrix(x, y)
 
@@ -87,7 +87,7 @@ class ProductKernel(Kernel):
         """Return the kernel with every lengthscale a number."""
         return ProductKernel(self.first.tuned(median), self.second.tuned(median))
 
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
         return self.first.matrix(x, y) * self.second.matrix(x, y)
 
@@ -114,7 +114,7 @@ class ScaledKernel(Kernel):
         """Return the kernel with every lengthscale a number."""
         return ScaledKernel(self.scale, self.kernel.tuned(median))
 
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
         return self.scale * self.kernel.matrix(x, y)
 

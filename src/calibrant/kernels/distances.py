@@ -4,7 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from calibrant._core.distances import distances
 from calibrant._core.threads import in_order
 from calibrant._typing import FloatArray
 from calibrant.exceptions import DataWarning, InputError
+from calibrant.forecasts import Distribution
 
 EXACT_MEDIAN_ROWS = 5000
 """The median distance is exact up to this many rows; above, it is that of this many, drawn with a fixed seed."""
@@ -27,20 +28,23 @@ FEW_ROWS, ROWS_AT_ONCE = 2000, 128
 SAMPLED_PAIRS, NEAR = 20_000, 0.02
 """With more rows, the median lies within this rank of that of this many random pairs: six standard errors."""
 
+Points: TypeAlias = FloatArray | Distribution
+"""Predictions: class probabilities, or predictive distributions."""
+
 
 class Distance(ABC):
     """A distance between predictions."""
 
     @abstractmethod
-    def pairwise(self, x: Any, y: Any) -> FloatArray:
+    def pairwise(self, x: object, y: object) -> FloatArray:
         """Return the distances of all pairs, of shape (n, m)."""
 
-    def paired(self, x: Any, y: Any) -> FloatArray:
+    def paired(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Return the distance of each row to the row beside it, of shape (n,)."""
         return np.array([self.pairwise(x[i : i + 1], y[i : i + 1])[0, 0] for i in range(len(x))])
 
 
-def _vectors(points: Any, name: str) -> FloatArray:
+def _vectors(points: object, name: str) -> FloatArray:
     if not isinstance(points, np.ndarray):
         raise InputError(
             f"{name} compares vectors such as class probabilities, but got {type(points).__name__}. "
@@ -57,11 +61,11 @@ class TotalVariation(Distance):
     definite; others work, with a `DataWarning`, and may have negative squares.
     """
 
-    def pairwise(self, x: Any, y: Any) -> FloatArray:
+    def pairwise(self, x: object, y: object) -> FloatArray:
         """Return the distances of all pairs, of shape (n, m)."""
         return 0.5 * distances(_vectors(x, "TotalVariation"), _vectors(y, "TotalVariation"), squared=False)
 
-    def paired(self, x: Any, y: Any) -> FloatArray:
+    def paired(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Return the distance of each row to the row beside it, of shape (n,)."""
         return 0.5 * np.abs(x - y).sum(axis=1)
 
@@ -70,11 +74,11 @@ class TotalVariation(Distance):
 class Euclidean(Distance):
     r"""Euclidean distance :math:`\sqrt{\sum_k (p_k - q_k)^2}`."""
 
-    def pairwise(self, x: Any, y: Any) -> FloatArray:
+    def pairwise(self, x: object, y: object) -> FloatArray:
         """Return the distances of all pairs, of shape (n, m)."""
         return np.sqrt(distances(_vectors(x, "Euclidean"), _vectors(y, "Euclidean"), squared=True))
 
-    def paired(self, x: Any, y: Any) -> FloatArray:
+    def paired(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Return the distance of each row to the row beside it, of shape (n,)."""
         return np.linalg.norm(x - y, axis=1)
 
@@ -83,29 +87,29 @@ class Euclidean(Distance):
 class Wasserstein(Distance):
     """2-Wasserstein distance of predictive distributions."""
 
-    def pairwise(self, x: Any, y: Any) -> FloatArray:
+    def pairwise(self, x: object, y: object) -> FloatArray:
         """Return the distances of all pairs, of shape (n, m)."""
-        return _distributions(x, "Wasserstein").wasserstein(y)
+        return _distributions(x, "Wasserstein").wasserstein(_distributions(y, "Wasserstein"))
 
 
 @dataclass(frozen=True)
 class MixtureWasserstein(Distance):
     """2-Wasserstein distance of mixtures when mass may only move from component to component."""
 
-    def pairwise(self, x: Any, y: Any) -> FloatArray:
+    def pairwise(self, x: object, y: object) -> FloatArray:
         """Return the distances of all pairs, of shape (n, m)."""
-        return _distributions(x, "MixtureWasserstein").mixture_wasserstein(y)
+        return _distributions(x, "MixtureWasserstein").mixture_wasserstein(_distributions(y, "MixtureWasserstein"))
 
 
-def _distributions(points: Any, name: str) -> Any:
-    if isinstance(points, np.ndarray):
+def _distributions(points: object, name: str) -> Distribution:
+    if not isinstance(points, Distribution):
         raise InputError(
             f"{name} compares predictive distributions, but got vectors. For class probabilities use TotalVariation()."
         )
     return points
 
 
-def median_distance(distance: Distance, points: Any) -> float:
+def median_distance(distance: Distance, points: Points) -> float:
     """Return the median distance between different rows: the lengthscale "median".
 
     Above 5000 rows it is the median over 5000 of them, drawn with a fixed seed; with more than 160 classes, of fewer
@@ -162,7 +166,7 @@ def _difference(ascending: FloatArray, rank: int) -> float:
     return high
 
 
-def _near_middle(distance: Distance, points: Any, n: int) -> tuple[FloatArray, int, int]:
+def _near_middle(distance: Distance, points: Points, n: int) -> tuple[FloatArray, int, int]:
     """Return the distances around their median, how many others are smaller, and how many there are in all.
 
     Random pairs say about where the median is, so that few of the others are kept.
@@ -184,11 +188,11 @@ def _near_middle(distance: Distance, points: Any, n: int) -> tuple[FloatArray, i
     return _all(distance, points, n), 0, pairs
 
 
-def _all(distance: Distance, points: Any, n: int) -> FloatArray:
+def _all(distance: Distance, points: Points, n: int) -> FloatArray:
     return np.concatenate([*_of_strips(np.ravel, distance, points, n)])
 
 
-def _of_strips(use: Callable[[FloatArray], Part], distance: Distance, points: Any, n: int) -> Iterator[Part]:
+def _of_strips(use: Callable[[FloatArray], Part], distance: Distance, points: Points, n: int) -> Iterator[Part]:
     """Yield what is made of the n (n - 1) / 2 distances of different rows, of which each use gets some."""
     take = points.__getitem__ if isinstance(points, np.ndarray) else points.take
 

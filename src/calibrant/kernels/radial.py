@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class RadialKernel(Kernel):
             return self
         return replace(self, lengthscale=median(self.distance))  # type: ignore[type-var]  # every leaf is a dataclass
 
-    def matrix(self, x: object, y: Any) -> FloatArray:
+    def matrix(self, x: object, y: object) -> FloatArray:
         """Return the values at all pairs of points."""
         if self.lengthscale == "median":
             raise InputError('lengthscale must be a number here, but is "median", which needs predictions.')

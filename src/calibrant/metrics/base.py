@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.counted import Counted
@@ -36,6 +36,10 @@ class Together(NamedTuple):
 
 Measured: TypeAlias = Literal["calibration", "accuracy", "both", "chance", "sharpness"]
 """What a metric may measure."""
+
+
+Weights: TypeAlias = Literal["frequency", "pairs"]
+"""Whether a weight counts copies of a row, or weighs it in pairs."""
 
 
 class Metric(ABC):
@@ -73,7 +77,7 @@ class Metric(ABC):
     family: ClassVar[Literal["score", "binned", "kernel", "smooth", "rank"]]
     accepts: ClassVar[Literal["any", "binary"]] = "any"
     better: ClassVar[Literal["lower", "higher", "none"]] = "lower"
-    weights: ClassVar[Literal["frequency", "pairs"]] = "frequency"
+    weights: ClassVar[Weights] = "frequency"
     measures: ClassVar[Measured]
     predictions: ClassVar[bool] = True
     forecasts: ClassVar[bool] = False
@@ -103,7 +107,7 @@ class Metric(ABC):
         """Return the map from class indices, or targets of forecasts, (n, B), to B values at the data's own weights."""
         relabel = predictions.with_labels if isinstance(predictions, Predictions) else predictions.with_targets
 
-        def evaluate(labels: Any) -> FloatArray:
+        def evaluate(labels: IntArray) -> FloatArray:
             return np.array([self(relabel(labels[:, b])) for b in range(labels.shape[1])])
 
         return evaluate
@@ -136,7 +140,7 @@ class Metric(ABC):
         """
         return None
 
-    def details(self, predictions: Any) -> Mapping[str, Any]:  # noqa: ARG002 (most have nothing to add)
+    def details(self, predictions: Any) -> Mapping[str, object]:  # noqa: ARG002 (most have nothing to add)
         """Return what the estimate says beyond its value."""
         return {}
 
@@ -146,11 +150,11 @@ class Metric(ABC):
             return predictions.top_label()
         return predictions
 
-    def __call__(self, data: Any, y_prob: Any = None, sample_weight: Any = None) -> float:
+    def __call__(self, data: Any, y_prob: object = None, sample_weight: object = None) -> float:
         """Return the value of predictions or forecasts at their own weights, or that of labels and probabilities."""
         return self.value(as_data(data, y_prob, sample_weight))
 
-    def estimate(self, data: Any, y_prob: Any = None, sample_weight: Any = None) -> Estimate:
+    def estimate(self, data: Any, y_prob: object = None, sample_weight: object = None) -> Estimate:
         """Return the value with its details."""
         return self.describe(as_data(data, y_prob, sample_weight))
 

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class BinnedMetric(Metric):
         The sums are those of the weights, of the weighted predictions and of the weighted labels.
         """
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights, from sums that all metrics of these bins share."""
         self.check(data)
         view = self.view(data)
@@ -214,7 +214,7 @@ class DebiasedECE(BinnedMetric):
         squared = self._prepare_squared(predictions)
         return lambda weights: self._root(squared(weights))
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         return float(self._root(self._squared(data)))

@@ -1,11 +1,11 @@
 """Measures of clinical prediction models that compare predictions with a smooth calibration curve, and O/E."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import CLINICAL, Metric
 from calibrant.metrics.pooled import PooledMetric, Pools
@@ -161,7 +161,7 @@ class ObservedExpectedRatio(Metric):
         return weights * (view.labels - self(predictions) * view.positive) / expected
 
 
-def _ratio(observed: Any, expected: Any) -> FloatArray:
+def _ratio(observed: FloatArray | IntArray, expected: FloatArray) -> FloatArray:
     expected = np.broadcast_to(expected, observed.shape)
     nothing = np.where(observed > 0, np.inf, 1.0)
     return np.divide(observed, expected, out=nothing, where=expected > 0)

@@ -1,11 +1,11 @@
 """Parts of a score by isotonic recalibration (CORP): miscalibration, discrimination, refinement."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import PARTS
 from calibrant.metrics.pooled import PooledMetric, Pools
@@ -171,7 +171,7 @@ class Miscalibration(PooledMetric):
         """Return the refinement loss, which `prepare` takes off the score."""
         return refinement(pools, self.score)
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         return max(0.0, SCORES[self.score](self.view(data)) - super().value(data))
 
@@ -188,7 +188,7 @@ class Miscalibration(PooledMetric):
         losses = [SCORES[self.score].per_row(view.with_labels(np.full(view.n_samples, y))) for y in (0, 1)]
         share = view.weights / view.weights.sum()
 
-        def evaluate(labels: Any) -> FloatArray:
+        def evaluate(labels: IntArray) -> FloatArray:
             own = np.where(labels == target, losses[1][:, None], losses[0][:, None])
             own[view.weights == 0] = 0.0  # An impossible label of a row without weight does not count.
             return np.maximum(0.0, share @ own - rest(labels))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class DirichletECE(Metric):
         check_norm(self.norm, largest=False)
         check_count(self.most_rows, "most_rows")
 
-    def is_affordable(self, data: Any) -> bool:
+    def is_affordable(self, data: Predictions) -> bool:
         """Up to 5e8 pairs times classes: 5000 rows or more of 20 classes."""
         return bool(min(data.n_samples, self.most_rows) ** 2 * data.n_classes <= MOST_PRODUCTS)
 
@@ -141,7 +141,7 @@ class DirichletECE(Metric):
             isolated = sum(int((found.hits.sum(axis=2) <= 0).sum()) for found in blocks)
         return {"bandwidth": fitted.bandwidth, "rows": len(rows), "isolated": isolated}
 
-    def describe(self, data: Any) -> Estimate:
+    def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details; the bandwidth is chosen once for both."""
         self.check(data)
         fitted = self.fit_bandwidth(data)

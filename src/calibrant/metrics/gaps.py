@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -45,13 +45,15 @@ def grid_gaps(sums: Sums, grid: FloatArray, norm: float) -> Gaps:
     return PlainGaps(lambda charges: sums.at(grid, charges), grid, norm, least, over_rows_with_neighbours, shares)
 
 
-def over_rows_with_neighbours(gaps: FloatArray, weights: FloatArray, others: Any, other_weights: Any) -> FloatArray:
+def over_rows_with_neighbours(
+    gaps: FloatArray, weights: FloatArray, others: FloatArray, other_weights: FloatArray
+) -> FloatArray:
     """Divide sums over rows with neighbours; if there are none, those over the other rows."""
     some = weights > 0
     return np.where(some, gaps, others) / np.where(some, weights, other_weights)
 
 
-def over_all_rows(gaps: FloatArray, weights: FloatArray, others: Any, other_weights: Any) -> FloatArray:
+def over_all_rows(gaps: FloatArray, weights: FloatArray, others: FloatArray, other_weights: FloatArray) -> FloatArray:
     """Divide sums over all rows."""
     return (gaps + others) / (weights + other_weights)
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from calibrant._core.threads import in_order
 from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning.ties import line_of
-from calibrant.metrics.base import Metric, Together, check_norm, root
+from calibrant.metrics.base import Metric, Together, Weights, check_norm, root
 from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -128,7 +128,7 @@ class KdeECE(Metric):
         check_norm(self.norm, largest=False)
 
     @property
-    def weights(self) -> Any:  # type: ignore[override]  # depends on a setting
+    def weights(self) -> Weights:  # type: ignore[override]  # depends on a setting
         """The integral counts copies of a row as rows, the mean never makes a row a neighbour of its copies."""
         return "pairs" if self.form == "loo" else "frequency"
 
@@ -187,12 +187,12 @@ class KdeECE(Metric):
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the bandwidth, and the number of rows without neighbours."""
         view = self.view(predictions)
-        details: dict[str, Any] = {"bandwidth": self._bandwidth(view)}
+        details: dict[str, object] = {"bandwidth": self._bandwidth(view)}
         if self.form == "loo":
             details["isolated"] = self._measured(view)[1]
         return details
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         view = self.view(data)

@@ -18,7 +18,7 @@ from calibrant.kernels.gram import gram_of
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
-from calibrant.metrics.base import KERNEL, Metric
+from calibrant.metrics.base import KERNEL, Metric, Weights
 from calibrant.metrics.redrawn import RedrawnPairs
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
@@ -133,7 +133,7 @@ class SKCE(KernelMetric):
             self._check_blocksize(self.blocksize)
 
     @property
-    def weights(self) -> Any:  # type: ignore[override]  # depends on a setting
+    def weights(self) -> Weights:  # type: ignore[override]  # depends on a setting
         """The biased estimate counts copies of a row as rows, the unbiased one never pairs a row with its copies."""
         return "pairs" if self.unbiased else "frequency"
 
@@ -181,7 +181,7 @@ class SKCE(KernelMetric):
             return self._evaluator(pairs)
         return self._block_evaluator(pairs, size)
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights: kept with class predictions, as the root has the same pairs."""
         self.check(data)
         if not isinstance(data, Predictions):
@@ -218,11 +218,11 @@ class SKCE(KernelMetric):
             return Metric.prepare_labels(replace(self, kernel=kernel), data)
         return self._relabelled(data, kernel) if isinstance(data, Predictions) else self._redrawn(data, kernel)
 
-    def details(self, data: Data) -> Mapping[str, Any]:
+    def details(self, data: Data) -> Mapping[str, object]:
         """Give what was chosen: lengthscale and block size, and the Monte Carlo error if there is one."""
         kernel = tune(self.kernel, data)
         size = self.rows_in_block(data)
-        details: dict[str, Any] = {"blocksize": size} if size < data.n_samples else {}
+        details: dict[str, object] = {"blocksize": size} if size < data.n_samples else {}
         if isinstance(kernel, JointKernel) and isinstance(kernel.terms[0].predictions, RadialKernel):
             details["lengthscale"] = kernel.terms[0].predictions.lengthscale
         if isinstance(data, Forecasts) and not isinstance(kernel, JointKernel):
@@ -322,7 +322,7 @@ class SKCE(KernelMetric):
         n = pairs.n // size * size
         diagonal = pairs.diagonal()[:n]
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             weights = relative(weights)
             different = np.array([2 * pairs.weighted(column).block_sums(size).sum() for column in weights.T])
             blocks = weights[:n].reshape(-1, size, weights.shape[1]).sum(axis=1)
@@ -355,7 +355,7 @@ class KCE(SKCE):
         """Return how it is presented."""
         return self._presented("KCE", "Root of the SKCE, with its sign.", group=KERNEL)
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
         return float(_signed_root(np.array(squared(data))))

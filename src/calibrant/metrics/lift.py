@@ -48,7 +48,7 @@ class _ByClass(Lift):
             )
         return self.members
 
-    def _choice(self, predictions: Predictions) -> Mapping[str, Any]:
+    def _choice(self, predictions: Predictions) -> Mapping[str, object]:
         """Return what the details say about settings that many classes share."""
         together = None if self.members else self.metric.fit_together(predictions, self.rows)
         return together.details if together else {}
@@ -98,7 +98,7 @@ class TopLabel(Lift):
         predicted = predictions.predicted[:, None]
         return lambda labels: evaluate((labels == predicted).astype(np.int64))
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Pass on the metric's own details."""
         return self.metric.details(predictions.top_label())
 
@@ -143,7 +143,7 @@ class Classwise(_ByClass):
         fitted = {c: metric.fit_bandwidth(view) for c, (metric, view) in enumerate(self._views(predictions))}
         return self._with_members(fitted, predictions)
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights, of all classes in as few passes as the metric needs."""
         self.check(data)
         return float(np.mean(self._class_values(data)))
@@ -157,12 +157,12 @@ class Classwise(_ByClass):
         views = enumerate(self._views(predictions))
         return self._mean([_of_class(metric.prepare_labels(view), c) for c, (metric, view) in views])
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> dict[str, Any]:
         """Give the value of every class."""
         values = self._class_values(predictions)
         return {"classes": dict(zip(predictions.classes, values, strict=True)), **self._choice(predictions)}
 
-    def describe(self, data: Any) -> Estimate:
+    def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details, of which it is the mean: nothing is computed twice."""
         self.check(data)
         details = self.details(data)
@@ -182,7 +182,7 @@ class Classwise(_ByClass):
 
     @staticmethod
     def _mean(parts: list[Evaluator]) -> Evaluator:
-        def mean(columns: Any) -> FloatArray:
+        def mean(columns: FloatArray) -> FloatArray:
             return sum(in_order(lambda part: part(columns), parts), start=np.zeros(1)) / len(parts)
 
         return mean
@@ -231,7 +231,7 @@ class PerPredictedClass(_ByClass):
         fitted = {c: members[c].fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
         return self._with_members(fitted, predictions)
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         return self._mean(data, self._values(data))
@@ -241,7 +241,7 @@ class PerPredictedClass(_ByClass):
         members = self.of_classes(predictions)
         groups = [(rows, members[c].prepare(_weighable(view))) for rows, c, view in by_prediction(predictions)]
 
-        def evaluate(weights: Any) -> FloatArray:
+        def evaluate(weights: FloatArray) -> FloatArray:
             total = np.zeros(weights.shape[1])
             for rows, part in groups:
                 own = weights[rows]
@@ -263,17 +263,17 @@ class PerPredictedClass(_ByClass):
         ]
         total = predictions.weights.sum()
 
-        def evaluate(labels: Any) -> FloatArray:
+        def evaluate(labels: IntArray) -> FloatArray:
             parts = [mass * part((labels[rows] == c).astype(np.int64)) for rows, c, mass, part in groups]
             return np.asarray(sum(parts)) / total
 
         return evaluate
 
-    def details(self, predictions: Predictions) -> Mapping[str, Any]:
+    def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the value of every class that is predicted at all."""
         return self._described(predictions, self._values(predictions))
 
-    def describe(self, data: Any) -> Estimate:
+    def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details, of which it is the weighted mean: nothing is computed twice."""
         self.check(data)
         found = self._values(data)
@@ -281,7 +281,7 @@ class PerPredictedClass(_ByClass):
             name=repr(self), value=self._mean(data, found), details=self._described(data, found), about=self.about()
         )
 
-    def _described(self, predictions: Predictions, found: "list[_OfClass]") -> Mapping[str, Any]:
+    def _described(self, predictions: Predictions, found: "list[_OfClass]") -> Mapping[str, object]:
         return {"classes": {predictions.classes[c]: value for c, _, value in found}, **self._choice(predictions)}
 
     @staticmethod

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class LogisticMetric(Metric):
     def influence(self, predictions: Predictions) -> FloatArray:
         """Return what each row contributes to the error of the value, to first order; they sum to 0."""
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         return self.fitted(self.view(data))

@@ -117,7 +117,7 @@ class UCME(KernelMetric):
 
         return evaluate
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights; of classes, without the deviations of all rows."""
         self.check(data)
         if not isinstance(data, Predictions):
@@ -145,7 +145,7 @@ class UCME(KernelMetric):
             for term in kernel.terms
         ]
 
-        def evaluate(labels: Any) -> FloatArray:
+        def evaluate(labels: IntArray) -> FloatArray:
             cell = labels + k * np.arange(labels.shape[1])
             means = np.zeros((labels.shape[1], len(index)))
             for values, gram in terms:

@@ -62,7 +62,7 @@ class Pools:
         return self._kept[key]
 
     @cached_property
-    def _kept(self) -> dict[Hashable, FloatArray]:
+    def _kept(self) -> dict[Hashable, Any]:
         return {}
 
     def isotonic(self) -> FloatArray:
@@ -141,7 +141,7 @@ class PooledMetric(Metric):
     def combine(self, pools: Pools) -> float:
         """Return the value for one column of weights."""
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights, from pools that all such metrics share."""
         self.check(data)
         return self.combine(pool(self.view(data)))

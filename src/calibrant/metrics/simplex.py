@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.binning import Cells, EqualWidth, MedianVariance, SimplexBinning
 from calibrant.curves import bin_totals
 from calibrant.kernels.distances import Distance, TotalVariation
-from calibrant.metrics.base import Metric
+from calibrant.metrics.base import Metric, Weights
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -73,11 +73,11 @@ class SimplexECE(Metric):
             raise TypeError(f"distance must be a Distance or a function, but is {self.distance!r}.")
 
     @property
-    def weights(self) -> Any:  # type: ignore[override]  # depends on a setting
+    def weights(self) -> Weights:  # type: ignore[override]  # depends on a setting
         """Cells that need a number of rows count effective rows: copies of a row are more rows, a weight is not."""
         return "pairs" if isinstance(self.bins, MedianVariance) else "frequency"
 
-    def is_affordable(self, data: Any) -> bool:
+    def is_affordable(self, data: Predictions) -> bool:
         """Up to 5e6 probabilities: cells are found by sorting rows, or by cutting them again and again."""
         return bool(data.n_samples * data.n_classes <= MOST_CELLS)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._typing import BoolArray, Evaluator, FloatArray
+from calibrant._typing import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.metrics.smooth_widths import NARROWEST, cosine_sums, errors, fixed_points, resolution
@@ -84,7 +84,7 @@ class SmoothECE(Metric):
                 f'bandwidth must be "auto" or a number from {NARROWEST:.2g} to 1e6, but is {self.bandwidth!r}.'
             )
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         self.check(data)
         view = self.view(data)
@@ -123,7 +123,7 @@ class SmoothECE(Metric):
         gap, change = share @ p, share * (1 - 2 * p)
         target = 1 if view is predictions else predictions.predicted[:, None]
 
-        def evaluate(labels: Any) -> FloatArray:
+        def evaluate(labels: IntArray) -> FloatArray:
             events = labels == target
             gridded = no_events - np.array([events_on_grid(column) for column in events.T])
             return self._each(gridded, np.maximum(gap + change @ events, 0.0))

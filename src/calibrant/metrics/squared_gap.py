@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import class_sums
 from calibrant.curves import bin_totals, joint_bin_totals
@@ -103,7 +103,7 @@ class DebiasedSquaredGap(Metric):
         more = bin_totals(cut, weights[:, 0] ** 2 * (1 - 2 * view.positive))
         target = 1 if view is predictions else predictions.predicted[:, None]
 
-        def evaluate(labels: Any) -> FloatArray:
+        def evaluate(labels: IntArray) -> FloatArray:
             events = labels == target
             products = (hits(events) - predicted) ** 2 - (squares + more(events))
             return _mean_square(weights.sum(axis=0), mass, mass**2 - own, products)
@@ -120,13 +120,13 @@ class DebiasedSquaredGap(Metric):
         pairs, squares = mass**2 - rows.totals(weights**2), rows.totals((weights * probs) ** 2)
         hits, more = rows.sums(weights), rows.sums(weights**2 * (1 - 2 * probs))
 
-        def evaluate(counts: Any) -> FloatArray:
+        def evaluate(counts: FloatArray) -> FloatArray:
             products = (hits(counts) - predicted) ** 2 - (squares + more(counts))
             return _mean_square(np.array(rows.total), mass, pairs, products)
 
         return Counted(rows.cells, evaluate)
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights, from sums that are kept with the predictions."""
         self.check(data)
         view = self.view(data)
@@ -195,11 +195,11 @@ class Root(Lift):
         meaning = inner.meaning.replace("Mean squared gap", "Root-mean-square gap").replace(SQUARED, ROOT)
         return replace(inner, label=label, meaning=meaning, principal=not isinstance(self.metric, PerPredictedClass))
 
-    def value(self, data: Any) -> float:
+    def value(self, data: Predictions) -> float:
         """Return the value at the data's own weights."""
         return float(_root(self.metric(data)))
 
-    def describe(self, data: Any) -> Estimate:
+    def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details, which hold its square: nothing is computed twice."""
         self.check(data)
         details = self.details(data)

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border import checks, suspicions
 from calibrant._border import labels as label_rules
@@ -85,10 +86,10 @@ class Predictions:
 
     def __init__(
         self,
-        probs: Any,
-        labels: Any,
-        weights: Any = None,
-        classes: Any = None,
+        probs: object,
+        labels: object,
+        weights: object = None,
+        classes: object = None,
         *,
         positive: Hashable | None = None,
         renormalise: bool = False,
@@ -99,7 +100,13 @@ class Predictions:
 
     @classmethod
     def from_logits(
-        cls, logits: Any, labels: Any, weights: Any = None, classes: Any = None, *, positive: Hashable | None = None
+        cls,
+        logits: object,
+        labels: object,
+        weights: object = None,
+        classes: object = None,
+        *,
+        positive: Hashable | None = None,
     ) -> Self:
         """Build predictions from logits, of which the probabilities are the softmax.
 
@@ -126,7 +133,7 @@ class Predictions:
         return self
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def from_estimator(cls, model: Any, X: object, y: object, sample_weight: object = None) -> Self:
         """Build predictions from what a fitted classifier of scikit-learn's kind says about rows.
 
         Parameters
@@ -177,7 +184,13 @@ class Predictions:
         return self
 
     def _validate(
-        self, raw: Raw, probs: FloatArray, log_probs: FloatArray | None, labels: object, weights: object, classes: Any
+        self,
+        raw: Raw,
+        probs: FloatArray,
+        log_probs: FloatArray | None,
+        labels: object,
+        weights: object,
+        classes: object,
     ) -> None:
         raw_labels = convert(labels, "labels")
         raw_weights = None if weights is None else convert(weights, "weights")
@@ -201,7 +214,7 @@ class Predictions:
         labels: IntArray,
         weights: FloatArray,
         classes: tuple[Hashable, ...],
-        **cached: object,
+        **cached: NDArray[Any] | None,
     ) -> None:
         arrays = {"probs": probs, "labels": labels, "weights": weights, **cached}
         for name, array in arrays.items():
@@ -411,7 +424,7 @@ def _most_probable(probs: FloatArray) -> IntArray:
     return (probs[:, 1] > probs[:, 0]).astype(np.int64) if probs.shape[1] == 2 else probs.argmax(axis=1)
 
 
-def _read_only(array: Any) -> Any:
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return a view that cannot be written through; the array itself stays as it is."""
     view = array.view()
     view.setflags(write=False)

@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.convert import Raw, convert
 from calibrant.exceptions import InputError
@@ -97,7 +98,7 @@ def _classes(labels: Raw, probs: Raw) -> tuple[Any, ...] | None:
     return tuple(found.tolist())
 
 
-def _distinct(values: Any) -> Any:
+def _distinct(values: NDArray[Any]) -> NDArray[Any]:
     try:
         return np.array(sorted(set(values.tolist())), dtype=object)
     except TypeError as error:

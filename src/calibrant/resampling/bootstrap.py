@@ -35,8 +35,8 @@ class Bootstrap:
     """
 
     n_resamples: int
-    clusters: Any = None
-    strata: Any = None
+    clusters: object = None
+    strata: object = None
 
     def take(self, rows: object) -> "Bootstrap":
         """Return the plan for these rows only."""
@@ -94,7 +94,7 @@ def _clusters_of_strata(clusters: IntArray, strata: IntArray) -> list[IntArray]:
     return np.split(order, np.flatnonzero(np.diff(strata[first][order])) + 1)
 
 
-def group_rows(by: Any, n: int) -> dict[str, IntArray]:
+def group_rows(by: object, n: int) -> dict[str, IntArray]:
     """Return the row numbers of every group, by its name."""
     names, codes = np.unique(_keys(by), return_inverse=True)
     _check_length(codes, "by", n)
@@ -103,7 +103,7 @@ def group_rows(by: Any, n: int) -> dict[str, IntArray]:
     return dict(zip(names.tolist(), rows, strict=True))
 
 
-def _codes(values: Any, name: str, n: int) -> IntArray:
+def _codes(values: object, name: str, n: int) -> IntArray:
     codes = np.unique(_keys(values), return_inverse=True)[1]
     _check_length(codes, name, n)
     return codes
@@ -116,6 +116,6 @@ def _keys(values: object) -> Any:
     return np.array([*map(str, keys), ""], dtype=object)[:-1]  # An array of texts would give all the longest's room.
 
 
-def _check_length(values: Any, name: str, n: int) -> None:
+def _check_length(values: IntArray, name: str, n: int) -> None:
     if len(values) != n:
         raise InputError(f"{name} must have one value per row, but there are {len(values)} for {n} rows.")

@@ -44,7 +44,7 @@ class Candidate(Judged):
     ece, kde_ece : float
         Calibration errors of the out-of-fold predictions, for information: nothing is ranked by them.
     changed : float
-        Share of the rows whose predicted class is another one than before.
+        Share of the rows whose predicted class differs from before.
     converged : bool
         Whether the optimiser ended at its optimum in every fold.
     """
@@ -263,7 +263,7 @@ class Fix(Readable):
     method : str
         The calibrator, as in `CALIBRATORS` or `FORECAST_CALIBRATORS`, or a composition such as "ts>irm".
     changed : float or None
-        Share of the rows whose predicted class is another one than before; None for predictive distributions.
+        Share of the rows whose predicted class differs from before; None for predictive distributions.
     n_folds : int
     converged : bool
         Whether the optimiser ended at its optimum in every fold.

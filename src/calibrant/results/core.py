@@ -183,7 +183,7 @@ def to_frame(result: object, *, backend: str | None = None) -> Any:
     ----------
     result : result, sequence of results, or mapping of names to results
         A curve gives one row per point, and the curves of all classes form one long frame; a recommendation one row per
-        candidate; a sequence or mapping gives a row a result, with its scalar fields.
+        candidate; a sequence or mapping gives one row per result, with its scalar fields.
     backend : {"polars", "pandas", "pyarrow"}, optional
         The first of these that is installed, if not given.
 

@@ -1,7 +1,5 @@
 """Rankers: ROC curve, area under it, convex hull, and the probabilities that the hull gives to scores."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._core.isotonic import isotonic_regression
@@ -163,7 +161,7 @@ def segment_probabilities(hull: ConvexHull, smoothing: Smoothing | None = None) 
     return isotonic_regression(smoothed, weights=hull.positives + hull.negatives, increasing=False).x
 
 
-def hull_probabilities(hull: ConvexHull, scores: Any, smoothing: Smoothing | None = None) -> FloatArray:
+def hull_probabilities(hull: ConvexHull, scores: object, smoothing: Smoothing | None = None) -> FloatArray:
     """Return the calibrated probability of the positive class at scores, old or new.
 
     Parameters

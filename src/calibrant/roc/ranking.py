@@ -1,7 +1,5 @@
 """Raw scores of a ranker and binary labels to clean arrays."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._border.checks import as_floats, as_weights, check_alignment, check_length
@@ -30,7 +28,7 @@ def as_ranking(scores: object, labels: object, weights: object) -> tuple[FloatAr
     return values[present], positive[present], mass[present]
 
 
-def as_scores(scores: Any) -> FloatArray:
+def as_scores(scores: object) -> FloatArray:
     """Return one score per row: any number except NaN."""
     return _as_column(convert(scores, "scores"))
 

@@ -83,7 +83,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.min_samples_leaf = min_samples_leaf
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: object = None) -> Self:
         """Grow the tree and count the classes in its leaves.
 
         Parameters
@@ -111,7 +111,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.leaf_decisions_ = _decide(self.leaf_probs_, 0.5)
         return self
 
-    def apply(self, X: Any) -> IntArray:
+    def apply(self, X: object) -> IntArray:
         """Return the number of the leaf that each row falls into, counted from the left."""
         from sklearn.utils.validation import validate_data
 
@@ -152,7 +152,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return tags
 
 
-def decide(probs: Any, threshold: float = 0.5) -> IntArray:
+def decide(probs: object, threshold: float = 0.5) -> IntArray:
     """Turn probabilities into decisions.
 
     Parameters
