@@ -4,15 +4,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
     from calibrant.cli.options import Source
-    from calibrant.scale import Sketch
     from calibrant.scale.local import Sketched
-    from calibrant.scale.reading import Reading
+    from calibrant.scale.reading import AnySketch, Reading
 
 ENGINES = Group("Many files", sort_key=5)
 
@@ -40,23 +39,31 @@ class Engine:
         bool, Parameter(help="Skip files that cannot be read and rows that are not predictions, and count them.")
     ] = False
 
-    def sketch(self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None) -> "Sketch | None":
+    waves: Annotated[
+        int | None,
+        Parameter(help="Random waves, such as 256, for SKCE of more than two classes from a sketch; by default none."),
+    ] = None
+
+    def sketch(self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None) -> "AnySketch | None":
         """Return the sketch of the files, if they are to be sketched or are sketches; otherwise None."""
         saved = [file.name.endswith(SKETCH) for file in files]
         if all(saved):
             return _loaded(files)
         if self.engine is None and not any(file.is_dir() for file in files):
             return None
-        return self.run(files, source, checkpoint).sketch
+        return self.run(files, source, checkpoint, getattr(source, "by", None)).sketch
 
-    def run(self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None) -> "Sketched":
+    def run(
+        self, files: Sequence[Path], source: "Source", checkpoint: Path | None = None, by: str | None = None
+    ) -> "Sketched":
         """Go through the files."""
         from calibrant.cli import outputs, show
         from calibrant.scale.reading import files_of
 
         with _from_input(files) as given:
             names = files_of(given)
-            reading = _first(names, source, skip_bad=self.skip_bad)
+            options = {**source.as_options(), "by": by, "features": self.waves}
+            reading = _first(names, options, skip_bad=self.skip_bad)
             found = self._run(names, reading, source, checkpoint)
         counters = found.sketch.counters
         left_out = {"with missing values": counters.missing, "that are no probabilities": counters.outside}
@@ -79,27 +86,31 @@ class Engine:
             return sketch_files(names, reading, skip_bad=self.skip_bad, checkpoint=checkpoint, progress=progress)
 
 
-def _first(names: Sequence[str], source: "Source", *, skip_bad: bool) -> "Reading":
+def _first(names: Sequence[str], options: dict[str, Any], *, skip_bad: bool) -> "Reading":
     """Choose the columns at the first file that can be read."""
     from calibrant.exceptions import InputError
     from calibrant.scale.reading import Reading
 
     for name in names[:-1] if skip_bad else ():
         try:
-            return Reading.of(name, skip_bad=True, **source.as_options())
+            return Reading.of(name, skip_bad=True, **options)
         except (InputError, OSError):
             continue
-    return Reading.of(names[-1] if skip_bad else names[0], skip_bad=skip_bad, **source.as_options())
+    return Reading.of(names[-1] if skip_bad else names[0], skip_bad=skip_bad, **options)
 
 
-def _loaded(files: Sequence[Path]) -> "Sketch":
+def _loaded(files: Sequence[Path]) -> "AnySketch":
     """Return the sum of saved sketches."""
     from functools import reduce
     from operator import add
 
+    from calibrant.exceptions import InputError
     from calibrant.scale import read_sketch
 
-    return reduce(add, map(read_sketch, files))
+    found = [read_sketch(file) for file in files]
+    if len({type(one) for one in found}) > 1:
+        raise InputError("sketches of groups and sketches without groups cannot be added. Make all of them with --by.")
+    return reduce(add, found)
 
 
 @contextmanager

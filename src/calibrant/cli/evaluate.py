@@ -39,7 +39,7 @@ def evaluate(
       calibrant evaluate balanced.csv --base-rate 0.02
       calibrant evaluate answers.jsonl --percent --drop-missing
       calibrant evaluate 'part-*.parquet' --probs score --positive yes
-      calibrant evaluate 'logs/*.parquet' --engine local
+      calibrant evaluate 'logs/*.parquet' --engine local --by region
       calibrant evaluate monday.sketch tuesday.sketch
       calibrant evaluate forecasts.csv --label y --mean mu --sd sigma
 
@@ -87,6 +87,7 @@ def _print(
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
     from calibrant.predictions import Predictions
+    from calibrant.scale.grouped import GroupedSketch
 
     names, more = metrics
     sketch, name = engine.sketch(files, options), title(files)
@@ -104,7 +105,7 @@ def _print(
     if not options.json:
         show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes")
         metrics_table.print_metrics(found, names)
-    if groups is not None:
+    if groups is not None or isinstance(predictions, GroupedSketch):
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
     _print_rest(found, report, options)

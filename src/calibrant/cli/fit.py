@@ -142,8 +142,10 @@ def _fit_classes(
 def _read(files: list[Path], source: Source, engine: Engine) -> "Predictions":
     """Read rows, or the cells of a sketch of two classes."""
     from calibrant.exceptions import InputError
+    from calibrant.scale.grouped import GroupedSketch
 
-    sketch = engine.sketch(files, source)
+    found = engine.sketch(files, source)
+    sketch = found.total() if isinstance(found, GroupedSketch) else found
     if sketch is None:
         return source.predictions(files)
     if sketch.n_classes > 2:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, ForecastAssessment
-    from calibrant.scale import Sketch
+    from calibrant.scale.reading import AnySketch
 
 
 INPUT = Group("Input", sort_key=1)
@@ -210,12 +210,12 @@ class Judging(Options):
         predictions, others = self.rows(files, self.by)
         return predictions, others.get(self.by or "")
 
-    def assess(self, predictions: "Predictions | Sketch", name: str, what: str, **asked: Any) -> "Assessment":
+    def assess(self, predictions: "Predictions | AnySketch", name: str, what: str, **asked: Any) -> "Assessment":
         """Assess predictions as the options say, with a bar that says `what` is done.
 
         Parameters
         ----------
-        predictions : Predictions or Sketch
+        predictions : Predictions, Sketch or GroupedSketch
         name : str
         what : str
         **asked
@@ -223,13 +223,9 @@ class Judging(Options):
         """
         from calibrant.assessment.core import assess
         from calibrant.cli.show import progress_bar
-        from calibrant.predictions import Predictions
 
-        judge: Any = assess
-        if not isinstance(predictions, Predictions):
-            from calibrant.scale import assess_sketch as judge
         with progress_bar(what, quiet=self.silent) as progress:
-            return judge(
+            return assess(
                 predictions,
                 name=name,
                 n_resamples=self.resamples,

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from calibrant.cli.engines import SKETCH, Engine
-from calibrant.cli.options import File, Out, Source, expanded
+from calibrant.cli.options import INPUT, File, Out, Source, expanded
 
 PART = ".part"
 """Suffix, after the name of the sketch, of the file that an interrupted run leaves behind."""
@@ -16,6 +16,7 @@ def sketch(
     *files: File,
     source: Source = Source(),
     engine: Annotated[Engine, Parameter(name="*")] = Engine(),
+    by: Annotated[str | None, Parameter(group=INPUT)] = None,
     out: Out = Path("predictions.sketch"),
 ) -> None:
     """Write a sketch of the predictions in FILES: a small file that evaluate, report and fit take in their place.
@@ -33,6 +34,8 @@ def sketch(
     files
         Parquet, CSV, JSON Lines, Arrow IPC or NPZ: files, patterns, folders, or - for standard input. Every file must
         have the columns of the first.
+    by
+        Column whose values define groups: the file holds a sketch of each.
     out
         Where to write the sketch; it must end in .sketch.
     """
@@ -41,11 +44,13 @@ def sketch(
 
     paths = expanded(files)
     outputs.check_out(out, paths, (SKETCH,))
-    found = engine.run(paths, source, out.with_name(out.name + PART))
+    found = engine.run(paths, source, out.with_name(out.name + PART), by)
     size = write_sketch(found.sketch, out)
     if source.json:
         counters = vars(found.sketch.counters)
         show.print_json({"sketch": str(out), "bytes": size, **counters, "bad_files": dict(found.bad)})
         return
-    show.print_heading(f"{show.rows(found.sketch.n_samples)}, {found.sketch.n_classes} classes, {size:,} bytes")
+    groups = "" if by is None else f", {len(found.sketch):,} groups"
+    heading = f"{show.rows(found.sketch.n_samples)}, {found.sketch.n_classes} classes{groups}, {size:,} bytes"
+    show.print_heading(heading)
     show.print_path("sketch", out)

@@ -2,6 +2,7 @@
 
 from calibrant.scale.assess import assess_sketch
 from calibrant.scale.dask_engine import sketch_dask
+from calibrant.scale.grouped import GroupedSketch
 from calibrant.scale.local import Sketched, sketch_files
 from calibrant.scale.reading import Reading, files_of
 from calibrant.scale.saved import read_sketch, write_sketch
@@ -10,6 +11,7 @@ from calibrant.scale.spark_engine import sketch_frame, sketch_spark
 
 __all__ = [
     "Counters",
+    "GroupedSketch",
     "Reading",
     "Sketch",
     "Sketched",

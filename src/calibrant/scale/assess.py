@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from calibrant._typing import Progress, Rng
-from calibrant.assessment.core import assess
+from calibrant.assessment.core import OF_GROUPS, assess
 from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
+from calibrant.hypotest import holm
 from calibrant.metrics import METRICS, Classwise, Metric, Root
 from calibrant.metrics.lift import Lift
 from calibrant.metrics.names import chosen_metrics
 from calibrant.results import Assessment, ClassSummary, Estimate
+from calibrant.scale.grouped import GroupedSketch
 from calibrant.scale.judge import omnibus
 from calibrant.scale.sketch import Sketch
 
@@ -60,6 +62,35 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
         settings = {**found.settings, "sketch": True}
         return replace(found, n_samples=sketch.n_samples, metrics=_exact(found.metrics, sketch), settings=settings)
     return _of_classes(sketch, name, sections, metrics, **settings)
+
+
+def assess_groups(
+    grouped: GroupedSketch,
+    *,
+    name: str = "sketch",
+    sections: Iterable[str] | None = None,
+    metrics: Mapping[str, Metric] | Sequence[str] | None = None,
+    **settings: Any,
+) -> Assessment:
+    """Measure, test and judge the rows of all groups together, and those of every group.
+
+    Parameters
+    ----------
+    grouped : GroupedSketch
+    name, sections, metrics, **settings
+        As for `assess_sketch`; the section "groups" has a verdict and a few metrics of each group.
+    """
+    asked = None if sections is None else [*sections]
+    found = assess_sketch(grouped.total(), name=name, sections=asked, metrics=metrics, **settings)
+    if asked is not None and "groups" not in asked:
+        return found
+    own = OF_GROUPS if metrics is None else metrics
+    parts = {
+        key: assess_sketch(sketch, name=key, sections=("metrics",), metrics=own, **settings)
+        for key, sketch in grouped.items()
+        if sketch.n_samples
+    }
+    return replace(found, groups=parts, adjusted=holm({key: part.test.pvalue for key, part in parts.items()}))
 
 
 def _exact(metrics: Mapping[str, Estimate], sketch: Sketch) -> dict[str, Estimate]:

@@ -8,7 +8,7 @@ from calibrant._typing import Progress
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched, part_of
 from calibrant.scale.reading import Reading
-from calibrant.scale.sketch import Sketch
+from calibrant.scale.saved import read_bytes
 
 MERGED = 4
 """Number of sketches that one task adds up."""
@@ -54,7 +54,7 @@ def sketch_dask(
             groups = [parts[start : start + MERGED] for start in range(0, len(parts), MERGED)]
             parts = [connected.submit(_merged, *group, pure=False, retries=RETRIES) for group in groups]
         data, bad = parts[0].result()
-    return Sketched(Sketch.from_bytes(data), bad)
+    return Sketched(read_bytes(data), bad)
 
 
 def _connected(scheduler: str | None, client: Any) -> Any:
@@ -116,7 +116,7 @@ def _part(file: str, reading: Reading, skip_bad: bool) -> Part:
 
 
 def _merged(first: Part, *others: Part) -> Part:
-    total, bad = Sketch.from_bytes(first[0]), dict(first[1])
+    total, bad = read_bytes(first[0]), dict(first[1])
     for data, more in others:
-        total, bad = total + Sketch.from_bytes(data), bad | more
+        total, bad = total + read_bytes(data), bad | more
     return total.to_bytes(), bad

@@ -12,8 +12,9 @@ from calibrant._border.files import write_atomically
 from calibrant._core.threads import available_threads, in_order
 from calibrant._typing import Progress
 from calibrant.exceptions import InputError
-from calibrant.scale.reading import Reading
-from calibrant.scale.sketch import MANY_CLASSES, Sketch
+from calibrant.scale.reading import AnySketch, Reading
+from calibrant.scale.saved import read_bytes
+from calibrant.scale.sketch import MANY_CLASSES
 
 MOST_THREADS = 8
 """Largest number of files that are read at the same time."""
@@ -28,12 +29,12 @@ class Sketched:
 
     Attributes
     ----------
-    sketch : Sketch
+    sketch : Sketch or GroupedSketch
     bad : mapping of str to str
         Files that could not be read and were left out, with what is wrong with them.
     """
 
-    sketch: Sketch
+    sketch: Any
     bad: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -103,18 +104,18 @@ def _stamp(file: str) -> str:
 
 
 def _save(
-    path: str | os.PathLike[str], reading: Reading, total: Sketch, bad: Mapping[str, str], done: set[str]
+    path: str | os.PathLike[str], reading: Reading, total: AnySketch, bad: Mapping[str, str], done: set[str]
 ) -> None:
     head: dict[str, Any] = {"reading": repr(reading), "bad": bad, "done": sorted(done)}
     with write_atomically(path) as handle:
         handle.write(json.dumps(head).encode() + b"\n" + total.to_bytes())
 
 
-def _load(path: str | os.PathLike[str], reading: Reading) -> tuple[Sketch, dict[str, str], set[str]]:
+def _load(path: str | os.PathLike[str], reading: Reading) -> tuple[AnySketch, dict[str, str], set[str]]:
     text, _, data = Path(path).read_bytes().partition(b"\n")
     try:
         head = json.loads(text)
-        sketch = Sketch.from_bytes(data)
+        sketch = read_bytes(data)
     except ValueError as error:
         raise InputError(f"{path} is not a checkpoint of a sketch, or is damaged. Remove it to start again.") from error
     if head["reading"] != repr(reading):

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._typing import IntArray
+from calibrant.cells.line import COLUMNS
+from calibrant.cells.weights import COLUMNS as MASSES
 from calibrant.exceptions import InputError
 
 MAGIC, VERSION = b"calibrant sketch", 2
@@ -46,17 +48,8 @@ def pack(content: Packed) -> bytes:
     return body + hashlib.sha256(body).digest()
 
 
-def unpack(data: bytes, n_columns: int, n_masses: int) -> Packed:
-    """Return what the bytes of a sketch hold; refuse any that are damaged or of another kind.
-
-    Parameters
-    ----------
-    data : bytes
-    n_columns : int
-        Columns of every cell.
-    n_masses : int
-        Further ones that weighted rows have.
-    """
+def unpack(data: bytes) -> Packed:
+    """Return what the bytes of a sketch hold; refuse any that are damaged or of another kind."""
     if data[: len(MAGIC)] != MAGIC:
         raise InputError("this is not a sketch: it does not begin like one. Make one with `calibrant sketch`.")
     if len(data) < LEAST or hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
@@ -68,16 +61,14 @@ def unpack(data: bytes, n_columns: int, n_masses: int) -> Packed:
         )
     start = len(MAGIC) + 6
     end = start + int.from_bytes(data[start - 4 : start], "little")
-    head = json.loads(data[start:end])
+    head = {"units": None, "waves": None} | json.loads(data[start:end])
     lines = []
-    if head.get("units") is not None:
-        n_columns += n_masses
+    n_columns = COLUMNS + (0 if head["units"] is None else MASSES)
     for count in head.pop("cells"):
         cells = np.frombuffer(data, "<u4", count, end).astype(np.intp)
         columns = np.frombuffer(data, "<i8", count * n_columns, end + 4 * count).reshape(n_columns, count)
         lines.append((cells, columns.T.astype(np.int64)))
         end += count * (4 + 8 * n_columns)
-    waves = head.get("waves")
-    if waves is None:
+    if (waves := head["waves"]) is None:
         return Packed(head, lines)
     return Packed(head, lines, np.frombuffer(data, "<i8", math.prod(waves["shape"]), end).reshape(waves["shape"]))

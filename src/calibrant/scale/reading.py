@@ -4,19 +4,20 @@ import os
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Columns, as_request
+from calibrant.io.columns import Columns, as_request, find_column
 from calibrant.io.paths import as_paths
 from calibrant.io.read import ADVICE, open_source
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
 from calibrant.io.values import Collector, as_labels
+from calibrant.scale.grouped import GroupedSketch
 from calibrant.scale.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -26,12 +27,17 @@ ENDINGS = (".parquet", ".pq", ".csv", ".csv.gz", ".jsonl", ".arrow", ".feather",
 """Suffixes of the files that are read from a folder."""
 
 
+AnySketch: TypeAlias = Sketch | GroupedSketch
+"""Of all rows, or of each group."""
+
+
 class Rows(NamedTuple):
-    """Some rows of a file: scores, (n,) or (n, K), labels, (n,), and weights, (n,), if there are any."""
+    """Some rows of a file: scores, (n,) or (n, K), labels, (n,), and weights and groups, (n,), if there are any."""
 
     scores: NDArray[Any]
     labels: NDArray[Any]
     weights: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,10 @@ class Reading:
         The label of which one column holds the probability; all others are the other class.
     skip_bad : bool, default=False
         Whether rows that are not probabilities, or miss a number, are counted and left out rather than refused.
+    by : str, optional
+        Column of groups: each has a sketch.
+    features : int, optional
+        Number of random waves of the sketch; see `Sketch`.
     """
 
     columns: Columns
@@ -59,15 +69,27 @@ class Reading:
     percent: bool = False
     positive: Hashable | None = None
     skip_bad: bool = False
+    by: str | None = None
+    features: int | None = None
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], *, skip_bad: bool = False, **options: Any) -> "Reading":
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        skip_bad: bool = False,
+        by: str | None = None,
+        features: int | None = None,
+        **options: Any,
+    ) -> "Reading":
         """Choose the columns of a file.
 
         Parameters
         ----------
         path : str or path
         skip_bad : bool, default=False
+        by : str, optional
+        features : int, optional
         **options
             As for `read_predictions`, without renormalisation, which a sketch does not know.
         """
@@ -76,23 +98,26 @@ class Reading:
             raise InputError("renormalise is not for sketches. Leave it out, or read the rows.")
         with open_source(path) as source:
             columns = source.choose(request)
+            if by is not None:
+                find_column(source.file.name, source.names, by)
             n_classes = max(2, len(columns.probs), len(columns.classes or ()))
             if n_classes == 2 and columns.probs[0] in source.nested:
                 rows = source.read({"probs": columns.probs})["probs"]
                 n_classes = max(2, rows.shape[1])
         skipped = skip_bad or request.drop_missing
-        return cls(columns, n_classes, request.logits, request.percent, request.positive, skipped)
+        return cls(columns, n_classes, request.logits, request.percent, request.positive, skipped, by, features)
 
-    def empty(self) -> Sketch:
+    def empty(self) -> AnySketch:
         """Return a sketch without rows."""
         named = self.columns.classes if self.positive is None else ("rest", str(self.positive))
-        return Sketch(self.n_classes, named)
+        found = Sketch(self.n_classes, named, features=self.features)
+        return found if self.by is None else GroupedSketch(found)
 
-    def sketch(self, path: str | os.PathLike[str]) -> Sketch:
+    def sketch(self, path: str | os.PathLike[str]) -> AnySketch:
         """Return the sketch of one file, of which a few rows at a time are in memory."""
         found, columns = self.empty(), self.columns
         with open_source(path) as source:
-            missing = [name for name in (columns.label, *self.numbers) if name not in source.names]
+            missing = [name for name in (*self.texts, *self.numbers) if name not in source.names]
             if missing and isinstance(source, Table):
                 raise InputError(f"{source.file.name}: column {missing[0]!r} is missing, which the first file has.")
             start = 0
@@ -103,7 +128,7 @@ class Reading:
                 start += len(rows.labels)
         return found
 
-    def add(self, sketch: Sketch, rows: Rows) -> None:
+    def add(self, sketch: AnySketch, rows: Rows) -> None:
         """Add rows."""
         scores, labels = rows.scores, rows.labels
         if self.logits:
@@ -113,7 +138,15 @@ class Reading:
         if self.positive is not None:
             happened = (labels.astype(str) == str(self.positive)).astype(np.int64)
             labels = np.array(sketch.classes, dtype=object)[happened]
-        sketch.update(scores, labels, rows.weights, skip_bad=self.skip_bad)
+        if isinstance(sketch, GroupedSketch):
+            sketch.update(scores, labels, rows.groups, rows.weights, skip_bad=self.skip_bad)
+        else:
+            sketch.update(scores, labels, rows.weights, skip_bad=self.skip_bad)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Columns that may hold texts."""
+        return (self.columns.label, *((self.by,) if self.by else ()))
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -121,7 +154,7 @@ class Reading:
         return (*self.columns.probs, *((self.columns.weight,) if self.columns.weight else ()))
 
     def _rows(self, source: Table) -> Iterator[Rows]:
-        for frame in source.rows([self.columns.label], self.numbers):
+        for frame in source.rows(self.texts, self.numbers):
             yield self.rows(frame, source)
 
     def rows(self, frame: "pl.DataFrame", source: Table) -> Rows:
@@ -130,18 +163,20 @@ class Reading:
         single = len(names) == 1 and names[0] not in source.nested and frame[names[0]].dtype.is_float()
         scores = frame[names[0]].to_numpy() if single else source.matrix(frame, names, 0)
         weights = None if weight is None else source.matrix(frame, [weight], 0)[:, 0]
+        groups = None if self.by is None else frame[self.by].to_numpy()
         column = frame[self.columns.label]
         if self.columns.classes is None and column.dtype.is_integer() and not column.null_count():
-            return Rows(scores, column.to_numpy(), weights)  # Mostly bytes, with nothing to look up.
+            return Rows(scores, column.to_numpy(), weights, groups)  # Mostly bytes, with nothing to look up.
         labels = Collector()
         labels.append(column)
-        return Rows(scores, as_labels(source.file.name, labels.result(), self.columns), weights)
+        return Rows(scores, as_labels(source.file.name, labels.result(), self.columns), weights, groups)
 
     def _arrays(self, source: Any) -> Iterator[Rows]:
         weights = {"weights": (self.columns.weight,)} if self.columns.weight else {}
         arrays = source.read({"probs": self.columns.probs, **weights}, self.columns.label)
         labels = as_labels(source.file.name, arrays["label"], self.columns)
-        yield Rows(arrays["probs"], labels, arrays.get("weights"))
+        groups = None if self.by is None else source.column(self.by)
+        yield Rows(arrays["probs"], labels, arrays.get("weights"), groups)
 
 
 class _From:

@@ -1,13 +1,16 @@
 """Sketches in files."""
 
 import os
+from typing import Any
 
 from calibrant._border.files import open_regular, write_atomically
 from calibrant.exceptions import InputError
+from calibrant.scale.grouped import MAGIC as GROUPS
+from calibrant.scale.grouped import GroupedSketch
 from calibrant.scale.sketch import Sketch
 
 
-def write_sketch(sketch: Sketch, path: str | os.PathLike[str]) -> int:
+def write_sketch(sketch: Sketch | GroupedSketch, path: str | os.PathLike[str]) -> int:
     """Write a sketch to a file, which is replaced when all of it is written; return its size in bytes."""
     data = sketch.to_bytes()
     with write_atomically(path) as handle:
@@ -15,11 +18,16 @@ def write_sketch(sketch: Sketch, path: str | os.PathLike[str]) -> int:
     return len(data)
 
 
-def read_sketch(path: str | os.PathLike[str]) -> Sketch:
-    """Return the sketch in a file."""
+def read_bytes(data: bytes) -> Any:
+    """Return the sketch, or the sketch of groups, that bytes hold."""
+    return GroupedSketch.from_bytes(data) if data.startswith(GROUPS) else Sketch.from_bytes(data)
+
+
+def read_sketch(path: str | os.PathLike[str]) -> Any:
+    """Return the sketch in a file: a `Sketch` or, of groups, a `GroupedSketch`."""
     with open_regular(path) as file:
         data = file.handle.read()
         try:
-            return Sketch.from_bytes(data)
+            return read_bytes(data)
         except InputError as error:
             raise InputError(f"{file.name}: {error}") from error

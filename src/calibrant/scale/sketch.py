@@ -221,7 +221,7 @@ class Sketch:
                     f"sketches can be added if they have the same {name}, but one has {mine} and the other {yours}. "
                     "Make both with the same settings."
                 )
-        total = self._like()
+        total = self.copy_empty()
         total.counters = self.counters + other.counters
         weighted = self.is_weighted or other.is_weighted
         (logs, units), (more_logs, more_units) = self._sums(weighted=weighted), other._sums(weighted=weighted)
@@ -241,6 +241,10 @@ class Sketch:
 
         They hold a version and a checksum; no code, as a pickle would.
         """
+        return pack(self.packed())
+
+    def packed(self) -> Packed:
+        """Return what the bytes hold: the occupied cells, and sums."""
         head = {
             "classes": list(self.classes),
             "class_digits": self.class_digits,
@@ -253,7 +257,7 @@ class Sketch:
             "waves": self._head_of_waves(),
         }
         waves = None if self._waves is None else self._waves.waves
-        return pack(Packed(head, [_columns(line) for line in self._lines], waves))
+        return Packed(head, [_columns(line) for line in self._lines], waves)
 
     def _head_of_waves(self) -> dict[str, Any] | None:
         if self.waves is None or self._waves is None:
@@ -265,9 +269,14 @@ class Sketch:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the sketch that `to_bytes` wrote."""
-        head, lines, waves = unpack(data, COLUMNS, MASSES)
+        return cls.from_packed(unpack(data))
+
+    @classmethod
+    def from_packed(cls, packed: Packed) -> Self:
+        """Return the sketch that `packed` returned."""
+        head, lines, waves = packed
         names = [tuple(name) if isinstance(name, list) else name for name in head["classes"]]
-        found = head.get("waves") or {}
+        found = head["waves"] or {}
         chosen = {name: found[name] for name in ("features", "lengthscale") if name in found}
         sketch = cls(classes=names, digits=head["digits"], class_digits=head["class_digits"], **chosen)
         if sketch.waves is not None and sketch.waves.fingerprint != found["fingerprint"]:
@@ -276,7 +285,7 @@ class Sketch:
             raise InputError(
                 "this sketch has different cells from those of this version of calibrant. Update calibrant."
             )
-        sketch.counters, sketch._logs, sketch._units = Counters(**head["counters"]), head["logs"], head.get("units")
+        sketch.counters, sketch._logs, sketch._units = Counters(**head["counters"]), head["logs"], head["units"]
         if waves is not None:
             sums = (np.array(found[name], dtype=np.int64) for name in ("squares", "rows"))
             sketch._waves = WaveSums(waves.astype(np.int64), *sums)
@@ -364,7 +373,8 @@ class Sketch:
             raise InputError("the sketch has no rows yet: nothing can be measured.")
         return self.n_samples if self._units is None else self._units
 
-    def _like(self) -> "Sketch":
+    def copy_empty(self) -> "Sketch":
+        """Return a sketch with these settings and no rows."""
         like = Sketch(classes=self.classes, digits=self.digits, class_digits=self.class_digits)
         if self.waves is not None:
             like.waves, like._waves = self.waves, self.waves.empty()

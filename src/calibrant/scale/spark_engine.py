@@ -13,7 +13,7 @@ import numpy as np
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched
 from calibrant.scale.reading import Reading, Rows
-from calibrant.scale.sketch import Sketch
+from calibrant.scale.saved import read_bytes
 
 BATCH_ROWS = 2**18
 """Rows that Spark passes to Python at a time: with its default, 10 000, a run takes half as long again."""
@@ -72,7 +72,7 @@ def session_of(master: str | None = None) -> Any:
     return builder.getOrCreate()
 
 
-def sketch_frame(frame: Any, reading: Reading) -> Sketch:
+def sketch_frame(frame: Any, reading: Reading) -> Any:
     """Return the sketch of a Spark data frame, a few rows of each partition at a time in memory.
 
     Parameters
@@ -81,15 +81,15 @@ def sketch_frame(frame: Any, reading: Reading) -> Sketch:
     reading : Reading
         Its columns are those of the data frame.
     """
-    chosen = frame.select(reading.columns.label, *reading.numbers)
+    chosen = frame.select(*reading.texts, *reading.numbers)
     return merge_rows(chosen.mapInArrow(partition_sketch(reading), "sketch binary"), reading)
 
 
-def merge_rows(frame: Any, reading: Reading) -> Sketch:
+def merge_rows(frame: Any, reading: Reading) -> Any:
     """Return the sum of the sketches in the rows of a Spark data frame."""
     total = reading.empty()
     for row in frame.toLocalIterator():  # Not all at once: of many classes each takes megabytes.
-        total = total + Sketch.from_bytes(bytes(row[0]))
+        total = total + read_bytes(bytes(row[0]))
     return total
 
 
@@ -105,7 +105,8 @@ def partition_sketch(reading: Reading) -> Callable[[Iterator[Any]], Iterator[Any
             scores = [_numbers(batch, name) for name in columns.probs]
             weights = _numbers(batch, columns.weight) if columns.weight else None
             together = scores[0] if len(scores) == 1 else np.column_stack(scores)
-            reading.add(total, Rows(together, _numbers(batch, columns.label), weights))
+            groups = _numbers(batch, reading.by) if reading.by else None
+            reading.add(total, Rows(together, _numbers(batch, columns.label), weights, groups))
         yield pa.RecordBatch.from_pydict({"sketch": pa.array([total.to_bytes()], pa.binary())})
 
     return run
@@ -115,7 +116,7 @@ def _numbers(batch: Any, name: str) -> Any:
     return batch.column(name).to_numpy(zero_copy_only=False)
 
 
-def _of_files(spark: Any, files: Sequence[str], reading: Reading) -> Sketch:
+def _of_files(spark: Any, files: Sequence[str], reading: Reading) -> Any:
     other = [file for file in files if not file.endswith((".parquet", ".pq"))]
     if other:
         raise InputError(

@@ -1,0 +1,157 @@
+"""One sketch per group: kept by their occupied cells only, since there may be thousands of groups."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import Any, Self
+
+import numpy as np
+
+from calibrant._border.convert import convert
+from calibrant._border.text import quoted
+from calibrant.exceptions import InputError
+from calibrant.resampling.bootstrap import group_rows
+from calibrant.results import Assessment
+from calibrant.scale.merge import merged
+from calibrant.scale.pack import CHECK, Packed, pack, unpack
+from calibrant.scale.sketch import Counters, Sketch
+
+MAGIC, VERSION = b"calibrant groups", 1
+
+MOST_GROUPS = 10_000
+"""More groups than this are refused: their column is most likely not one of groups."""
+
+
+class GroupedSketch(Mapping[str, Sketch]):
+    """A sketch of every group of rows, by its name.
+
+    Parameters
+    ----------
+    like : Sketch, default=Sketch()
+        An empty sketch whose classes and digits all groups have.
+
+    Examples
+    --------
+    >>> found = GroupedSketch().update([0.2, 0.9, 0.6], [0, 1, 1], ["north", "south", "north"])
+    >>> found["north"].n_samples, [*found], found.total().n_samples
+    (2, ['north', 'south'], 3)
+    """
+
+    def __init__(self, like: Sketch | None = None) -> None:
+        self.like = Sketch() if like is None else like
+        self._packed: dict[str, Packed] = {}
+
+    def __getitem__(self, name: str) -> Sketch:
+        return Sketch.from_packed(self._packed[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._packed))
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GroupedSketch) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]  # It changes.
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of all groups."""
+        return self.counters.rows
+
+    @property
+    def counters(self) -> Counters:
+        """Rows that all groups have seen."""
+        return sum((Counters(**one.head["counters"]) for one in self._packed.values()), Counters())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.like.n_classes
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Names of the classes."""
+        return self.like.classes
+
+    def update(self, probs: Any, labels: Any, groups: Any, weights: Any = None, *, skip_bad: bool = False) -> Self:
+        """Add a batch of rows.
+
+        Parameters
+        ----------
+        probs, labels, weights, skip_bad
+            As for `Sketch.update`.
+        groups : array-like of shape (n,)
+            The group of each row; its text is the name of the group.
+
+        Returns
+        -------
+        GroupedSketch
+            This one.
+        """
+        scores, observed = convert(probs, "probs").values, convert(labels, "labels").values
+        masses = None if weights is None else convert(weights, "weights").values
+        for name, rows in group_rows(groups, len(scores)).items():
+            own = None if masses is None else masses[rows]
+            found = self.like.copy_empty().update(scores[rows], observed[rows], own, skip_bad=skip_bad)
+            self._add(name, found.packed())
+        return self
+
+    def _add(self, name: str, packed: Packed) -> None:
+        if name in self._packed:
+            self._packed[name] = merged(self._packed[name], packed)
+        elif len(self._packed) < MOST_GROUPS:
+            self._packed[name] = packed
+        else:
+            raise InputError(
+                f"there must be at most {MOST_GROUPS:,} groups, but {quoted(name)} is one more. Does the column hold "
+                "groups?"
+            )
+
+    def __add__(self, other: "GroupedSketch") -> "GroupedSketch":
+        if not isinstance(other, GroupedSketch):
+            return NotImplemented
+        both = GroupedSketch(self.like + other.like)  # Refuses other classes and digits.
+        both._packed = dict(self._packed)
+        for name, packed in other._packed.items():
+            both._add(name, packed)
+        return both
+
+    def total(self) -> Sketch:
+        """Return the sketch of all groups together: that of all rows."""
+        return reduce(add, self.values(), self.like.copy_empty())
+
+    def to_bytes(self) -> bytes:
+        """Return all of it as bytes: the same for the same rows, whatever their order and batches were."""
+        parts = [pack(self.like.packed()), *(pack(self._packed[name]) for name in self)]
+        text = json.dumps({"names": [*self], "sizes": [len(part) for part in parts]}).encode()
+        body = b"".join([MAGIC, VERSION.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text, *parts])
+        return body + hashlib.sha256(body).digest()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the groups that `to_bytes` wrote."""
+        if data[: len(MAGIC)] != MAGIC:
+            raise InputError("this is not a sketch of groups: it does not begin like one.")
+        start = len(MAGIC) + 6
+        if len(data) < start + CHECK or hashlib.sha256(data[:-CHECK]).digest() != data[-CHECK:]:
+            raise InputError("this sketch of groups is damaged: its checksum is wrong. Copy or make it again.")
+        if (version := int.from_bytes(data[len(MAGIC) : len(MAGIC) + 2], "little")) != VERSION:
+            raise InputError(f"this sketch of groups has version {version}, not {VERSION}. Update calibrant.")
+        end = start + int.from_bytes(data[start - 4 : start], "little")
+        head = json.loads(data[start:end])
+        places = np.cumsum([end, *head["sizes"]]).tolist()
+        first, *others = (data[a:b] for a, b in pairwise(places))
+        found = cls(Sketch.from_bytes(first))
+        found._packed = {name: unpack(part) for name, part in zip(head["names"], others, strict=True)}
+        return found
+
+    def assessed(self, **settings: Any) -> Assessment:
+        """Measure, test and judge all rows together and every group: what `calibrant.assess` does with it."""
+        from calibrant.scale.assess import assess_groups
+
+        return assess_groups(self, **settings)
