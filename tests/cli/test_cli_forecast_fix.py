@@ -6,9 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant import Forecasts, Normal, Quantiles, Samples
+from calibrant import Forecasts, InputError, Normal, Quantiles, Samples
+from calibrant.calibrators import load
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
 from calibrant.cli import main
+from calibrant.io import read_forecasts
 from calibrant.metrics import CRPS
 
 LEVELS = (0.1, 0.5, 0.9)
@@ -204,3 +206,81 @@ def test_other_targets_are_not_compared(normal, tmp_path, capsys):
     pl.read_csv(normal).with_columns(pl.col("y") + 1).write_csv(other)
     assert main(["compare", str(normal), str(other), "--label", "y", *NAMED["normal"]]) == 2
     assert "same targets" in capsys.readouterr().err
+
+
+def test_rows_of_several_files_are_taken_together(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    mean, sd = rng.normal(size=90), rng.uniform(1, 2, 90)
+    frame = pl.DataFrame({"mu": mean, "sigma": sd, "y": mean + 2 * sd * rng.standard_normal(90), "by": ["a", "b"] * 45})
+    frame.write_csv("all.csv")
+    frame[:40].write_csv("part-1.csv")
+    frame[40:].write_csv("part-2.csv")
+    read = ["--label", "y", "--mean", "mu", "--sd", "sigma", "--json"]
+    assert main(["evaluate", "all.csv", *read, "--by", "by"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", "part-*.csv", *read, "--by", "by"]) == 0
+    parts = json.loads(capsys.readouterr().out)
+    assert parts["metrics"] == whole["metrics"]
+    assert parts["groups"] == whole["groups"]
+    assert main(["fit", "part-1.csv", "part-2.csv", *read]) == 0
+    assert json.loads(capsys.readouterr().out)["n_samples"] == 90
+
+
+def test_files_of_other_kinds_are_not_taken_together(tmp_path):
+    for members in (3, 4):
+        np.savez(tmp_path / f"{members}.npz", draws=np.arange(5.0 * members).reshape(5, members), targets=np.zeros(5))
+    with pytest.raises(InputError, match="ensembles of 3 members and ensembles of 4 members"):
+        read_forecasts([tmp_path / "3.npz", tmp_path / "4.npz"])
+
+
+@pytest.mark.parametrize("kind", ["normal", "draws", "quantiles"])
+def test_archives_are_read_and_written(kind, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    targets = rng.normal(size=80)
+    levels = np.array([0.1, 0.5, 0.9])
+    arrays = {
+        "normal": {"mean": np.zeros(80), "sd": np.ones(80)},
+        "draws": {"draws": 2 * rng.standard_normal((80, 6))},
+        "quantiles": {"quantiles": np.tile([-2.0, 0.0, 2.0], (80, 1)), "levels": levels},
+    }[kind]
+    options = {
+        "normal": ["--mean", "mean", "--sd", "sd"],
+        "draws": ["--draws", "draws"],
+        "quantiles": ["--quantiles", "quantiles"],
+    }[kind]
+    np.savez("old.npz", targets=targets, **arrays)
+    assert main(["fit", "old.npz", "--label", "targets", *options]) == 0
+    assert main(["apply", "old.npz", *options, "--calibrator", "calibrator.json", "--out", "new.npz"]) == 0
+    forecasts = read_forecasts("old.npz")
+    after = load("calibrator.json").apply(forecasts.distribution)
+    new = np.load("new.npz")
+    np.testing.assert_array_equal(new["targets"], targets)
+    if kind == "normal":
+        np.testing.assert_array_equal(new["calibrated_sd"], after.scale)
+    else:
+        found = after.draws if kind == "draws" else after.values
+        np.testing.assert_array_equal(new[f"calibrated_{kind}"], found)
+    assert main(["apply", "old.npz", *options, "--calibrator", "calibrator.json", "--out", "new.csv"]) == 2
+    assert "the output must end in .npz" in capsys.readouterr().err
+
+
+def test_lists_of_draws_stay_lists(tmp_path, monkeypatch):
+    """All members of a row in one cell of Parquet: so are the calibrated ones."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    draws = rng.standard_normal((60, 4))
+    pl.DataFrame({"draws": draws.tolist(), "y": 2 * rng.standard_normal(60)}).write_parquet("old.parquet")
+    assert main(["fit", "old.parquet", "--label", "y", "--draws", "draws"]) == 0
+    assert (
+        main(["apply", "old.parquet", "--draws", "draws", "--calibrator", "calibrator.json", "--out", "n.parquet"]) == 0
+    )
+    after = load("calibrator.json").apply(read_forecasts("old.parquet").distribution)
+    np.testing.assert_allclose(np.array(pl.read_parquet("n.parquet")["calibrated_draws"].to_list()), after.draws)
+
+
+def test_an_archive_of_forecasts_without_options_is_hinted_at(tmp_path, capsys):
+    np.savez(tmp_path / "old.npz", targets=np.zeros(3), mean=np.zeros(3), sd=np.ones(3))
+    assert main(["evaluate", str(tmp_path / "old.npz")]) == 2
+    assert "If these are forecasts, name them with --mean mean --sd sd" in capsys.readouterr().err

@@ -61,7 +61,7 @@ def test_all_other_columns_are_features_by_default(file, capsys):
     [
         (["--features", "x_q"], "has no column 'x_q'. Did you mean"),
         (["--features", "z_*"], "has no column that matches 'z_*'"),
-        (["--features", "y,x_g"], "'y' is read as labels, probabilities or weights"),
+        (["--features", "y,x_g"], "'y' is read as labels, predictions or weights"),
         (["--cluster", "patent"], "has no column 'patent'. Did you mean 'patient'"),
         (["--alpha", "2"], "alpha must be a number between 0 and 1"),
         (["--features", "x_empty"], "'x_empty': all values are missing"),
@@ -127,3 +127,38 @@ def test_the_fix_of_groups_is_recommended_and_shown(file, tmp_path, capsys, monk
 def test_what_groups_cannot_be_fixed_for_is_refused(file, capsys, command, words):
     assert main([command[0], file, *command[1:]]) == 2
     assert words in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.fixture(scope="module")
+def stations(tmp_path_factory):
+    rng, n = np.random.default_rng(0), 1200
+    station, lead = rng.choice(["Oslo", "Rome"], n), rng.integers(1, 4, n)
+    mean, sd = rng.normal(0, 2, n), rng.uniform(1, 3, n)
+    y = mean + sd * (rng.standard_normal(n) + (station == "Oslo") * (lead == 3))
+    path = tmp_path_factory.mktemp("stations") / "forecasts.csv"
+    pl.DataFrame({"y": y, "mu": mean, "sigma": sd, "station": station, "lead": lead}).write_csv(path)
+    return str(path)
+
+
+def test_groups_of_forecasts_are_named(stations, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    read = ["--label", "y", "--mean", "mu", "--sd", "sigma"]
+    assert main(["groups", stations, *read, "--fail-if-found"]) == 1
+    printed = capsys.readouterr().out
+    assert "Forecasts are too low where station = Oslo and lead = 3" in " ".join(printed.split())
+    assert "90% cover" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert main(["groups", stations, *read, "--features", "station,lead", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["columns"] == ["station", "lead"]
+    assert found["found"][0]["what"] == "bias"
+    assert main(["groups", stations, *read, "--features", "mu"]) == 2
+    assert "'mu' is read as labels, predictions or weights" in capsys.readouterr().err
+
+
+def test_groups_of_forecasts_are_on_the_page(stations, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    read = ["--label", "y", "--mean", "mu", "--sd", "sigma", "--features", "station,lead"]
+    assert main(["report", stations, *read, "--out", str(page)]) == 0
+    assert "Forecasts are too low where station = Oslo" in " ".join(capsys.readouterr().out.split())
+    assert "Mean place" in page.read_text()

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.groups.cells import Grid, Rows, Sizes, affordable_depth, alike_levels, combinations_of, common_levels
+from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, combinations_of, common_levels
 from calibrant.groups.columns import Levels
 from calibrant.groups.evidence import ClusteredRows, IndependentRows
+from calibrant.groups.rows import Rows
 from calibrant.groups.tree import ResidualTree
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.options import INPUT, JUDGING, File, Seed, Source, expanded, title
+from calibrant.cli.options import INPUT, JUDGING, EitherSource, File, Seed, Source, expanded, title
 
 if TYPE_CHECKING:
+    from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import FoundGroup, GroupFindings
 
@@ -17,12 +18,25 @@ Features = Annotated[str | None, Parameter(group=INPUT)]
 MOST_SHOWN = 10
 """Groups that are printed."""
 
+NOTES = (
+    "off by: observed minus predicted, with limits. p: adjusted for all groups looked at. worth: fall of the log "
+    "loss of all rows if the log-odds of this group are shifted; the shift is learnt from other rows than those it is "
+    "measured on."
+)
+
+FORECAST_NOTES = (
+    "mean place: of the targets in their forecasts, 50% if right. off by, with limits: that, minus 50%; of forecasts "
+    "that are too narrow or too wide, the mean of (2 u - 1)^2 minus 1/3, with the place u. p: adjusted for all groups "
+    "looked at. worth: fall of the CRPS of all rows if this group is shifted and scaled, learnt from other rows than "
+    "those it is measured on."
+)
+
 
 def groups(  # noqa: PLR0913 (each is one decision of the user)
     *files: File,
     features: Features = None,
     cluster: Annotated[str | None, Parameter(group=INPUT)] = None,
-    source: Source = Source(),
+    source: EitherSource = EitherSource(),
     depth: Annotated[int, Parameter(group=JUDGING)] = 3,
     alpha: Annotated[float, Parameter(group=JUDGING)] = 0.05,
     least_rows: Annotated[int, Parameter(group=JUDGING)] = 50,
@@ -34,12 +48,13 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
 
     Groups are intersections of up to three columns, and the leaves of a small tree. Their number is taken into
     account: if no prediction is off, the probability that anything is found is at most 5%. Groups that are known
-    beforehand are assessed with evaluate --by.
+    beforehand are assessed with evaluate --by. Forecasts are read with --mean and --sd, with --draws or --quantiles.
 
     For example:
       calibrant groups predictions.csv
       calibrant groups predictions.csv --label y --probs score --features 'x_*'
       calibrant groups predictions.parquet --features region,age,device --cluster patient --fail-if-found
+      calibrant groups forecasts.csv --label y --mean mu --sd sigma --features station,hour
 
     Parameters
     ----------
@@ -70,9 +85,10 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
     classes: Any = "each" if every_class else "top"
     search = GroupSearch(depth=depth, alpha=alpha, least_rows=least_rows, classes=classes)
     paths = expanded(files)
-    predictions, table, clusters = read_features(paths, source, features, cluster)
+    read = read_forecast_features if source.are_forecasts else read_features
+    data, table, clusters = read(paths, source, features, cluster)
     with show.progress_bar("searching groups", quiet=source.silent):
-        found = search(predictions, features=table, clusters=clusters, rng=seed)
+        found = search(data, features=table, clusters=clusters, rng=seed)
     if source.json:
         show.print_json(found)
     else:
@@ -94,6 +110,21 @@ def read_features(
     names = [name for name in names if name != cluster]
     predictions, others = source.rows(files, *names, cluster)
     return predictions, {name: others[name] for name in names}, others.get(cluster or "")
+
+
+def read_forecast_features(
+    files: Sequence[Path], source: EitherSource, features: str | None, cluster: str | None = None
+) -> "tuple[Forecasts, dict[str, Any], Any]":
+    """Read forecasts, the columns of features, and the clusters if they are named."""
+    from calibrant.io.features import feature_names
+    from calibrant.io.forecast_columns import as_forecast_request
+
+    _check_columns(files)
+    options = {name: value for name, value in source.as_forecast_options().items() if name != "drop_missing"}
+    patterns = None if features is None else features.split(",")
+    names = [name for name in feature_names(files[0], as_forecast_request(**options), patterns) if name != cluster]
+    forecasts, others = source.forecasts(files, *names, cluster)
+    return forecasts, {name: others[name] for name in names}, others.get(cluster or "")
 
 
 def _check_columns(files: Sequence[Path]) -> None:
@@ -122,14 +153,14 @@ def print_findings(found: "GroupFindings") -> None:
     out.print(Text(printable(found.headline), style="bold yellow" if found.found else "bold green"))
     out.print(Text(printable(found.explanation)))
     if found.found:
-        _print_table([group for group in found.found if group.stands_alone])
+        _print_table([group for group in found.found if group.stands_alone], of_forecasts=found.of_forecasts)
     if found.left_out:
         named = [f"  {name}: {reason}" for name, reason in list(found.left_out.items())[:MOST_SHOWN]]
         more = len(found.left_out) - len(named)
         print_lines(["", "Columns left out:", *named, *([f"  and {more} more"] if more else [])])
 
 
-def _print_table(groups: "Sequence[FoundGroup]") -> None:
+def _print_table(groups: "Sequence[FoundGroup]", *, of_forecasts: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -138,21 +169,23 @@ def _print_table(groups: "Sequence[FoundGroup]") -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("group", overflow="fold")
-    for heading in ("rows", "predicted", "observed", "off by", "p"):
+    means = ("mean place", "90% cover") if of_forecasts else ("predicted", "observed")
+    for heading in ("rows", *means, "off by", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
     for group in groups[:MOST_SHOWN]:
         event = f" ({group.event})" if group.event else ""
         label = Text(f"{printable(group.label + event)}\n  {group.direction}, worth {group.worth:.4f}")
-        table.add_row(label, f"{group.n_rows:,}", f"{group.predicted:.1%}", f"{group.observed:.1%}", *_numbers(group))
+        table.add_row(label, f"{group.n_rows:,}", *_means(group), *_numbers(group))
     out = console()
     out.print()
     out.print(table)
-    notes = (
-        "off by: observed minus predicted, with limits. p: adjusted for all groups looked at. worth: fall of the log "
-        "loss of all rows if the log-odds of this group are shifted; the shift is learnt from other rows than those it "
-        "is measured on."
-    )
-    out.print(Text(notes, style="dim"))
+    out.print(Text(FORECAST_NOTES if of_forecasts else NOTES, style="dim"))
+
+
+def _means(group: "FoundGroup") -> tuple[str, str]:
+    if group.coverage is None:
+        return f"{group.predicted:.1%}", f"{group.observed:.1%}"
+    return f"{group.observed:.1%}" if group.what == "bias" else "", f"{group.coverage:.1%}"
 
 
 def _numbers(group: "FoundGroup") -> tuple[str, str]:

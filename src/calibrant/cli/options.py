@@ -149,16 +149,13 @@ class EitherSource(Source):
         return any(option is not None for option in (self.mean, self.sd, self.draws, self.quantiles))
 
     def forecasts(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Forecasts, dict[str, Any]]":
-        """Read predictive distributions from a file, and other columns of the same rows, of which None is no name."""
+        """Read forecasts, the rows of several files one after another, and other columns, of which None is no name."""
         from calibrant.cli.show import progress_bar
-        from calibrant.exceptions import InputError
         from calibrant.io.forecasts import read_forecast_rows
 
-        if len(files) > 1:
-            raise InputError(f"forecasts are read from one file, but {len(files)} are named. Name one.")
         with progress_bar("reading", quiet=self.silent):
             return read_forecast_rows(
-                files[0], [name for name in others if name is not None], **self.as_forecast_options()
+                files, [name for name in others if name is not None], **self.as_forecast_options()
             )
 
     def as_forecast_options(self) -> dict[str, Any]:
@@ -236,9 +233,9 @@ class Judging(Options):
             )
 
     def assess_forecasts(self, files: "Sequence[Path]") -> "ForecastAssessment":
-        """Read predictive distributions from the file and assess them."""
+        """Read predictive distributions from the files and assess them together."""
         forecasts, others = self.forecasts(files, self.by)
-        return self.judge_forecasts(forecasts, files[0].name, others.get(self.by or ""))
+        return self.judge_forecasts(forecasts, title(files), others.get(self.by or ""))
 
     def judge_forecasts(self, forecasts: "Forecasts", name: str, by: Any) -> "ForecastAssessment":
         """Assess predictive distributions as the options say, with a bar."""

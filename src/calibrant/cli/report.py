@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from calibrant.cli.deciding import Deciding
 from calibrant.cli.engines import Engine
-from calibrant.cli.groups import Features, read_features
+from calibrant.cli.groups import Features, read_features, read_forecast_features
 from calibrant.cli.options import FIXING, File, Judging, Out, expanded, title
 
 if TYPE_CHECKING:
@@ -142,18 +142,16 @@ def _search(
 ) -> "tuple[dict[str, Any] | None, Callable[[], dict[str, GroupFindings]]]":
     """Read some columns at once, as a wrong name should not come to light after long work; return the search too."""
     from calibrant.cli import show
-    from calibrant.exceptions import InputError
     from calibrant.groups import GroupSearch
 
     if features is None:
         return None, dict
-    if options.are_forecasts:
-        raise InputError("--features is for class predictions, but the options are for forecasts. Remove it.")
-    predictions, table, _ = read_features(files, options, features)
+    read = read_forecast_features if options.are_forecasts else read_features
+    data, table, _ = read(files, options, features)
 
     def search() -> "dict[str, GroupFindings]":
         with show.progress_bar("searching groups", quiet=options.silent):
-            found = GroupSearch()(predictions, features=table, rng=options.seed)
+            found = GroupSearch()(data, features=table, rng=options.seed)
         if not options.json:
             show.print_lines(["", found.headline])
         return {"findings": found}

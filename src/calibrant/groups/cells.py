@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.groups.columns import Levels
+from calibrant.groups.rows import Rows
 
 LEAST_EVENTS = 5
 """Expected number of the rarer outcome that a group needs."""
@@ -23,38 +24,6 @@ MOST_COMBINATIONS = 2500
 
 DENSE = 4
 """Tables of sums may have this many times as many entries as there are rows; larger ones are sorted instead."""
-
-
-class Rows(NamedTuple):
-    """What the sums of a group are made of, for one event.
-
-    Attributes
-    ----------
-    probs : ndarray of shape (n,)
-    events : ndarray of shape (n,)
-        1 where the event was observed, else 0.
-    weights : ndarray of shape (n,)
-        Positive, with mean 1.
-    """
-
-    probs: FloatArray
-    events: FloatArray
-    weights: FloatArray
-
-    @property
-    def residuals(self) -> FloatArray:
-        """Weighted differences of outcome and prediction."""
-        return self.weights * (self.events - self.probs)
-
-    @property
-    def variances(self) -> FloatArray:
-        """Variances of the residuals, if the predictions are right."""
-        return np.asarray(self.weights**2 * self.probs * (1 - self.probs))
-
-    def take(self, some: BoolArray) -> "Rows":
-        """Return some of the rows."""
-        rows = np.flatnonzero(some)  # Once, not for every array.
-        return Rows(self.probs[rows], self.events[rows], self.weights[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,12 @@ import numpy as np
 
 from calibrant._core.laws import expit, normal_quantile, normal_tail
 from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.groups.cells import Combination, Rows
+from calibrant.groups.cells import Combination
+from calibrant.groups.rows import Rows
 from calibrant.groups.tails import CERTAIN, EventSum
 
 LEAST_CLUSTERS = 30
 """Clusters that a group needs, if rows of a cluster depend on each other."""
-
-STEEPEST = 4.0
-"""Log-odds are moved by at most this much in one step."""
 
 
 class Sums(NamedTuple):
@@ -69,11 +67,8 @@ class Evidence(ABC):
         return float(self.sums(one).z[0])
 
 
-@dataclass(frozen=True, eq=False)
-class IndependentRows(Evidence):
-    """Every row is an event of its own, given its prediction."""
-
-    rows: Rows
+class SeparateRows(Evidence):
+    """Rows that do not depend on each other."""
 
     @cached_property
     def _values(self) -> tuple[FloatArray, FloatArray]:
@@ -90,6 +85,13 @@ class IndependentRows(Evidence):
     def has_enough(self, cells: Combination) -> BoolArray:
         """Return that all have enough."""
         return np.ones(len(cells.cells), dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentRows(SeparateRows):
+    """Every row is an event of its own, given its prediction."""
+
+    rows: Rows
 
     def pvalue(self, inside: BoolArray) -> float:
         """Return the p-value of the number, or the weight, of the events in a group."""
@@ -160,19 +162,3 @@ class ClusteredRows(Evidence):
         n_clusters = int(self.clusters.max()) + 1
         pairs, place = np.unique(cells.codes * n_clusters + self.clusters, return_inverse=True)
         return pairs // n_clusters, np.asarray(np.bincount(place, self.rows.residuals), dtype=np.float64)
-
-
-def offset(rows: Rows) -> float:
-    """Return the step of Newton's method by which the log-odds of all rows are to be moved."""
-    information = float(np.sum(rows.weights * rows.probs * (1 - rows.probs)))
-    if information <= 0:
-        return 0.0
-    return float(np.clip(rows.residuals.sum() / information, -STEEPEST, STEEPEST))
-
-
-def saved(rows: Rows, shift: float) -> float:
-    """Return by how much the weighted sum of log losses falls if all log-odds are moved."""
-    probs = np.clip(rows.probs, CERTAIN, 1 - CERTAIN)
-    log_odds = np.log(probs) - np.log1p(-probs)
-    growth = np.logaddexp(0.0, log_odds + shift) - np.logaddexp(0.0, log_odds)
-    return float(rows.weights @ (rows.events * shift - growth))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from calibrant._typing import BoolArray, IntArray
-from calibrant.groups.cells import Rows
+from calibrant.groups.rows import Rows
 
 
 def draw_half(rows: Rows, clusters: IntArray | None, rng: np.random.Generator) -> BoolArray:

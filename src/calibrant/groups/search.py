@@ -1,5 +1,6 @@
 """The search for groups in which predictions are off, although all rows together may look fine."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -9,14 +10,15 @@ from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.convert import convert
 from calibrant._core.laws import normal_quantile
-from calibrant._typing import BoolArray, IntArray, Rng
+from calibrant._typing import BoolArray, FloatArray, IntArray, Rng
 from calibrant.exceptions import InputError
-from calibrant.groups.cells import Grid, Rows, Sizes, affordable_depth, alike_levels, common_levels
+from calibrant.forecasts import Forecasts
+from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, common_levels
 from calibrant.groups.columns import Levels, as_table, cut_into_levels
-from calibrant.groups.evidence import ClusteredRows, Evidence, IndependentRows
 from calibrant.groups.halves import draw_half
 from calibrant.groups.parts import FINE_CUTS, Part, Tested, tested_cells, tested_leaves
 from calibrant.groups.showing import arranged, as_found
+from calibrant.groups.subjects import Classes, Laws, Subject
 from calibrant.groups.words import explain, headline
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
@@ -66,6 +68,12 @@ class GroupSearch:
     A missing value is a level of its own. Weights are relative: :math:`z_S = \sum_S w (y - p) / \sqrt{\sum_S w^2 p (1 -
     p)}`. With clusters, halves hold whole clusters, and variances are those of sums over clusters.
 
+    *Forecasts.* With the transform :math:`u = F(y)`, uniform if the forecast is right (of ensembles a randomised rank,
+    of quantiles a random place between two of them), every group is tested for its mean, 1/2, and for that of
+    :math:`(2 u - 1)^2`, 1/3: forecasts that are too low or too high, too narrow or too wide. Both belong to one list.
+    Their sums are those of independent variables of a known law, whose tail is that of Lugannani and Rice. The tree may
+    also split medians and widths of the forecasts. What a fix is worth is the fall of the CRPS.
+
     Limits of a group's size belong to the groups that were found: with R of m found, each has the level 1 - R alpha /
     m, so that the expected share of limits that miss is at most alpha (Benjamini and Yekutieli), and none includes 0.
 
@@ -111,11 +119,11 @@ class GroupSearch:
         clusters: Any = None,
         rng: Rng = None,
     ) -> GroupFindings:
-        """Search predictions, or labels and probabilities.
+        """Search predictions, labels and probabilities, or forecasts.
 
         Parameters
         ----------
-        data : Predictions, or array-like of shape (n,)
+        data : Predictions, Forecasts, or array-like of shape (n,)
             With `y_prob`, the labels.
         y_prob, sample_weight : array-like, optional
         features : data frame, mapping of names to arrays, or array of shape (n, d)
@@ -123,55 +131,53 @@ class GroupSearch:
         clusters : array-like of shape (n,), optional
             Rows with the same value depend on each other.
         rng : Generator, int or None
-            Draws the halves.
+            Draws the halves; of ensembles and quantiles, also where in its interval a transform lies.
         """
-        predictions = as_data(data, y_prob, sample_weight)
-        check_predictions(predictions, "data")
-        self._check_rows(predictions)
-        table = as_table(features, predictions.n_samples)
-        cluster = _cluster_codes(clusters, predictions.n_samples)
-        present = predictions.weights > 0
+        found = as_data(data, y_prob, sample_weight)
+        if not isinstance(found, Forecasts):
+            check_predictions(found, "data")
+        self._check_rows(found)
+        table = as_table(features, found.n_samples)
+        cluster = _cluster_codes(clusters, found.n_samples)
+        present = found.weights > 0
         if not present.all():
-            predictions = predictions.take(present)
+            found = found.take(present)
             table = {name: values[present] for name, values in table.items()}
             cluster = None if cluster is None else cluster[present]
+        generator = np.random.default_rng(rng)
+        subject = self._subject(found, cluster, generator)
         columns, left_out = _levels(table, self.cuts)
-        events = self._events(predictions)
-        evidence = [_evidence(view, cluster) for view in events.values()]
-        half = draw_half(evidence[0].rows, cluster, np.random.default_rng(rng))
+        half = draw_half(subject.evidence[0].rows, cluster, generator)
         grid = Grid(tuple(columns), tuple(each.codes(table[each.name]) for each in columns))
         depth = affordable_depth(len(columns), self.depth)
-        leaves = self._leaves(evidence, grid, table, half)
+        leaves = self._leaves(subject, grid, table, half)
         share = 0.5 if leaves.n_tested else 1.0
-        sizes = Sizes([each.rows for each in evidence], self.least_rows)
+        sizes = Sizes([each.rows for each in subject.evidence], self.least_rows)
         distinct = alike_levels(common_levels(grid, self.least_rows))
-        cells = tested_cells(evidence, distinct, sizes, depth, share * self.alpha)
-        return self._findings(
-            _Search(self, evidence, [*events], half, cells, leaves, share), depth, left_out, columns, rng
-        )
+        cells = tested_cells(subject.evidence, distinct, sizes, depth, share * self.alpha)
+        return self._findings(_Search(self, subject, half, cells, leaves, share), depth, left_out, columns, rng)
 
-    def _check_rows(self, predictions: Predictions) -> None:
-        if predictions.copies is not None:
+    def _subject(
+        self, data: Predictions | Forecasts, cluster: IntArray | None, generator: np.random.Generator
+    ) -> Subject:
+        if isinstance(data, Forecasts):
+            return Laws(data, cluster, generator)
+        return Classes.of(data, self.classes, cluster)
+
+    def _check_rows(self, data: Predictions | Forecasts) -> None:
+        if isinstance(data, Predictions) and data.copies is not None:
             raise InputError("a sketch holds no features. Search the rows that it was made of.")
-        if np.count_nonzero(predictions.weights) < 2 * self.least_rows:
+        if np.count_nonzero(data.weights) < 2 * self.least_rows:
             raise InputError(
                 f"at least {2 * self.least_rows} rows are needed to search for groups of {self.least_rows}, but there "
-                f"are {np.count_nonzero(predictions.weights)} with weight. Use more rows, or a smaller least_rows."
+                f"are {np.count_nonzero(data.weights)} with weight. Use more rows, or a smaller least_rows."
             )
 
-    def _events(self, predictions: Predictions) -> dict[str, Predictions]:
-        """Return the binary predictions that are searched, by the name of the event."""
-        if predictions.n_classes == 2:
-            return {str(predictions.classes[1]): predictions}
-        if self.classes == "top":
-            return {"the predicted class": predictions.top_label()}
-        return {str(name): predictions.one_vs_rest(c) for c, name in enumerate(predictions.classes)}
-
-    def _leaves(self, evidence: list[Evidence], grid: Grid, table: dict[str, Any], half: BoolArray) -> Part:
+    def _leaves(self, subject: Subject, grid: Grid, table: dict[str, Any], half: BoolArray) -> Part:
         """Test the leaves of a tree, which may cut columns of numbers finer than the list does."""
         if self.leaves == 1 or min(half.sum(), (~half).sum()) < 2 * self.least_rows:
             return Part([], 0)
-        return tested_leaves(evidence, _finer(grid, table), half, self)
+        return tested_leaves(subject.evidence, _finer(grid, table) | _own(subject.columns), half, self)
 
     def _findings(
         self, search: "_Search", depth: int, left_out: dict[str, str], columns: list[Levels], rng: Rng
@@ -188,7 +194,7 @@ class GroupSearch:
             "alpha": self.alpha,
             "depth": depth,
             "n_samples": n,
-            "event": search.events[0] if len(search.events) == 1 else "every class",
+            "event": search.subject.event,
             "columns": tuple(each.name for each in columns),
             "left_out": left_out,
             "settings": {**asdict(self), "version": __version__, "seed": rng if isinstance(rng, int) else None},
@@ -202,8 +208,7 @@ class _Search:
     """Everything that was tested, and what of it is shown."""
 
     search: GroupSearch
-    evidence: list[Evidence]
-    events: list[str]
+    subject: Subject
     half: BoolArray
     cells: Part
     leaves: Part
@@ -215,7 +220,7 @@ class _Search:
         for part in (self.cells, self.leaves):
             hits = part.hits(self.search.alpha * self.share)
             chosen += [(one, len(hits) * self.search.alpha * self.share / part.n_tested) for one in hits]
-        shown = arranged(chosen, self.evidence)
+        shown = arranged(chosen, self.subject.rows)
         return tuple(self._as_found(one, level, alone) for one, level, alone in shown), len(chosen)
 
     def overall(self) -> Any:
@@ -223,12 +228,14 @@ class _Search:
         return self._as_found(self.cells.groups[0], None, True)
 
     def _as_found(self, one: Tested, level: float | None, alone: bool) -> Any:
-        event = self.events[one.event] if len(self.events) > 1 else ""
-        return as_found(one, self.evidence[one.event], self.half, event, self.share, level, alone)
+        named = self.subject.named(one)
+        worth = self.subject.worth(one, self.half)
+        evidence = self.subject.evidence[one.event]
+        return as_found(one, evidence, self.share, level, worth=worth, stands_alone=alone, **named)
 
     def detectable(self) -> tuple[Detectable, ...]:
         """Return which errors of groups of the list would have been found."""
-        rows = self.evidence[0].rows
+        rows = self.subject.evidence[0].rows
         spread = float(np.sqrt(rows.variances.sum() / len(rows.probs)))
         far = normal_quantile(1 - self.search.alpha * self.share / self.cells.n_tested / 2) + normal_quantile(POWER)
         sizes = [(share, round(share * len(rows.probs))) for share in SHARES]
@@ -260,6 +267,12 @@ def _finer(grid: Grid, table: dict[str, Any]) -> dict[Levels, IntArray]:
     return found
 
 
+def _own(columns: Mapping[str, FloatArray]) -> dict[Levels, IntArray]:
+    """Return what the forecasts themselves offer a tree to split."""
+    found = {name: cut_into_levels(name, values, FINE_CUTS) for name, values in columns.items()}
+    return {each: each.codes(columns[name]) for name, each in found.items() if isinstance(each, Levels) and each.is_cut}
+
+
 def _cluster_codes(clusters: Any, n: int) -> IntArray | None:
     if clusters is None:
         return None
@@ -269,11 +282,3 @@ def _cluster_codes(clusters: Any, n: int) -> IntArray | None:
     texts: list[str] = [*map(str, values.tolist())]
     table = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     return np.array([*map(table.__getitem__, texts)], dtype=np.int64)
-
-
-def _evidence(view: Predictions, cluster: IntArray | None) -> Evidence:
-    weights = view.weights / view.weights.mean() if view.is_weighted else np.ones(view.n_samples)
-    if np.ptp(weights) < 1e-12:
-        weights = np.ones(view.n_samples)
-    rows = Rows(view.positive, view.labels.astype(np.float64), weights)
-    return IndependentRows(rows) if cluster is None else ClusteredRows(rows, cluster)

@@ -14,14 +14,14 @@ from calibrant.groups.cells import (
     Cell,
     Combination,
     Grid,
-    Rows,
     Sizes,
     affordable_depth,
     alike_levels,
     combinations_of,
     common_levels,
 )
-from calibrant.groups.evidence import STEEPEST, Sums
+from calibrant.groups.evidence import Sums
+from calibrant.groups.rows import STEEPEST, Rows
 
 LEAST_BAR = 3.0
 """No group enters whose z is at most this."""

@@ -23,7 +23,7 @@ from calibrant._border.text import CELL_LIMIT, brief, damaged, listing, printabl
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.columns import Columns, Request, choose_keys, find_column
-from calibrant.io.forecast_columns import WHOLE_DRAWS, Arguments, ForecastRequest, choose_forecasts
+from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, Arguments, ForecastRequest, choose_forecasts
 from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Source
 
@@ -165,7 +165,8 @@ class Archive(Arrays):
 
     def choose_forecasts(self, request: ForecastRequest) -> Arguments:
         """Choose the arrays of forecasts."""
-        return choose_forecasts(self.file.name, self.names, WHOLE_DRAWS, request)
+        whole = (*WHOLE_DRAWS, *(request.quantiles or (WHOLE_QUANTILES,)))
+        return choose_forecasts(self.file.name, self.names, whole, request)
 
     def get(self, name: str) -> NDArray[Any]:
         """Read one array."""

@@ -137,6 +137,8 @@ def _one_column(columns: Columns, names: Sequence[str], request: Request) -> Col
 
 def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     """Choose the arrays of an archive, or the fields of a structured array."""
+    from calibrant.io.forecast_columns import WHOLE_DRAWS, forecasts_hint
+
     label = _choose_label(file, names, request, ARRAY_LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
@@ -144,7 +146,8 @@ def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     if request.probs is not None and len(request.probs) > 1:
         raise InputError(f"{file}: probs must name one array, but names {len(request.probs)}.")
     wanted = request.probs[0] if request.probs else None
-    probs = choose_one(file, names, "probs", wanted, defaults, _logits_hint(names, request))
+    advice = _logits_hint(names, request) or forecasts_hint(names, WHOLE_DRAWS)
+    probs = choose_one(file, names, "probs", wanted, defaults, advice)
     return Columns(label, (probs,), request.weight, request.classes)
 
 

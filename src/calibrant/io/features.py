@@ -6,24 +6,27 @@ from collections.abc import Sequence
 from calibrant._border.text import listing, quoted
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Request, expand, is_pattern
+from calibrant.io.forecast_columns import ForecastRequest
 from calibrant.io.read import open_source
+from calibrant.io.sources import Source
 
 
-def feature_names(path: str | os.PathLike[str], request: Request, patterns: Sequence[str] | None) -> list[str]:
+def feature_names(
+    path: str | os.PathLike[str], request: Request | ForecastRequest, patterns: Sequence[str] | None
+) -> list[str]:
     """Return the columns of features, in the order of the file.
 
     Parameters
     ----------
     path : str or path
-    request : Request
-        What the caller said about labels, probabilities and weights, which are no features: the groups of a label are
+    request : Request or ForecastRequest
+        What the caller said about labels, predictions and weights, which are no features: the groups of a label are
         wrong by construction.
     patterns : sequence of str or None
         Names, or patterns such as ``x_*``; None for all other columns.
     """
     with open_source(path) as source:
-        chosen, file = source.choose(request), source.file.name
-        taken = {chosen.label, chosen.weight, *chosen.probs}
+        taken, file = _taken(source, request), source.file.name
         free = [name for name in source.names if name and name not in taken and name not in source.nested]
         if patterns is None:
             wanted = set(free)
@@ -31,13 +34,21 @@ def feature_names(path: str | os.PathLike[str], request: Request, patterns: Sequ
             for name in patterns:
                 if name in taken and not is_pattern(name):
                     raise InputError(
-                        f"{file}: {quoted(name)} is read as labels, probabilities or weights and cannot be a feature. "
+                        f"{file}: {quoted(name)} is read as labels, predictions or weights and cannot be a feature. "
                         "Leave it out of --features."
                     )
             wanted = {name for pattern in patterns for name, _ in expand(file, source.names, pattern)}
         found = [name for name in free if name in wanted]
     if not found:
         raise InputError(
-            f"{file} has no column of features beside labels, probabilities and weights: {listing(source.names)}."
+            f"{file} has no column of features beside labels, predictions and weights: {listing(source.names)}."
         )
     return found
+
+
+def _taken(source: Source, request: Request | ForecastRequest) -> set[str | None]:
+    """Return the columns that are read as something else."""
+    if isinstance(request, ForecastRequest):
+        return {name for names in source.choose_forecasts(request).values() for name in names}
+    chosen = source.choose(request)
+    return {chosen.label, chosen.weight, *chosen.probs}

@@ -16,6 +16,8 @@ VARIANCES = ("var", "variance")
 DRAWS = ("draw_*", "sample_*", "member_*")
 WHOLE_DRAWS = ("draws", "samples")
 """Names of one column, or one array, that holds all draws."""
+WHOLE_QUANTILES, LEVELS = "quantiles", "levels"
+"""Names of one array that holds all quantiles, and of the array of their levels beside it."""
 
 Arguments = dict[str, tuple[str, ...]]
 """Arguments of `Forecasts` and of its distribution, each with the columns that it is read from."""
@@ -90,6 +92,8 @@ def _choose_law(
 ) -> Arguments:
     """Choose the columns of the predictive distributions: those requested, else mean and sd, draws or quantiles."""
     free = [name for name in names if name not in taken]
+    if whole := _whole_quantiles(names, nested, request):
+        return {"values": (whole,)}
     if request.quantiles is not None:
         return {"values": tuple(quantile_columns(file, free, request.quantiles))}
     if request.draws is not None:
@@ -108,6 +112,15 @@ def _choose_law(
     advice = " If an ensemble is meant, name its draws with draws=." if _usual_draws(free, nested) else ""
     sd = choose_one(file, names, "sd", request.sd, SDS, advice, taken)
     return {"loc": (mean,), "scale": (sd,)}
+
+
+def _whole_quantiles(names: Sequence[str], nested: Collection[str], request: ForecastRequest) -> str | None:
+    """Return the array that holds all quantiles, if one is named, or nothing else is, and levels are beside it."""
+    if LEVELS not in names:
+        return None
+    nothing = all(said is None for said in (request.mean, request.sd, request.draws))
+    found = request.quantiles if request.quantiles is not None else (WHOLE_QUANTILES,) * nothing
+    return found[0] if len(found) == 1 and found[0] in nested and found[0] in names else None
 
 
 def _usual_draws(names: Sequence[str], nested: Collection[str]) -> tuple[str, ...]:

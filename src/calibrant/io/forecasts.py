@@ -1,17 +1,22 @@
 """Files to `Forecasts`."""
 
-import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.text import printable
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
-from calibrant.io.forecast_columns import Arguments, ForecastRequest, as_forecast_request
+from calibrant.forecasts.joined import join
+from calibrant.io.forecast_columns import LEVELS, Arguments, ForecastRequest, as_forecast_request
 from calibrant.io.missing import LeftOut, complete_rows, taken, warn_of
+from calibrant.io.paths import Paths, as_paths
 from calibrant.io.quantile_names import levels_of
-from calibrant.io.read import open_source
-from calibrant.io.sources import located
+from calibrant.io.read import open_source, stacked
+from calibrant.io.sources import Source, located
 
 WORDS = {
     "loc and scale must": "mean and sd must",
@@ -22,7 +27,7 @@ WORDS = {
 
 
 def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     target: str | None = None,
     mean: str | None = None,
@@ -41,7 +46,9 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
 
     Parameters
     ----------
-    path : str or path
+    path : str, path, or sequence of them
+        Rows of several files, or of all that match a pattern such as ``part-*.csv``, are taken together; their laws
+        must be of one kind.
     target : str, optional
         Column of the targets. By default the first found of target, targets, y, y_true, label, observed and value.
         For an NPY file without fields, whose array is read as draws: the path of an NPY file with the targets.
@@ -59,7 +66,8 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
     quantiles : str or list of str, optional
         Columns of quantiles: names, or patterns with ``*``. What stands for the star, or ends the name, is the level,
         as a share or in percent: q0.05, q05, q5, quantile_0.05, q97.5. By default ``q*`` or ``quantile*``. Rows in
-        which quantiles descend are sorted, with a warning that counts them.
+        which quantiles descend are sorted, with a warning that counts them. In an NPZ file also one array of shape (n,
+        m), with the m levels in an array named levels.
     weight : str, optional
         Column of the weights.
     drop_missing : bool, default=False
@@ -103,28 +111,73 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
 
 
 def read_forecast_rows(
-    path: str | os.PathLike[str], others: Sequence[str] = (), *, drop_missing: bool = False, **options: Any
+    path: Paths, others: Sequence[str] = (), *, drop_missing: bool = False, **options: Any
 ) -> tuple[Forecasts, dict[str, NDArray[Any]]]:
     """Read forecasts as `read_forecasts` does, and other columns of the same rows."""
-    request = as_forecast_request(**options)
+    request, paths = as_forecast_request(**options), as_paths(path)
+    left_out = LeftOut() if drop_missing else None
+    parts = [_read_file(each, others, request, left_out) for each in paths]
+    if left_out is not None:
+        warn_of(left_out)
+    if len(parts) == 1:
+        return parts[0]
+    more = {name: stacked([part[1][name] for part in parts]) for name in others}
+    return join_forecasts(dict(zip(paths, (part[0] for part in parts), strict=True))), more
+
+
+def join_forecasts(parts: Mapping[str, Forecasts]) -> Forecasts:
+    """Return the rows of all files, one after another; their laws must be of one kind.
+
+    Parameters
+    ----------
+    parts : mapping of str to Forecasts
+        By the name of the file.
+    """
+    first, law = next((name, part.distribution) for name, part in parts.items())
+    for name, part in parts.items():
+        if _kind(part.distribution) != _kind(law):
+            raise InputError(
+                f"{printable(first)} and {printable(name)} must have forecasts of one kind to be read as one, but have "
+                f"{_kind(law)} and {_kind(part.distribution)}. Read them one by one."
+            )
+    ends = np.cumsum([0, *(part.n_samples for part in parts.values())])
+    places = [np.arange(start, end) for start, end in pairwise(ends.tolist())]
+    return Forecasts(
+        join([part.distribution for part in parts.values()], places),
+        np.concatenate([part.targets for part in parts.values()]),
+        np.concatenate([part.weights for part in parts.values()]),
+    )
+
+
+def _kind(law: Distribution) -> str:
+    """Say what laws must have in common to be rows of one table."""
+    if isinstance(law, Samples):
+        return f"ensembles of {law.n_draws} members" + (f" in {law.dim} dimensions" if law.dim > 1 else "")
+    if isinstance(law, Quantiles):
+        return f"quantiles at {', '.join(f'{level:g}' for level in law.levels)}"
+    return "means and standard deviations"
+
+
+def _read_file(
+    path: str, others: Sequence[str], request: ForecastRequest, left_out: LeftOut | None
+) -> tuple[Forecasts, dict[str, NDArray[Any]]]:
     with open_source(path) as source:
         columns = source.choose_forecasts(request)
         numbers = source.read(columns)
-        left_out = LeftOut() if drop_missing else None
         rows = complete_rows(source, numbers, columns, left_out=left_out)
         numbers = {argument: taken(values, rows) for argument, values in numbers.items()}
-        if left_out is not None:
-            warn_of(left_out)
         with located(source, columns, WORDS):
-            law = law_of(source.file.name, numbers, columns, request)
+            law = law_of(source, numbers, columns, request)
             found = Forecasts(law, numbers["targets"], numbers.get("weights"))
         return found, {name: taken(source.column(name), rows) for name in others}
 
 
-def law_of(file: str, numbers: Mapping[str, Any], columns: Arguments, request: ForecastRequest) -> Distribution:
+def law_of(source: Source, numbers: Mapping[str, Any], columns: Arguments, request: ForecastRequest) -> Distribution:
     """Return the predictive distributions that columns hold."""
     if "draws" in numbers:
         return Samples(numbers["draws"])
     if "values" in numbers:
-        return Quantiles(levels_of(file, columns["values"], request.quantiles), numbers["values"])
+        if len(columns["values"]) == 1:  # All of them in one array, with the levels beside it.
+            return Quantiles(source.column(LEVELS), numbers["values"])
+        return Quantiles(levels_of(source.file.name, columns["values"], request.quantiles), numbers["values"])
     return Normal(numbers["loc"], numbers["scale"])

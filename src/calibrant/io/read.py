@@ -135,7 +135,7 @@ def read_rows(path: Paths, request: Request, others: Sequence[str] = ()) -> Part
         part = Part(
             join_predictions({str(each): one.predictions for each, one in zip(paths, parts, strict=True)}, request),
             np.concatenate([one.scores for one in parts]),
-            {name: _stacked([one.others[name] for one in parts]) for name in others},
+            {name: stacked([one.others[name] for one in parts]) for name in others},
         )
     if left_out is not None:
         warn_of(left_out)
@@ -191,7 +191,7 @@ def _as_raw_logits(scores: NDArray[Any]) -> FloatArray:
     return as_raw_logits(scores)
 
 
-def _stacked(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def stacked(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return columns one below the other, as objects if their kinds differ: NumPy would turn numbers into text."""
     kinds = {part.dtype.kind for part in parts}
     return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
@@ -215,7 +215,7 @@ def read_column(path: Paths, name: str) -> NDArray[Any]:
     for each in as_paths(path):
         with open_source(each) as source:
             found.append(source.column(name))
-    return _stacked(found)
+    return stacked(found)
 
 
 def column_names(path: str | os.PathLike[str]) -> list[str]:

@@ -7,7 +7,7 @@ import os
 import shutil
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -113,7 +113,7 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
             if suffix in FRAMES:
                 FRAMES[suffix](new, handle)
             elif isinstance(source, Archive):
-                _write_archive(source, added[0], new, handle)
+                write_archive(source, {added[0]: new}, handle)
             else:
                 write_text(cast("Table", source), (columns, added), new, handle, suffix)
             source.file.check_unchanged()
@@ -175,18 +175,20 @@ def check_formats(source: Source, out: str | os.PathLike[str]) -> None:
         raise InputError(f"{source.file.name} must be an NPZ file: save the array with numpy.savez(file, probs=...).")
 
 
-def _write_archive(source: Archive, name: str, new: FloatArray, handle: BinaryIO) -> None:
-    """Copy all members but the one that is written; `Archive` has checked their sizes."""
+def write_archive(source: Archive, new: Mapping[str, FloatArray], handle: BinaryIO) -> None:
+    """Copy all members but those that are written; `Archive` has checked their sizes."""
+    replaced = {f"{name}.npy": values for name, values in new.items()}
     with source.undamaged(), zipfile.ZipFile(handle, "w") as written:
-        if name not in source.names:
-            with written.open(f"{name}.npy", "w", force_zip64=new.nbytes >= 2**31) as target:
-                np.lib.format.write_array(target, new, allow_pickle=False)
+        for name, values in new.items():
+            if name not in source.names:
+                with written.open(f"{name}.npy", "w", force_zip64=values.nbytes >= 2**31) as target:
+                    np.lib.format.write_array(target, values, allow_pickle=False)
         for member in source.zip.infolist():
             copy = zipfile.ZipInfo(member.filename, member.date_time)
             copy.compress_type = member.compress_type
             with written.open(copy, "w", force_zip64=member.file_size >= 2**31) as target:
-                if member.filename == f"{name}.npy":
-                    np.lib.format.write_array(target, new, allow_pickle=False)
+                if member.filename in replaced:
+                    np.lib.format.write_array(target, replaced[member.filename], allow_pickle=False)
                 else:
                     with source.zip.open(member) as content:
                         shutil.copyfileobj(content, target)

@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from calibrant._border.text import quoted
 from calibrant._typing import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
-from calibrant.io.arrays import Arrays
+from calibrant.io.arrays import Archive
 from calibrant.io.forecast_columns import as_forecast_request
 from calibrant.io.forecasts import WORDS, law_of
 from calibrant.io.missing import LeftOut, complete_rows, taken
 from calibrant.io.read import open_source
-from calibrant.io.rewrite import ADDED, FRAMES, check_formats, with_columns, write_text
+from calibrant.io.rewrite import ADDED, FRAMES, check_formats, with_columns, write_archive, write_text
 from calibrant.io.sources import Source, located
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ def rewrite_forecasts(
     drop_missing: bool = False,
     **options: Any,
 ) -> tuple[str, ...]:
-    """Write a table again with columns of calibrated forecasts, completely or not at all.
+    """Write a file again with columns of calibrated forecasts, completely or not at all.
 
     Parameters
     ----------
     path : str or path
-        CSV, JSON Lines, Parquet or Arrow IPC. Targets are not needed.
+        CSV, JSON Lines, Parquet, Arrow IPC or NPZ. Targets are not needed.
     out : str or path
-        Its extension names the format.
+        Its extension names the format; archives are written as archives.
     transform : callable
         From the laws in the file to calibrated ones.
     replace : bool, default=False
@@ -63,30 +63,39 @@ def rewrite_forecasts(
     """
     request = dataclasses.replace(as_forecast_request(**options), needs_target=False)
     with open_source(path) as source:
-        if isinstance(source, Arrays):
-            raise InputError(f"{source.file.name} holds arrays, but calibrated forecasts are written to tables only.")
         check_formats(source, out)
         columns = {key: names for key, names in source.choose_forecasts(request).items() if key != "weights"}
         numbers = source.read(columns)
         left_out = LeftOut() if drop_missing else None
         rows = complete_rows(source, numbers, columns, left_out=left_out)
         with located(source, columns, WORDS):
-            law = law_of(source.file.name, {k: taken(v, rows) for k, v in numbers.items()}, columns, request)
+            law = law_of(source, {k: taken(v, rows) for k, v in numbers.items()}, columns, request)
             new = _columns_of(transform(law), law, columns, replace=replace)
         if left_out is not None and left_out.rows:
             message = f"values are missing in {left_out}: nothing is calibrated in these rows."
             warnings.warn(message, DataWarning, stacklevel=2)
         _check_new(source, [] if replace else [*new])
+        arrays = {name: _complete(values, rows) for name, values in new.items()}
         old = tuple(name for names in columns.values() for name in names)
-        matrix = _complete(np.column_stack([*new.values()]), rows)
-        pair, suffix = (old if replace else ("",), tuple(new)), PurePath(out).suffix.lower()
         with write_atomically(out) as handle:
-            if suffix in FRAMES:
-                FRAMES[suffix](with_columns(cast("Table", source), (old, tuple(new)), matrix), handle)
+            if isinstance(source, Archive):
+                write_archive(source, arrays, handle)
             else:
-                write_text(cast("Table", source), pair, matrix, handle, suffix)
+                _write_table(cast("Table", source), (old, replace), arrays, handle, PurePath(out).suffix.lower())
             source.file.check_unchanged()
     return tuple(new)
+
+
+def _write_table(
+    source: "Table", columns: tuple[tuple[str, ...], bool], new: Mapping[str, FloatArray], handle: BinaryIO, suffix: str
+) -> None:
+    """Write a table with new columns, in the place of the old ones or beside them."""
+    old, replace = columns
+    matrix = np.column_stack([*new.values()])
+    if suffix in FRAMES:
+        FRAMES[suffix](with_columns(source, (old, tuple(new)), matrix), handle)
+    else:
+        write_text(source, (old if replace else ("",), tuple(new)), matrix, handle, suffix)
 
 
 def _columns_of(
@@ -94,8 +103,13 @@ def _columns_of(
 ) -> dict[str, FloatArray]:
     """Return the columns that describe calibrated laws, by name."""
     added = "" if replace else ADDED
+    whole = {key: f"{added}{names[0]}" for key, names in columns.items() if len(names) == 1}
     if isinstance(law, Samples) and isinstance(before, Samples) and law.draws.shape == before.draws.shape:
+        if "draws" in whole:
+            return {whole["draws"]: law.draws}
         return {f"{added}{name}": law.draws[:, j] for j, name in enumerate(columns["draws"])}
+    if isinstance(before, Quantiles) and "values" in whole:
+        return {whole["values"]: law.quantile(before.levels)}
     if isinstance(law, Quantiles) and isinstance(before, Quantiles):
         return {f"{added}{name}": law.values[:, j] for j, name in enumerate(columns["values"])}
     if isinstance(before, Quantiles):
@@ -125,6 +139,6 @@ def _complete(new: FloatArray, rows: Any) -> FloatArray:
     """Return numbers for all rows of the file, NaN where a value is missing."""
     if rows is None:
         return new
-    full = np.full((len(rows), new.shape[1]), np.nan)
+    full = np.full((len(rows), *new.shape[1:]), np.nan)
     full[rows] = new
     return full

@@ -47,10 +47,10 @@ def _rows(groups: Sequence[FoundGroup], found: GroupFindings) -> list[Row]:
     return [
         Row(
             label=name(f"{group.label} ({group.event})" if group.event else group.label, limit=200),
-            direction=f"predictions {group.direction}",
+            direction=f"{'predictions' if group.coverage is None else 'forecasts'} {group.direction}",
             rows=f"{group.n_rows:,}",
-            predicted=f"{100 * group.predicted:.1f}%",
-            observed=f"{100 * group.observed:.1f}%",
+            predicted=_first(group),
+            observed=f"{100 * (group.observed if group.coverage is None else group.coverage):.1f}%",
             size=size,
             limits=" to ".join(map(signed, _limits(group))),
             pvalue=pvalue(group.adjusted),
@@ -59,6 +59,13 @@ def _rows(groups: Sequence[FoundGroup], found: GroupFindings) -> list[Row]:
         )
         for group, size, worth in zip(groups, sizes, worths, strict=True)
     ]
+
+
+def _first(group: FoundGroup) -> str:
+    """Return the mean prediction; of forecasts, the mean place of targets if that is what is off."""
+    if group.what == "spread":
+        return ""
+    return f"{100 * (group.predicted if group.what == 'probability' else group.observed):.1f}%"
 
 
 def _limits(group: FoundGroup) -> tuple[float, float]:

@@ -145,7 +145,7 @@ CLASSES = Kind(
 )
 FORECASTS = Kind(
     question="Do 80% of the values fall into what the model gives a probability of 80%?",
-    sections=("verdicts", "forecasts", "metrics", "fix", "groups", "test", "settings"),
+    sections=("verdicts", "forecasts", "metrics", "fix", "groups", "found", "test", "settings"),
     redrawn="the values were drawn from the forecasts",
     tested="the calibration error would be",
 )

@@ -42,6 +42,11 @@ class FoundGroup(Readable):
         rows than those it is measured on. It may be negative.
     stands_alone : bool
         Whether the group is off beyond what the stronger groups before it explain.
+    what : {"probability", "bias", "spread"}
+        What is off: a probability; or of forecasts their location or their spread. Then `observed` is the mean of the
+        transforms u, with `predicted` 1/2, or that of (2 u - 1)^2, with `predicted` 1/3; and `worth` is about the CRPS.
+    coverage : float or None
+        Of forecasts, the share of targets in central intervals of probability 0.9.
 
     Examples
     --------
@@ -50,6 +55,8 @@ class FoundGroup(Readable):
     >>> group = FoundGroup(label="age > 50", columns=("age",), source="cell", event="", **numbers, **tested)
     >>> group.headline
     'age > 50: too low by 0.25'
+    >>> FoundGroup(label="all rows", columns=(), source="cell", event="", what="spread", **numbers, **tested).direction
+    'too narrow'
     """
 
     label: str
@@ -68,11 +75,14 @@ class FoundGroup(Readable):
     adjusted: float
     worth: float
     stands_alone: bool
+    what: str = "probability"
+    coverage: float | None = None
 
     @property
     def direction(self) -> str:
-        """Whether predictions are "too low" or "too high" in the group."""
-        return "too low" if self.size > 0 else "too high"
+        """Whether predictions are "too low" or "too high" in the group, or forecasts "too narrow" or "too wide"."""
+        above, below = ("too narrow", "too wide") if self.what == "spread" else ("too low", "too high")
+        return above if self.size > 0 else below
 
     @property
     def headline(self) -> str:
@@ -133,7 +143,7 @@ class GroupFindings(Readable):
         Columns that a group of the list has at most. It is smaller than asked if there are very many columns.
     n_samples : int
     event : str
-        What the probabilities are of.
+        What the probabilities are of; "forecasts" if predictive distributions were searched.
     columns : tuple of str
         Columns that groups are made of.
     left_out : mapping of str to str
@@ -156,6 +166,11 @@ class GroupFindings(Readable):
     columns: tuple[str, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def of_forecasts(self) -> bool:
+        """Whether predictive distributions were searched, not probabilities."""
+        return self.overall.coverage is not None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
