@@ -1,9 +1,13 @@
 """Whether the advice of `recommend` is honest, leaves calibrated predictions alone, and finds the best method.
 
-`python benchmarks/advice.py [FOLDER]` prints three parts. For archives NAME.npz in FOLDER, as in calibrators_stack.py:
-log losses on held-out rows after following the advice from n rows, and of single methods. How much smaller the
-cross-fitted log loss of a stack is than that of a fully nested cross-validation, times 1000, where it is not one. How
-many of 100 calibrated data sets are left alone. It takes half an hour on one core.
+`python benchmarks/advice.py [FOLDER] [PART ...]` prints these parts, by default all, in half an hour on one core.
+
+- following: for archives NAME.npz in FOLDER, as in calibrators_stack.py, log losses on held-out rows after following
+  the advice from n rows, of single methods, and of the stack. Differences from the best single method have standard
+  errors over draws; how much of the difference comes from draws that are left as they are stands after it.
+- nesting: how much smaller the cross-fitted log loss of a stack is than that of a fully nested cross-validation, times
+  1000, where it is not one.
+- alone: how many of 100 calibrated data sets are left alone, with the probability of so few or fewer if 95 of 100 were.
 """
 
 import os
@@ -18,6 +22,7 @@ from collections import Counter, defaultdict
 import numpy as np
 from calibrators_stack import draws, fitted, models, simulated, two_classes
 from scipy.special import log_softmax
+from scipy.stats import binom
 
 from calibrant import Predictions, recommend
 from calibrant.advice.cross_fit import cross_fit, draw_folds
@@ -28,7 +33,7 @@ from calibrant.metrics import NLL
 
 SINGLE = ("identity", "ts", "svs", "sms", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-deep")
 SINGLE_OF_TWO = ("identity", "ts>guard", "platt>guard", "spline>guard", "svs", "beta>guard")
-SIZES = {100: 3, 300: 2, 1000: 1}
+SIZES = {100: 3, 300: 3, 1000: 2}
 
 
 def members_of(p, rows, stack):
@@ -73,42 +78,55 @@ def nesting():
 
 def left_alone():
     print("calibrated predictions that are left as they are")
-    for k, n in ((2, 100), (2, 400), (5, 100), (5, 400), (10, 200)):
+    for k, n in ((2, 100), (2, 400), (5, 100), (10, 200)):
         advised = []
         for seed in range(100):
             rng = np.random.default_rng([seed, k, n])
             logits = 2.0 * rng.normal(size=(n, k))
             p = Predictions.from_logits(logits, (log_softmax(logits, axis=1) + rng.gumbel(size=(n, k))).argmax(axis=1))
             advised.append(recommend(p, rng=seed, n_resamples=499).name)
-        print(f"  {k} classes, {n} rows: {advised.count('identity')} of 100; {dict(Counter(advised))}", flush=True)
+        alone = advised.count("identity")
+        chance = f"{binom.cdf(alone, 100, 0.95):.2f} if 95 of 100 were"
+        print(f"  {k} classes, {n} rows: {alone} of 100 (p = {chance}); {dict(Counter(advised))}", flush=True)
 
 
 def following(folder):
-    cells, chosen = defaultdict(list), defaultdict(Counter)
+    print("mean log loss on held-out rows")
+    cells = defaultdict(list)
     for _, name, known, new in (model for model in models(folder) if model[2] is not None and model[3] is None):
         for case in (None, 1, 7):
             data = known if case is None else two_classes(*known, case)
-            single = SINGLE if case is None else SINGLE_OF_TWO
             key = "ten classes" if case is None else "one class against the rest"
             for n, some, judged in draws(data, new):
                 if n not in SIZES or np.ptp(some.labels) == 0:
                     continue
                 if sum(one[0] == (name, case) for one in cells[key, n]) < SIZES[n]:
                     advice = recommend(some, rng=0)
-                    after = [NLL()(calibrate(fitted(one, some), judged)) for one in single]
-                    cells[key, n].append(((name, case), [*after, NLL()(calibrate(advice.calibrator, judged))]))
-                    chosen[key, n][advice.name] += 1
+                    names = (*(SINGLE if case is None else SINGLE_OF_TWO), "stack")
+                    after = {one: NLL()(calibrate(fitted(one, some), judged)) for one in names}
+                    after["advice"] = NLL()(calibrate(advice.calibrator, judged))
+                    cells[key, n].append(((name, case), after, advice.name))
     for (key, n), rows in sorted(cells.items()):
-        means = np.mean([losses for _, losses in rows], axis=0)
-        names = (*(SINGLE if key == "ten classes" else SINGLE_OF_TWO), "advice")
-        words = ", ".join(f"{name} {mean:.4f}" for name, mean in zip(names, means, strict=True))
-        print(f"  {key}, {n} rows, {len(rows)} draws: {words}; {dict(chosen[key, n])}")
+        show_following(f"{key}, {n} rows, {len(rows)} draws", [after for _, after, _ in rows], [row[2] for row in rows])
 
+
+def show_following(title, losses, advised):
+    means = {name: np.mean([after[name] for after in losses]) for name in losses[0]}
+    best = min((name for name in means if name not in ("stack", "advice")), key=means.get)
+    print(f"  {title}: {', '.join(f'{name} {mean:.4f}' for name, mean in means.items())}; {dict(Counter(advised))}")
+    for name in ("stack", "advice"):
+        gaps = 1000 * np.array([after[name] - after[best] for after in losses])
+        error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+        alone = sum(gap for gap, one in zip(gaps, advised, strict=True) if one == "identity") / len(gaps)
+        note = f", of which {alone:+.2f} from draws left as they are" * (name == "advice")
+        print(f"    {name} - {best}, x 1000: {gaps.mean():+.2f} +- {error:.2f}{note}", flush=True)
+
+
+PARTS = {"following": following, "nesting": lambda _: nesting(), "alone": lambda _: left_alone()}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # Some small samples are separable, or lack classes.
-    if len(sys.argv) > 1:
-        print("mean log loss on held-out rows")
-        following(sys.argv[1])
-    nesting()
-    left_alone()
+    folder = next((word for word in sys.argv[1:] if word not in PARTS), None)
+    for part in [word for word in sys.argv[1:] if word in PARTS] or PARTS:
+        if part != "following" or folder is not None:
+            PARTS[part](folder)

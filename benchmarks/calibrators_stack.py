@@ -65,6 +65,26 @@ def digits():
         yield name, np.maximum(model.predict_log_proba(inputs[300:]), -700.0), labels[300:]
 
 
+def trained(k, spread, n_train, n_epochs, seed):
+    """Log-probabilities of an over-confident network for new rows, and labels: groups of five classes are alike."""
+    from sklearn.neural_network import MLPClassifier
+
+    fixed, rng, d = np.random.default_rng([k, 7]), np.random.default_rng(seed), 40
+    centres = spread * (fixed.normal(size=(k, d)) + 1.2 * np.repeat(fixed.normal(size=(k // 5, d)), 5, axis=0))
+    mixing, scales = fixed.normal(size=(d, d)) / np.sqrt(d), np.exp(0.3 * fixed.normal(size=k))
+
+    def rows(n):
+        labels = rng.integers(k, size=n)
+        inputs = centres[labels] + scales[labels, None] * rng.normal(size=(n, d))
+        return np.tanh(inputs @ mixing) + 0.5 * inputs, labels
+
+    network = MLPClassifier((2 * k if k == 100 else 64,), max_iter=n_epochs, random_state=seed, learning_rate_init=2e-3)
+    network.fit(*rows(n_train))
+    inputs, labels = rows(13000)
+    (first, last), (start, end) = network.coefs_, network.intercepts_  # Its probabilities would be rounded to 0.
+    return log_softmax(np.maximum(inputs @ first + start, 0.0) @ last + end, axis=1), labels
+
+
 def models(folder):
     """Yield groups, names, and two pairs of log-probabilities and labels: to fit to, and new ones."""
     for file in sorted(Path(folder).glob("*.npz")) if folder else ():
@@ -75,6 +95,15 @@ def models(folder):
         yield "Fashion-MNIST", name, *((part.log_probs, part.labels) for part in load_logits(name))
     for name, log_probs, labels in digits():
         yield "digits", name, (log_probs[:1000], labels[:1000]), (log_probs[1000:], labels[1000:])
+    for settings in (
+        (10, 0.22, 3000, 60, 0),
+        (10, 0.4, 2500, 100, 1),
+        (100, 0.5, 10000, 100, 0),
+        (100, 0.38, 10000, 45, 1),
+    ):
+        log_probs, labels = trained(*settings)
+        both = ((log_probs[:8000], labels[:8000]), (log_probs[8000:], labels[8000:]))
+        yield f"small networks, K = {settings[0]}", f"seed {settings[-1]}", *both
     for k, n in ((3, 8000), (100, 8000), (1000, 4000)):
         for seed in (0, 1):
             log_probs, labels = simulated(k, seed, 2 * n)
@@ -133,7 +162,7 @@ def main(folder):
         for n, some, judged in draws(known, new):
             after = [calibrate(fitted(c, some), judged) for c in names]
             cells[group, seen, names][n].append([[metric(p) for metric in (NLL(), Brier())] for p in after])
-        if n_classes == 10 and group != "digits":
+        if n_classes == 10 and group in ("networks of the folder", "Fashion-MNIST"):
             for c in (1, 7):
                 pairs = [None if part is None else two_classes(*part, c) for part in (known, new)]
                 for n, some, judged in draws(*pairs):

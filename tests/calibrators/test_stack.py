@@ -214,6 +214,15 @@ def curved(n, seed, k=5):
     return Predictions.from_logits(np.where(z < -2, 2.5 * z + 3, z), draw_labels(truth, rng))
 
 
+def confused(n, seed, k=6):
+    """Each score is a mixture of the right ones of two classes, as of a model that separates them badly."""
+    rng = np.random.default_rng([seed, n])
+    logits = 1.5 * rng.normal(size=(n, k))
+    truth = np.exp(logits)
+    blurred = logits + 0.5 * np.roll(logits, 1, axis=1)
+    return Predictions.from_logits(blurred, draw_labels(truth / truth.sum(axis=1, keepdims=True), rng))
+
+
 class TestStack:
     def test_it_is_about_as_good_as_the_best_member_whichever_that_is(self):
         new = [
@@ -229,6 +238,14 @@ class TestStack:
             }
             best = min(losses, key=losses.get)
             assert losses["stack"] < losses[best] + (0.008 if n == 300 else 0.001), (i, n, losses)
+
+    def test_a_confusion_of_classes_is_corrected_further_than_by_the_penalties_of_sms(self):
+        known, new = confused(800, 0), confused(10000, 1)
+        losses = {
+            name: NLL()(calibrate(parse(name).fit(known.probs, known.labels), new)) for name in ("ts", "sms", "stack")
+        }
+        assert losses["sms"] < losses["ts"] - 0.01
+        assert losses["stack"] < losses["sms"] - 0.005
 
     @pytest.mark.parametrize("n", [1, 2, 3, 5, 10, 20])
     @pytest.mark.parametrize("k", [2, 3, 12])
@@ -256,6 +273,10 @@ class TestStack:
         assert all(name == "svs" or name.endswith(">guard") for name in default_members(2, 1000))
         assert "iop-diag>joint" in default_members(200, 2000)
         assert "iop-diag>joint" not in default_members(200, 1999)
+        assert "sms-light" in default_members(3, 200)
+        assert "sms-light" not in default_members(3, 199)
+        assert "sms-light" in default_members(100, 1000)
+        assert "sms-light" not in default_members(100, 999)
         assert not any("K^2" in parse(name).n_parameters for name in default_members(201, 5000))
         for k in (2, 10, 1000):
             assert all(parse(name).preserves_argmax for name in default_members(k, 5000, keep_argmax=True))

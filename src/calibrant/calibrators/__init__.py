@@ -81,6 +81,7 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
         "dirichlet": DirichletCalibration,
         "svs": partial(StructuredScaling, structure="vector"),
         "sms": partial(StructuredScaling, structure="matrix"),
+        "sms-light": partial(StructuredScaling, structure="matrix", diagonal=0.1, off_diagonal=0.1, intercept=0.1),
         "joint": JointScaling,
         "guard": LaplaceGuard,
         "platt": PlattScaling,

@@ -2,14 +2,18 @@
 
 TWO_CLASSES = ("ts>guard", "svs", "spline>guard")
 MANY_CLASSES = ("ts", "svs", "sms", "iop-deep")
-MANY_ROWS = (*MANY_CLASSES, "iop-diag>joint")
+LIGHT, JOINT = "sms-light", "iop-diag>joint"
 MOST_CLASSES = ("ts", "svs", "iop-diag")
 KEPT_CLASSES = ("ts", "iop-deep")
-"""Default members by name: for two classes, for more, for more with many rows, for too many classes to fit a matrix,
-and if the predicted class has to stay. Chosen by benchmarks/calibrators_stack.py."""
+"""Default members by name: for two classes, for more, two further ones with more rows, for too many classes to fit a
+matrix, and if the predicted class has to stay. Chosen by benchmarks/calibrators_stack.py."""
 
 LARGEST_MATRIX = 200
 """Classes up to which a matrix is fitted."""
+
+ROWS_OF_LIGHT, ROWS_PER_CLASS_OF_LIGHT = 200, 10
+"""From this many rows, and rows per class, on, a matrix with a tenth of the penalties pays off: where classes are
+confused in a way that can be corrected it gains much, and elsewhere the folds find that it overfits."""
 
 ROWS_OF_JOINT = 2000
 """From this many rows on, a map and a matrix fitted together pay off; with fewer rows they overfit."""
@@ -23,8 +27,10 @@ def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) ->
 
     Examples
     --------
-    >>> default_members(10, 500)
+    >>> default_members(10, 100)
     ('ts', 'svs', 'sms', 'iop-deep')
+    >>> default_members(10, 500)
+    ('ts', 'svs', 'sms', 'iop-deep', 'sms-light')
     """
     if keep_argmax:
         return tuple(f"{name}>guard" for name in KEPT_CLASSES) if n_classes == 2 else KEPT_CLASSES
@@ -32,7 +38,8 @@ def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) ->
         return TWO_CLASSES
     if n_classes > LARGEST_MATRIX:
         return MOST_CLASSES
-    return MANY_CLASSES if n_rows < ROWS_OF_JOINT else MANY_ROWS
+    light = n_rows >= max(ROWS_OF_LIGHT, ROWS_PER_CLASS_OF_LIGHT * n_classes)
+    return (*MANY_CLASSES, *[LIGHT] * light, *[JOINT] * (n_rows >= ROWS_OF_JOINT))
 
 
 def folds_for(n_rows: float) -> int:

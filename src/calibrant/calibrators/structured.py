@@ -76,9 +76,7 @@ class StructuredScaling(AffineScaling):
     """
 
     kind: ClassVar = "parametric"
-    data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "high"
-    use_when: ClassVar = "By default where decisions may change: as matrix up to about 200 classes, above as vector."
 
     def __init__(
         self,
@@ -97,6 +95,20 @@ class StructuredScaling(AffineScaling):
         self.guard = guard
         self.max_iter = max_iter
         self.scores = scores
+
+    @property
+    def data_efficiency(self) -> Literal["medium", "high"]:  # type: ignore[override]  # depends on a setting
+        """Whether the penalties are strong enough for few rows."""
+        return "high" if self.off_diagonal >= 1.0 else "medium"
+
+    @property
+    def use_when(self) -> str:  # type: ignore[override]  # depends on a setting
+        """Advice in one sentence."""
+        if self.data_efficiency == "medium":
+            return (
+                "Classes are confused, and there are dozens of rows for each; in a stack, which tests if it helps."
+            )
+        return "By default where decisions may change: as matrix up to about 200 classes, above as vector."
 
     @property
     def n_parameters(self) -> str:  # type: ignore[override]  # depends on a setting
