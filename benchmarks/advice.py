@@ -2,12 +2,13 @@
 
 `python benchmarks/advice.py [FOLDER] [PART ...]` prints these parts, by default all, in half an hour on one core.
 
-- following: for archives NAME.npz in FOLDER, as in calibrators_stack.py, log losses on held-out rows after following
-  the advice from n rows, of single methods, and of the stack. Differences from the best single method have standard
-  errors over draws; how much of the difference comes from draws that are left as they are stands after it.
+- many, two: for archives NAME.npz in FOLDER, as in calibrators_stack.py, log losses on held-out rows after following
+  the advice from n rows, of single methods, and of the stack, with all classes or with one against the rest.
+  Differences from the best single method have standard errors over draws; how much of the difference comes from draws
+  that are left as they are stands after it.
 - nesting: how much smaller the cross-fitted log loss of a stack is than that of a fully nested cross-validation, times
   1000, where it is not one.
-- alone: how many of 100 calibrated data sets are left alone, with the probability of so few or fewer if 95 of 100 were.
+- alone: how many of 60 calibrated data sets are left alone, and the probability of so few or fewer if 95 % were.
 """
 
 import os
@@ -18,6 +19,7 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 import sys
 import warnings
 from collections import Counter, defaultdict
+from itertools import takewhile
 
 import numpy as np
 from calibrators_stack import draws, fitted, models, simulated, two_classes
@@ -78,36 +80,32 @@ def nesting():
 
 def left_alone():
     print("calibrated predictions that are left as they are")
-    for k, n in ((2, 100), (2, 400), (5, 100), (10, 200)):
+    for k, n in ((10, 200), (2, 100), (2, 400)):
         advised = []
-        for seed in range(100):
+        for seed in range(60):
             rng = np.random.default_rng([seed, k, n])
             logits = 2.0 * rng.normal(size=(n, k))
             p = Predictions.from_logits(logits, (log_softmax(logits, axis=1) + rng.gumbel(size=(n, k))).argmax(axis=1))
             advised.append(recommend(p, rng=seed, n_resamples=499).name)
         alone = advised.count("identity")
-        chance = f"{binom.cdf(alone, 100, 0.95):.2f} if 95 of 100 were"
-        print(f"  {k} classes, {n} rows: {alone} of 100 (p = {chance}); {dict(Counter(advised))}", flush=True)
+        chance = f"so few or fewer with probability {binom.cdf(alone, 60, 0.95):.2f} if 95 % were"
+        print(f"  {k} classes, {n} rows: {alone} of 60 ({chance}); {dict(Counter(advised))}", flush=True)
 
 
-def following(folder):
-    print("mean log loss on held-out rows")
+def following(folder, title, cases, single):
+    print(f"mean log loss on held-out rows, {title}")
     cells = defaultdict(list)
-    for _, name, known, new in (model for model in models(folder) if model[2] is not None and model[3] is None):
-        for case in (None, 1, 7):
-            data = known if case is None else two_classes(*known, case)
-            key = "ten classes" if case is None else "one class against the rest"
+    for _, _, known, new in takewhile(lambda model: model[3] is None, models(folder)):  # The folder comes first.
+        for case in cases:
+            data, done = known if case is None else two_classes(*known, case), Counter()
             for n, some, judged in draws(data, new):
-                if n not in SIZES or np.ptp(some.labels) == 0:
-                    continue
-                if sum(one[0] == (name, case) for one in cells[key, n]) < SIZES[n]:
+                if done[n] < SIZES.get(n, 0) and np.ptp(some.labels) > 0:
+                    done[n] += 1
                     advice = recommend(some, rng=0)
-                    names = (*(SINGLE if case is None else SINGLE_OF_TWO), "stack")
-                    after = {one: NLL()(calibrate(fitted(one, some), judged)) for one in names}
-                    after["advice"] = NLL()(calibrate(advice.calibrator, judged))
-                    cells[key, n].append(((name, case), after, advice.name))
-    for (key, n), rows in sorted(cells.items()):
-        show_following(f"{key}, {n} rows, {len(rows)} draws", [after for _, after, _ in rows], [row[2] for row in rows])
+                    after = {one: NLL()(calibrate(fitted(one, some), judged)) for one in (*single, "stack")}
+                    cells[n].append((after | {"advice": NLL()(calibrate(advice.calibrator, judged))}, advice.name))
+    for n, rows in sorted(cells.items()):
+        show_following(f"{n} rows, {len(rows)} draws", *zip(*rows, strict=True))
 
 
 def show_following(title, losses, advised):
@@ -122,11 +120,16 @@ def show_following(title, losses, advised):
         print(f"    {name} - {best}, x 1000: {gaps.mean():+.2f} +- {error:.2f}{note}", flush=True)
 
 
-PARTS = {"following": following, "nesting": lambda _: nesting(), "alone": lambda _: left_alone()}
+PARTS = {
+    "many": lambda folder: following(folder, "ten classes", (None,), SINGLE),
+    "two": lambda folder: following(folder, "one class against the rest", (1, 7), SINGLE_OF_TWO),
+    "nesting": lambda _: nesting(),
+    "alone": lambda _: left_alone(),
+}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # Some small samples are separable, or lack classes.
     folder = next((word for word in sys.argv[1:] if word not in PARTS), None)
     for part in [word for word in sys.argv[1:] if word in PARTS] or PARTS:
-        if part != "following" or folder is not None:
+        if part not in ("many", "two") or folder is not None:
             PARTS[part](folder)

@@ -1,10 +1,10 @@
 """What stacked calibration gains over single calibrators, on models that its defaults were and were not chosen by.
 
-`python benchmarks/calibrators_stack.py [FOLDER]` prints log losses and Brier scores on new rows minus those of other
-calibrators, times 1000, so that negative is better: means over models and draws of rows, with standard errors over
-them. FOLDER may hold archives NAME.npz with `predictions`, (n, K), and `ground_truth`: half of a permutation is
-held out. It takes half an hour on one core. What the defaults of single calibrators gain is in
-calibrators_defaults.py.
+`python benchmarks/calibrators_stack.py [FOLDER] [PART ...]` prints log losses and Brier scores on new rows minus those
+of other calibrators, times 1000, so that negative is better: means over models and draws of rows, with standard errors
+over them. FOLDER may hold archives NAME.npz with `predictions`, (n, K), and `ground_truth`: half of a permutation is
+held out. Parts are "many" (classes) and "two"; by default both, in half an hour on one core. What the defaults of
+single calibrators gain is in calibrators_defaults.py.
 """
 
 import os
@@ -30,6 +30,7 @@ SIZES = {100: 3, 300: 3, 1000: 2, 5000: 1, 30000: 1}
 MANY = ("ts", "svs", "sms", "iop-diag", "stack-order", "stack")
 MOST = ("ts", "svs", "stack-order", "stack")
 TWO = ("ts>guard", "platt>guard", "spline>guard", "svs", "stack")
+PARTS = ("many", "two")
 CHOSEN_BY = ("densenet169", "wideresnet", "mobilenet", "ce", "focal-3", "perceptron", "bayes", "seed 0")
 """Models that the members, the prior and the map were chosen by, beside others (docs/calibrators.md)."""
 
@@ -91,8 +92,6 @@ def models(folder):
         with np.load(file) as archive:
             p = Predictions(archive["predictions"], archive["ground_truth"].ravel())
         yield "networks of the folder", file.stem, (p.log_probs, p.labels), None
-    for name in ("ce", "focal-2", "focal-3", "focal-5", "flsd-53"):
-        yield "Fashion-MNIST", name, *((part.log_probs, part.labels) for part in load_logits(name))
     for name, log_probs, labels in digits():
         yield "digits", name, (log_probs[:1000], labels[:1000]), (log_probs[1000:], labels[1000:])
     for settings in (
@@ -104,6 +103,8 @@ def models(folder):
         log_probs, labels = trained(*settings)
         both = ((log_probs[:8000], labels[:8000]), (log_probs[8000:], labels[8000:]))
         yield f"small networks, K = {settings[0]}", f"seed {settings[-1]}", *both
+    for name in ("ce", "focal-2", "focal-3", "focal-5", "flsd-53"):
+        yield "Fashion-MNIST", name, *((part.log_probs, part.labels) for part in load_logits(name))
     for k, n in ((3, 8000), (100, 8000), (1000, 4000)):
         for seed in (0, 1):
             log_probs, labels = simulated(k, seed, 2 * n)
@@ -150,7 +151,7 @@ def table(title, names, cells):
     sys.stdout.flush()
 
 
-def main(folder):
+def main(folder, parts):
     cells, last = defaultdict(lambda: defaultdict(list)), None
     for group, name, known, new in models(folder):
         if group != last:
@@ -159,10 +160,10 @@ def main(folder):
         seen = "seen" if any(part in name for part in CHOSEN_BY if part != "ce") or name == "ce" else "unseen"
         n_classes = known[0].shape[1]
         names = MANY if n_classes <= 200 else MOST
-        for n, some, judged in draws(known, new):
+        for n, some, judged in draws(known, new) if "many" in parts else ():
             after = [calibrate(fitted(c, some), judged) for c in names]
             cells[group, seen, names][n].append([[metric(p) for metric in (NLL(), Brier())] for p in after])
-        if n_classes == 10 and group in ("networks of the folder", "Fashion-MNIST"):
+        if "two" in parts and n_classes == 10 and group in ("networks of the folder", "Fashion-MNIST"):
             for c in (1, 7):
                 pairs = [None if part is None else two_classes(*part, c) for part in (known, new)]
                 for n, some, judged in draws(*pairs):
@@ -183,4 +184,5 @@ def show(cells):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # Some small samples are separable, or lack classes.
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    given = [word for word in sys.argv[1:] if word in PARTS]
+    main(next((word for word in sys.argv[1:] if word not in PARTS), None), given or PARTS)
