@@ -17,7 +17,23 @@ SMALLEST_SHARE = 1e-6
 """What is added to a map, as a multiple of the probability: it keeps a class possible that the map sends to 0."""
 
 
-class OneVsRest(Calibrator):
+class Lifted(Calibrator):
+    """Base of the lifts, which are as their calibrator of two classes is."""
+
+    calibrator: BinaryCalibrator
+
+    @property
+    def kind(self) -> Any:  # type: ignore[override]  # of the inner calibrator
+        """As for the inner calibrator."""
+        return self.calibrator.kind
+
+    @property
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
+        """Whether the inner calibrator is."""
+        return _checked(self.calibrator).sensitive_to_zeros
+
+
+class OneVsRest(Lifted):
     """Fit one calibrator of two classes to each class against the rest, then divide by the sum.
 
     Parameters
@@ -66,11 +82,6 @@ class OneVsRest(Calibrator):
         self.scores = scores
 
     @property
-    def kind(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """As for the inner calibrator."""
-        return self.calibrator.kind
-
-    @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the inner calibrator
         """Those of the inner calibrator for every class."""
         return f"K ({self.calibrator.n_parameters})"
@@ -84,11 +95,6 @@ class OneVsRest(Calibrator):
     def expressiveness(self) -> Any:  # type: ignore[override]  # of the inner calibrator
         """As for the inner calibrator."""
         return self.calibrator.expressiveness
-
-    @property
-    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
-        """Whether the inner calibrator is."""
-        return _checked(self.calibrator).sensitive_to_zeros
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         columns = self._columns(log_probs)
@@ -123,7 +129,7 @@ class OneVsRest(Calibrator):
             )
 
 
-class Pooled(Calibrator):
+class Pooled(Lifted):
     r"""Learn one map from the probabilities of all classes together, then divide by the sum.
 
     Parameters
@@ -165,11 +171,6 @@ class Pooled(Calibrator):
         self.scores = scores
 
     @property
-    def kind(self) -> Any:  # type: ignore[override]  # of the inner calibrator
-        """As for the inner calibrator."""
-        return self.calibrator.kind
-
-    @property
     def n_parameters(self) -> str:  # type: ignore[override]  # of the inner calibrator
         """Those of the inner calibrator."""
         return self.calibrator.n_parameters
@@ -183,11 +184,6 @@ class Pooled(Calibrator):
     def expressiveness(self) -> str:  # type: ignore[override]  # one step below the inner calibrator
         """Below that of the inner calibrator: all classes share one map."""
         return "medium" if self.calibrator.expressiveness == "high" else "low"
-
-    @property
-    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
-        """Whether the inner calibrator is."""
-        return _checked(self.calibrator).sensitive_to_zeros
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         n_classes = log_probs.shape[1]

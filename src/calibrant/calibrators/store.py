@@ -1,13 +1,11 @@
 """Calibrators in files: JSON that cannot run code, with a checksum."""
 
-import hashlib
-import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
+from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import check_is_fitted
@@ -25,8 +23,6 @@ FORMAT = 1
 
 MAX_FILE_BYTES = 100 * 2**20
 """Largest file that is written or read."""
-
-_NO_CHECKSUM = "0" * 64
 
 
 @dataclass(frozen=True)
@@ -151,49 +147,26 @@ def _check(calibrator: Stored) -> None:
 
 
 def _as_json(calibrator: Stored, details: Mapping[str, Any]) -> tuple[bytes, str]:
-    """Return the content of a file and its checksum, that of the same content with zeros in its place."""
+    """Return the content of a file and its checksum."""
     from calibrant import __version__
 
     document = {
         "format": FORMAT,
         "calibrant": __version__,
-        "sha256": _NO_CHECKSUM,
+        "sha256": "",
         "details": dict(details),
         "calibrator": encode(calibrator),
     }
     try:
-        content = json.dumps(document, indent=1, allow_nan=False).encode("ascii") + b"\n"
+        return seal(document)
     except TypeError as error:
         raise TypeError(f"details must be texts and numbers: {error}.") from error
-    checksum = hashlib.sha256(content).hexdigest()
-    return content.replace(_NO_CHECKSUM.encode(), checksum.encode(), 1), checksum
 
 
 def _from_json(content: bytes) -> StoredCalibrator:
-    if len(content) > MAX_FILE_BYTES:
-        raise InputError(f"it has more than the {MAX_FILE_BYTES:,} bytes that are read.")
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError("it is not JSON, or it is damaged. Write it again with calibrant.calibrators.save.") from error
-    if not isinstance(document, dict) or not isinstance(document.get("format"), int) or "calibrator" not in document:
-        raise InputError("it does not describe a calibrator. Write it with calibrant.calibrators.save.")
-    if document["format"] > FORMAT:
-        raise InputError(
-            f"it has format {document['format']}, written by calibrant {str(document.get('calibrant'))[:20]}, and this "
-            f"version reads formats up to {FORMAT}. Upgrade calibrant."
-        )
-    checksum = _verified(content, document.get("sha256"))
+    document, checksum = unseal(content, "calibrator", newest=FORMAT, most_bytes=MAX_FILE_BYTES)
     calibrator, details = decode(document["calibrator"]), document.get("details")
     if not _is_calibrator(calibrator) or not isinstance(details, dict):
         raise InputError("it does not describe a calibrator.")
     _check(calibrator)
     return StoredCalibrator(calibrator, details, checksum)
-
-
-def _verified(content: bytes, checksum: object) -> str:
-    if not isinstance(checksum, str) or not re.fullmatch("[0-9a-f]{64}", checksum):
-        raise InputError("it is incomplete. Write it again.")
-    if hashlib.sha256(content.replace(checksum.encode(), _NO_CHECKSUM.encode(), 1)).hexdigest() != checksum:
-        raise InputError("its content does not match its checksum: it was changed or damaged. Copy or write it again.")
-    return checksum

@@ -1,7 +1,6 @@
 """What every predictive distribution offers."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -280,39 +279,6 @@ class Distribution(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={self.n}, dim={self.dim})"
-
-
-@dataclass(frozen=True, eq=False, repr=False, init=False)
-class Composed(Distribution):
-    """Base of laws that are made of others: they have what all parts have."""
-
-    parts: tuple[Distribution, ...]
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        """Shape of one target."""
-        return self.parts[0].event_shape
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether expectations of all parts are exact."""
-        return all(part.is_exact for part in self.parts)
-
-    @property
-    def has_cdf(self) -> bool:
-        """Whether all parts have a distribution function."""
-        return all(part.has_cdf for part in self.parts)
-
-    @property
-    def has_density(self) -> bool:
-        """Whether all parts have a density."""
-        return all(part.has_density for part in self.parts)
-
-    def batches(self, n_batches: int) -> list[Self]:
-        """Split the draws of Monte Carlo parts into disjoint shares: the same laws, `n_batches` times."""
-        shares = zip(*(part.batches(n_batches) for part in self.parts), strict=True)
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return [self._trusted(**own | {"parts": share}) for share in shares]
 
 
 def _shape(first: str, rest: tuple[int, ...]) -> str:

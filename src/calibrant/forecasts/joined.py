@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant._typing import FloatArray, IntArray
-from calibrant.forecasts.base import Composed, Distribution
+from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.laplace import Laplace
+from calibrant.forecasts.mixture import Composed
 from calibrant.forecasts.normal import Normal
 from calibrant.forecasts.quantile_columns import Quantiles
 from calibrant.forecasts.samples import Samples

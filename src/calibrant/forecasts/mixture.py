@@ -1,17 +1,50 @@
-"""Mixtures of predictive distributions."""
+"""Mixtures of predictive distributions, and what they share with other laws that are made of several."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Composed, Distribution
+from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_mixture_weights, source_of
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.inversion import invert
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Composed(Distribution):
+    """Base of laws that are made of others: they have what all parts have."""
+
+    parts: tuple[Distribution, ...]
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one target."""
+        return self.parts[0].event_shape
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether expectations of all parts are exact."""
+        return all(part.is_exact for part in self.parts)
+
+    @property
+    def has_cdf(self) -> bool:
+        """Whether all parts have a distribution function."""
+        return all(part.has_cdf for part in self.parts)
+
+    @property
+    def has_density(self) -> bool:
+        """Whether all parts have a density."""
+        return all(part.has_density for part in self.parts)
+
+    def batches(self, n_batches: int) -> list[Self]:
+        """Split the draws of Monte Carlo parts into disjoint shares: the same laws, `n_batches` times."""
+        shares = zip(*(part.batches(n_batches) for part in self.parts), strict=True)
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return [self._trusted(**own | {"parts": share}) for share in shares]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

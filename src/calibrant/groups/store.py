@@ -1,13 +1,12 @@
 """Fixes of groups in files: JSON that cannot run code, with a checksum."""
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.store import StoredCalibrator
 from calibrant.exceptions import InputError
@@ -57,10 +56,9 @@ def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping
     }
     if details:
         content["details"] = dict(details)
-    checksum = _checksum(content)
-    document = {"format": FORMAT, "sha256": checksum, KEY: content}
+    written, checksum = seal({"format": FORMAT, "sha256": "", KEY: content})
     with write_atomically(path) as file:
-        file.write(json.dumps(document, indent=1, allow_nan=False).encode("ascii") + b"\n")
+        file.write(written)
     return checksum
 
 
@@ -99,28 +97,12 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
     with open_regular(path) as file:
         content = file.handle.read(MAX_FILE_BYTES + 1)
         try:
-            read, checksum = _content(content)
+            document, checksum = unseal(content, KEY, newest=FORMAT, most_bytes=MAX_FILE_BYTES)
+            read = document[KEY]
             return StoredCalibrator(_built(read), dict(read.get("details", {})), checksum)
         except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            why = error if isinstance(error, InputError) else "it is damaged. Write it again"
-            raise InputError(f"{file.name} cannot be used as a fix of groups: {why}.") from error
-
-
-def _content(content: bytes) -> tuple[dict[str, Any], str]:
-    if len(content) > MAX_FILE_BYTES:
-        raise InputError(f"it has more than the {MAX_FILE_BYTES:,} bytes that are read")
-    document = json.loads(content)
-    if not isinstance(document, dict) or KEY not in document:
-        raise InputError("it was not written by calibrant.groups.save")
-    if document["format"] > FORMAT:
-        raise InputError("it was written by a newer version of calibrant. Upgrade")
-    if document["sha256"] != _checksum(document[KEY]):
-        raise InputError("its content does not match its checksum: it was changed or damaged. Write it again")
-    return dict(document[KEY]), str(document["sha256"])
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode("ascii")).hexdigest()
+            why = error if isinstance(error, InputError) else "it is damaged. Write it again."
+            raise InputError(f"{file.name} cannot be used as a fix of groups: {why}") from error
 
 
 def _built(content: dict[str, Any]) -> GroupBoosting:
@@ -172,4 +154,4 @@ def _check(fixed: GroupBoosting) -> None:
         and all(list(each.edges) == sorted(each.edges) for each in fixed.levels_)
     )
     if not sound:
-        raise InputError("its numbers are not those of a fit. Write it again")
+        raise InputError("its numbers are not those of a fit. Write it again.")

@@ -181,7 +181,7 @@ class SKCE(KernelMetric):
             return self._evaluator(pairs)
         return self._block_evaluator(pairs, size)
 
-    def value(self, data: Predictions) -> float:
+    def value(self, data: Data) -> float:
         """Return the value at the data's own weights: kept with class predictions, as the root has the same pairs."""
         self.check(data)
         if not isinstance(data, Predictions):
@@ -355,7 +355,7 @@ class KCE(SKCE):
         """Return how it is presented."""
         return self._presented("KCE", "Root of the SKCE, with its sign.", group=KERNEL)
 
-    def value(self, data: Predictions) -> float:
+    def value(self, data: Data) -> float:
         """Return the value at the data's own weights."""
         squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
         return float(_signed_root(np.array(squared(data))))

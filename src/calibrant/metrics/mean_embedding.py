@@ -117,7 +117,7 @@ class UCME(KernelMetric):
 
         return evaluate
 
-    def value(self, data: Predictions) -> float:
+    def value(self, data: Data) -> float:
         """Return the value at the data's own weights; of classes, without the deviations of all rows."""
         self.check(data)
         if not isinstance(data, Predictions):
