@@ -1,5 +1,7 @@
 """Logistic recalibration: slope, intercept and the likelihood ratio."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -11,6 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from binary_cases import PUBLISHED_INTERCEPT, PUBLISHED_SLOPE, binary, published
 from calibrant import InputError, Predictions
 from calibrant.hypotest.cox import EPSILON, CoxTest, _tail
+
+
+def is_refused(probs, labels):
+    try:
+        CoxTest()(Predictions(probs, labels))
+    except InputError:
+        return True
+    return False
 
 
 def negative_log_likelihood(line, log_odds, labels, weights):
@@ -134,11 +144,21 @@ def test_redrawn_labels_have_the_statistic_of_the_test_itself(p):
     np.testing.assert_allclose(CoxTest().redrawn(p, p.weights / p.weights.max())(labels), alone, rtol=1e-8)
 
 
-def test_redrawn_labels_that_a_threshold_separates_have_the_statistic_of_certainty():
-    p = Predictions([0.1, 0.3, 0.4, 0.8], [0, 1, 0, 1])
-    separated = np.array([[0], [0], [1], [1]])
-    certain = -2 * np.log(0.9 * 0.7 * 0.4 * 0.8)
-    assert CoxTest().redrawn(p, p.weights)(separated)[0] == pytest.approx(certain, rel=1e-12)
+@pytest.mark.filterwarnings("ignore::calibrant.exceptions.DataWarning")
+def test_redrawn_labels_that_would_be_refused_are_left_out():
+    """Given that labels are not refused, the p-value of five rows is at most t with a chance of at most t."""
+    probs = np.array([0.1, 0.3, 0.4, 0.7, 0.8])
+    every = np.array(list(product((0, 1), repeat=5)))
+    chance = np.where(every == 1, probs, 1 - probs).prod(axis=1)
+    p = Predictions(probs, every[9])
+    statistics = CoxTest().redrawn(p, p.weights)(every.T)
+    refused = np.array([is_refused(probs, labels) for labels in every])
+    assert np.array_equal(np.isnan(statistics), refused)
+    result = CoxTest()(p, rng=0)
+    above = chance[statistics >= result.statistic - 1e-9].sum() / chance[~refused].sum()
+    assert result.pvalue == pytest.approx(above, abs=4 / np.sqrt(result.details["redraws"]))
+    assert result.details["redraws"] == pytest.approx(999 * chance[~refused].sum(), abs=4 * np.sqrt(999 / 4))
+    assert result.details["smallest_pvalue"] == 1 / (1 + result.details["redraws"])
 
 
 def test_few_rows_are_rejected_as_often_as_stated():

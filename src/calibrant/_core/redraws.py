@@ -12,7 +12,7 @@ from calibrant._core.library import RedrawnSums, RowsRecord, RowWork, library, r
 from calibrant._core.packing import zeros
 from calibrant._core.threads import available_threads, in_order
 
-_TOGETHER = 8
+_TOGETHER = 32
 """Number of samples that are counted before they are written side by side."""
 
 
@@ -22,7 +22,9 @@ def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
     if core is None:
         return twin_draws.count_draws(keys, n)
     counts = np.empty((n, len(keys)))
-    core.draw_counts(np.ascontiguousarray(keys), len(keys), n, np.empty(n * _TOGETHER, dtype=np.uint16), counts)
+    # Eight at least: so many are cleared by a library that was built before these sources, as in an editable install.
+    room = np.empty(n * max(8, min(_TOGETHER, len(keys))), dtype=np.uint16)
+    core.draw_counts(np.ascontiguousarray(keys), len(keys), n, room, counts)
     return counts
 
 

@@ -50,7 +50,11 @@ class BinaryTest(CalibrationTest):
         """Test binary predictions; the weights are positive, and the largest is 1."""
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:  # noqa: ARG002 (most need none)
-        """Return the map from labels, (n, B), to B statistics; None where the closed form is good enough."""
+        """Return the map from labels, (n, B), to B statistics; None where the closed form is good enough.
+
+        A statistic is NaN where `examine` would refuse the labels. Such redraws are left out: given that the observed
+        labels are not refused, they and the redraws that are left are exchangeable, so that the p-value is exact.
+        """
         return None
 
     @np.errstate(under="ignore")  # Tails underflow to 0, regardless of what the caller has set with numpy.seterr.
@@ -66,9 +70,11 @@ class BinaryTest(CalibrationTest):
         shared = {"view": "top-label" if reduced else "binary", "smallest_pvalue": SMALLEST_PVALUE, "redraws": 0}
         evaluate = self.redrawn(view, weights)
         if evaluate is not None and found.statistic < np.inf:
-            shared |= {"smallest_pvalue": 1 / (1 + N_REDRAWS), "redraws": N_REDRAWS, "closed_form": pvalue}
             blocks = redraw_labels(view, N_REDRAWS, np.random.default_rng(rng), progress=progress)
-            pvalue = monte_carlo_pvalue(found.statistic, np.concatenate([evaluate(labels) for labels in blocks]))
+            null = np.concatenate([evaluate(labels) for labels in blocks])
+            null = null[~np.isnan(null)]
+            shared |= {"smallest_pvalue": 1 / (1 + len(null)), "redraws": len(null), "closed_form": pvalue}
+            pvalue = monte_carlo_pvalue(found.statistic, null)
         return TestResult(
             name=repr(self),
             statistic=found.statistic,

@@ -69,7 +69,8 @@ class CoxTest(BinaryTest):
     errors are the roots of the diagonal of :math:`H^{-1} J H^{-1}` at the fitted probabilities.
 
     With fewer than 100 effective events (`calibrant.hypotest.events`) these laws are rough. The labels are then
-    redrawn, and the p-value is the exact one.
+    redrawn, and the p-value is the exact one among labels that no threshold separates: others are refused, and left
+    out of the redraws.
 
     References
     ----------
@@ -182,8 +183,8 @@ def _log_likelihood(fitted: FloatArray, hits: BoolArray, weights: FloatArray) ->
 
 
 def _ratios(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
-    """Return the statistics of many sets of outcomes, (n, B); where a threshold separates them, that of certainty."""
-    x, rows, likely = log_odds[:, None], _as_rows(weights), np.zeros(hits.shape[1])
+    """Return the statistics of many sets of outcomes, (n, B), NaN where a threshold separates them."""
+    x, rows, likely = log_odds[:, None], _as_rows(weights), np.full(hits.shape[1], np.nan)
     overlap = ~_separated(x, hits)
     if overlap.any():
         likely[overlap] = _likelihoods_of_lines(log_odds, hits[:, overlap], rows)

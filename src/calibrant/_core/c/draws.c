@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* So many samples are counted before they are written side by side. */
-#define TOGETHER 8
+/* So many samples are counted before they are written side by side: every writing goes through all pages of the counts. */
+#define TOGETHER 32
 
 /* So many rows are drawn before they are counted: drawing alone goes in whole registers. */
 #define DRAWN 512
@@ -21,11 +21,12 @@ INLINE void write(const uint16_t *room, int64_t n, int64_t together, double *cou
         for (int64_t sample = 0; sample < together; sample++) counts[row * step + sample] = room[n * sample + row];
 }
 
-/* Write how often each of n rows occurs in each of n_keys samples of n, (n, n_keys); `room` holds n * TOGETHER counts. */
+/* Write how often each of n rows occurs in each of n_keys samples of n, (n, n_keys); `room` holds n counts of
+   TOGETHER samples, or of all of them. */
 EXPORT void NAME(draw_counts)(const uint64_t *keys, int64_t n_keys, int64_t n, uint16_t *room, double *counts) {
     for (int64_t first = 0; first < n_keys; first += TOGETHER) {
         int64_t together = smallest(TOGETHER, n_keys - first);
-        memset(room, 0, sizeof(uint16_t) * (size_t)(n * TOGETHER));
+        memset(room, 0, sizeof(uint16_t) * (size_t)(n * together));
         for (int64_t sample = 0; sample < together; sample++) {
             uint64_t state = keys[first + sample];
             uint16_t *counted = room + n * sample;
