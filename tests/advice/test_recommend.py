@@ -116,6 +116,16 @@ class TestChoice:
         assert self.choice(lucky, safe="c").name == "c"
         assert self.choice(lucky, safe="c").best == "b"
 
+    def test_nothing_simpler_replaces_the_safe_one_with_few_rows(self):
+        simpler = self.losses(1.0, 0.7, 0.8)
+        assert self.choice(simpler, safe="c").name == "b"
+        few = {name: rows[:199] for name, rows in simpler.items()}
+        settings = (np.ones(199), Bootstrap(400), 0.95)
+        assert choose(few, *settings, np.random.default_rng(0), safe="c").name == "c"
+        assert choose(few, *settings, np.random.default_rng(0)).name == "b"
+        few["c"] = few["a"] + 0.1  # The safe one is worse than nothing.
+        assert choose(few, *settings, np.random.default_rng(0), safe="c").name == "b"
+
     def test_what_a_test_has_found_makes_a_smaller_loss_enough(self):
         losses = self.losses(1.0, 0.999, 1.1)
         assert self.choice(losses).name == "a"

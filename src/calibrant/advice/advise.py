@@ -100,8 +100,8 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
 
     Of those that do, the stack is recommended, a mixture that shrinks towards equal weights where rows are few: the
     smallest of several losses is often the smallest by luck. Without a stack, it is the candidate of the smallest loss.
-    A simpler one takes its place if its loss is, with two standard errors to spare, at most 0.001 larger. A candidate
-    whose score is infinite is out.
+    A simpler one takes its place if its loss is, with two standard errors to spare, at most 0.001 larger, and there are
+    at least 200 rows. A candidate whose score is infinite is out.
 
     Forecasts are treated alike: their short list is `FORECAST_RULE`, their test that of `assess_forecasts`; there is no
     stack, and a simpler candidate may be worse by 0.001 of the CRPS or of a nat.

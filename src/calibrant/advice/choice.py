@@ -22,6 +22,10 @@ SPARE = 2.0
 TOLERANCE = 0.001
 """Additional loss that is accepted for a simpler calibrator."""
 
+ROWS_OF_DOUBT = 200
+"""With fewer rows nothing simpler takes the place of the safe candidate: a few rows of large loss make up a difference,
+and its standard error is not to be relied on."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Choice:
@@ -71,7 +75,8 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
     -----
     The smallest of several losses is often the smallest by luck, most of all with few rows. So the loss of the safe
     candidate, if there is one, is what others are held against. A simpler candidate is chosen instead if it is safe to
-    say, with two standard errors to spare, that its loss is at most `tolerance` larger.
+    say, with two standard errors to spare, that its loss is at most `tolerance` larger, and there are at least 200
+    rows.
     """
     rows = _Rows(losses, weights, bootstrap, int(rng.integers(2**63)))
     values, names = rows.values, list(losses)
@@ -82,7 +87,8 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
     ]
     best = min(helpful or [nothing, *usual], key=values.__getitem__)
     held_against = safe if safe in helpful else best
-    chosen = next((name for name in helpful if rows.is_about(name, held_against, tolerance)), nothing)
+    eligible = [held_against] if safe in helpful and len(weights) < ROWS_OF_DOUBT else helpful
+    chosen = next((name for name in eligible if rows.is_about(name, held_against, tolerance)), nothing)
     if chosen not in (nothing, held_against):  # A simplification: one that is even simpler, and better, comes first.
         even_simpler = helpful[: helpful.index(chosen) + 1]
         chosen = min(even_simpler, key=values.__getitem__)

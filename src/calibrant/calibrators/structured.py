@@ -105,9 +105,7 @@ class StructuredScaling(AffineScaling):
     def use_when(self) -> str:  # type: ignore[override]  # depends on a setting
         """Advice in one sentence."""
         if self.data_efficiency == "medium":
-            return (
-                "Classes are confused, and there are dozens of rows for each; in a stack, which tests if it helps."
-            )
+            return "Classes are confused, and there are dozens of rows for each; in a stack, which tests if it helps."
         return "By default where decisions may change: as matrix up to about 200 classes, above as vector."
 
     @property
