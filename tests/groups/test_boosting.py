@@ -285,14 +285,13 @@ def test_a_file_of_two_classes_without_events_is_read(fixed, tmp_path):
     """Files of the version before more than two classes could be fixed."""
     import json
 
-    from calibrant.groups.store import _checksum
+    from calibrant._border.sealed import seal
 
     path = tmp_path / "groups.json"
     save(fixed, path)
     document = json.loads(path.read_text())
     del document["group-boosting"]["events"]
-    document["sha256"] = _checksum(document["group-boosting"])
-    path.write_text(json.dumps(document))
+    path.write_bytes(seal(document)[0])
     np.testing.assert_array_equal(
         load(path).predict_proba(PROBS, features=PAIR), fixed.predict_proba(PROBS, features=PAIR)
     )
