@@ -2,7 +2,8 @@
 
 Call it as `python benchmarks/commands.py`, with `--quick` for small files only. Files are generated in a temporary
 folder before anything is timed, and the package is compiled, as pip does when it installs. Each command runs once, as
-it would for a user who types it: imports are part of its time. The ratio is that of the wall time to the yardstick; slopes are those of log time against log rows or log classes.
+it would for a user who types it: imports are part of its time. The ratio is that of the wall time to the yardstick;
+slopes are those of log time against log rows or log classes.
 """
 
 import argparse
