@@ -18,8 +18,9 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     Examples
     --------
-    >>> attributes("calibrant", {"counts": "laplace m_estimate"})("laplace")(3, 4)  # (3 + 1) / (4 + 2)
-    0.6666666666666666
+    >>> laplace = attributes("calibrant.counts", {"counts": "laplace m_estimate"})("laplace")
+    >>> laplace([3, 1]).tolist()  # (3 + 1) / (4 + 2)
+    [0.6666666666666666, 0.3333333333333333]
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
