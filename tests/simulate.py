@@ -22,3 +22,13 @@ def sharpened(predictions, temperature):
     """The same labels with probabilities raised to 1 / temperature and normalised."""
     powers = predictions.probs ** (1 / temperature)
     return Predictions(powers / powers.sum(axis=1, keepdims=True), predictions.labels, predictions.weights)
+
+
+def at_least(needed, total, outcomes):
+    """Whether at least so many of the outcomes are true; those that cannot change the answer are not computed."""
+    held = 0
+    for done, outcome in enumerate(outcomes, start=1):
+        held += bool(outcome)
+        if held >= needed or held + total - done < needed:
+            break
+    return held >= needed

@@ -9,7 +9,7 @@ from calibrant.calibrators import MatrixScaling, StackedCalibration, Temperature
 from calibrant.calibrators.folds import Unseen
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.metrics import NLL
-from simulate import calibrated, sharpened
+from simulate import at_least, calibrated, sharpened
 
 
 def members_of(stack, predictions, rows):
@@ -57,9 +57,9 @@ def test_with_many_rows_the_shortcut_is_hardly_optimistic(monkeypatch):
 
 def test_calibrated_predictions_of_several_classes_are_left_alone():
     """Those of two classes are in test_recommend."""
-    advised = [recommend(calibrated(n=200, k=5, seed=seed), rng=seed, n_resamples=99).name for seed in range(10)]
+    advised = (recommend(calibrated(n=200, k=5, seed=seed), rng=seed, n_resamples=99).name for seed in range(10))
     # With a chance of .05 each, more than 3 of 10 have one of .001.
-    assert sum(name != "identity" for name in advised) <= 3
+    assert at_least(7, 10, (name == "identity" for name in advised))
 
 
 def test_few_rows_that_are_clearly_over_confident_are_not_left_as_they_are():

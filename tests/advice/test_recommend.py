@@ -17,7 +17,7 @@ from calibrant.metrics import METRICS, NLL, Brier
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Verdict
 from doc_tables import CASES, DOCS
-from simulate import calibrated, draw_labels, sharpened
+from simulate import at_least, calibrated, draw_labels, sharpened
 
 PAGE = DOCS / "calibrators.md"
 OVER_CONFIDENT = sharpened(calibrated(n=600, k=3, seed=1), 0.4)
@@ -188,8 +188,10 @@ class TestAdvice:
         assert all(candidate.changed == 0 for candidate in kept.candidates)
 
     def test_calibrated_predictions_are_mostly_left_alone(self):
-        names = [recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200).name for s in range(30)]
-        assert names.count("identity") >= 26  # 2.5% in each of several correlated comparisons.
+        names = (recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200).name for s in range(30))
+        assert at_least(
+            26, 30, (name == "identity" for name in names)
+        )  # 2.5% in each of several correlated comparisons.
         advice = recommend(calibrated(n=300, k=2, seed=0), rng=0)
         assert advice.name == "identity"
         assert "Leave the predictions as they are" in advice.headline

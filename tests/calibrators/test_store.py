@@ -8,6 +8,7 @@ import pickle
 import resource
 import signal
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -37,7 +38,9 @@ from simulate import calibrated, sharpened
 EVERY = [*CALIBRATORS, "ts>irova", "irova>ts>guard"]
 
 
+@cache
 def fitted(name, k=3):
+    """Return a calibrator, which nobody may change."""
     from calibrant.calibrators.compose import parse
 
     p = sharpened(calibrated(k=k), 0.5)

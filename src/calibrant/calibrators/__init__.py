@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from calibrant._lazy import attributes
 from calibrant.calibrators.base import Calibrator, calibrate
 from calibrant.calibrators.bbq import BBQ
 from calibrant.calibrators.beta import BetaCalibration
@@ -110,11 +111,6 @@ Names joined by ">", such as "ts>irova", are found too: they build a composition
 names as papers write them, such as "TS" and "IROvA"; see `calibrator_name`.
 """
 
-
-def __getattr__(name: str) -> Any:
-    """Import `CalibratedModel` when it is asked for: it takes scikit-learn, which calibrators do without."""
-    if name != "CalibratedModel":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from calibrant.calibrators.model import CalibratedModel
-
-    return CalibratedModel
+__getattr__ = attributes(
+    __name__, {"calibrators.model": "CalibratedModel"}
+)  # It takes scikit-learn, which calibrators do without.

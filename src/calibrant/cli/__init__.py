@@ -87,8 +87,11 @@ def _run(argv: Sequence[str] | None) -> int:
         from calibrant.cli.application import application
     except ImportError as error:
         raise InputError(f'the command line needs {error.name}: pip install "calibrant[cli]".') from error
+    words = _arguments(argv)
     try:
-        result = application()(_arguments(argv), exit_on_error=False, print_error=False, result_action="return_value")
+        result = application(words[0] if words else "")(
+            words, exit_on_error=False, print_error=False, result_action="return_value"
+        )
     except CycloptsError as error:
         where = " ".join(("calibrant", *(error.command_chain or ())))
         return _complain(f"{_one_line(error)} See {where} --help.", BAD_INPUT)

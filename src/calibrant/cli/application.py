@@ -1,27 +1,13 @@
 """The sub-commands of the command `calibrant`, in the order in which `--help` lists them."""
 
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from calibrant import __version__
-from calibrant.cli.apply import apply
-from calibrant.cli.compare import compare_files
-from calibrant.cli.demo import demo
-from calibrant.cli.evaluate import evaluate
-from calibrant.cli.experiment import experiment
-from calibrant.cli.fit import fit
-from calibrant.cli.groups import groups
 from calibrant.cli.options import INPUT
 from calibrant.cli.outputs import console
-from calibrant.cli.recommend import recommend_for
-from calibrant.cli.report import report
-from calibrant.cli.selfcheck import run_selfcheck
-from calibrant.cli.sketching import sketch
-from calibrant.cli.testing import run_tests
-from calibrant.cli.watch import watch
 
 
 def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Parameter(group=INPUT)], /) -> None:
@@ -40,22 +26,23 @@ def completion(shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], Pa
     sys.stdout.write(application().generate_completion(shell=shell))
 
 
-COMMANDS: dict[str, Callable[..., Any] | App] = {
-    "evaluate": evaluate,
-    "test": run_tests,
-    "groups": groups,
-    "compare": compare_files,
-    "recommend": recommend_for,
-    "fit": fit,
-    "apply": apply,
-    "report": report,
-    "sketch": sketch,
-    "watch": watch,
-    "experiment": experiment,
-    "demo": demo,
-    "selfcheck": run_selfcheck,
-    "completion": completion,
+COMMANDS = {
+    "evaluate": "evaluate:evaluate",
+    "test": "testing:run_tests",
+    "groups": "groups:groups",
+    "compare": "compare:compare_files",
+    "recommend": "recommend:recommend_for",
+    "fit": "fit:fit",
+    "apply": "apply:apply",
+    "report": "report:report",
+    "sketch": "sketching:sketch",
+    "watch": "watch:watch",
+    "experiment": "experiment:experiment",
+    "demo": "demo:demo",
+    "selfcheck": "selfcheck:run_selfcheck",
+    "completion": "application:completion",
 }
+"""The module and the function behind each name: only what is asked for is imported."""
 
 
 EPILOGUE = (
@@ -77,8 +64,8 @@ def _version() -> str:
     return f"{__version__}, core: {description()}"
 
 
-def application() -> App:
-    """Return the command with all its sub-commands."""
+def application(wanted: str = "") -> App:
+    """Return the command with its sub-commands; where one of them is wanted, the others are not imported."""
     app = App(
         name="calibrant",
         help=HELP,
@@ -91,7 +78,9 @@ def application() -> App:
         ),
         console=console(),
     )
-    for position, (name, command) in enumerate(COMMANDS.items()):
-        app.command(command, name=name)
-        app[name].sort_key = position
+    for name, command in COMMANDS.items():
+        app.command(f"calibrant.cli.{command}", name=name)
+    if wanted not in COMMANDS:  # All are imported: lists of commands are made without looking for what each is about.
+        for position, name in enumerate(COMMANDS):
+            app[name].sort_key = position
     return app

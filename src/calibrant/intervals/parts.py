@@ -188,6 +188,8 @@ def diagonal_sum(parts: Sequence[Part]) -> float:
 
 def _covariance(p: Part, q: Part) -> FloatArray:
     """Return the covariance of the weighted events of each row if the predictions are right."""
+    if p is q:
+        return p.probs * (1 - p.probs) * p.weights**2
     same = np.sqrt(p.probs * (1 - p.probs) * q.probs * (1 - q.probs))
     return np.where(p.event == q.event, same, -p.probs * q.probs) * p.weights * q.weights
 

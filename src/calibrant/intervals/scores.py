@@ -85,7 +85,9 @@ def hall_laws(
     total, each = float(lower.sum()), np.ones(len(lower)) if copies is None else copies
     found = []
     for a, d in zip(upper.T, deviations.T, strict=True):
-        found.append(law_of_sum(float(a.sum()) / total, d / total, lower, skewed=True, copies=each))
+        found.append(
+            law_of_sum(float(a.sum()) / total, d / total, lower, skewed=True, copies=1.0 if copies is None else copies)
+        )
     deciding = _deciding(deviations, each)
     if redraw is None or rng is None or deciding.min() > MANY_DECIDING:
         return found

@@ -111,5 +111,6 @@ def law_of_sum(
     freedom = max(float(squares.sum() ** 2 / (squares**2 / copies).sum()) / 2, 1.0)
     if spread == 0 or kept <= 0:
         return StudentLaw(value, 0.0, freedom)
-    skewness = float(np.sum(influences**3 / copies**2) / spread**1.5) if skewed else 0.0
+    # A product: NumPy takes twenty times as long for a third power.
+    skewness = float(np.sum(influences * influences * influences / copies**2) / spread**1.5) if skewed else 0.0
     return StudentLaw(value, float(np.sqrt(spread / kept)), freedom, skewness)

@@ -1,7 +1,8 @@
 """Files: predictions and forecasts in, results out."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import attributes
 
 if TYPE_CHECKING:
     from calibrant._border.files import check_writable, write_atomically, write_text
@@ -10,16 +11,12 @@ if TYPE_CHECKING:
     from calibrant.io.read import column_names, read_column, read_predictions, read_raw_logits
 
 _HOMES = {
-    "check_writable": "_border.files",
-    "column_names": "io.read",
-    "printable": "_border.text",
-    "read_column": "io.read",
-    "read_forecasts": "io.forecasts",
-    "read_predictions": "io.read",
-    "read_raw_logits": "io.read",
-    "write_atomically": "_border.files",
-    "write_text": "_border.files",
+    "_border.files": "check_writable write_atomically write_text",
+    "_border.text": "printable",
+    "io.forecasts": "read_forecasts",
+    "io.read": "column_names read_column read_predictions read_raw_logits",
 }
+"""The names that each module holds: a command that reads predictions needs no forecasts."""
 
 __all__ = [
     "check_writable",
@@ -33,11 +30,4 @@ __all__ = [
     "write_text",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a function when it is first used: a command that reads predictions needs no forecasts."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'calibrant.io' has no attribute {name!r}")
-    value = getattr(import_module(f"calibrant.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = attributes(__name__, _HOMES)

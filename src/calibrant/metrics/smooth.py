@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.threads import in_order
 from calibrant._typing import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
@@ -23,6 +24,9 @@ CELLS = 2**14
 
 AT_ONCE = 50
 """Sets of labels or weights whose bandwidths are searched together: more would only take more memory."""
+
+ROWS_AT_ONCE = 2**16
+"""Rows moved to the grid together: what they need stays in the cache."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +95,16 @@ class SmoothECE(Metric):
         return view.once(("smooth", self), lambda: self._value(view))
 
     def _value(self, view: Predictions) -> float:
-        points, factors = _stencil(view.positive)
         residuals = (view.positive - view.labels) * (view.weights / view.weights.sum())
-        factors *= residuals[:, None]
-        gridded = np.bincount(points.ravel(), weights=factors.ravel(), minlength=CELLS + 1)
-        return float(self._each(np.asarray(gridded, dtype=float)[None], np.abs(residuals).sum(keepdims=True))[0])
+
+        def on_grid(part: slice) -> FloatArray:
+            points, factors = _stencil(view.positive[part])
+            factors *= residuals[part, None]
+            return np.asarray(np.bincount(points.ravel(), weights=factors.ravel(), minlength=CELLS + 1), dtype=float)
+
+        blocks = [slice(first, first + ROWS_AT_ONCE) for first in range(0, len(residuals), ROWS_AT_ONCE)]
+        gridded = sum(in_order(on_grid, blocks), start=np.zeros(CELLS + 1))
+        return float(self._each(gridded[None], np.abs(residuals).sum(keepdims=True))[0])
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values; the grid is laid once."""
