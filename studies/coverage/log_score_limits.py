@@ -1,4 +1,4 @@
-"""How often limits of the log score are given, and how often given and wrong: python -m studies.coverage.log_score_limits.
+"""Limits of the log score that are given, and given and wrong: python -m studies.coverage.log_score_limits.
 
 Normal forecasts of unit scale, whose log score is half the squared error up to a constant. A rule that refuses limits
 where targets lie too far out leaves those data sets in which the far ones are missing: their limits cover less, however
