@@ -1,4 +1,4 @@
-"""Limits of the log score that are given, and given and wrong: python -m studies.coverage.log_score_limits.
+"""Limits of the log score that are given, and given and wrong: python -m studies.forecast_limits.log_score.
 
 Normal forecasts of unit scale, whose log score is half the squared error up to a constant. A rule that refuses limits
 where targets lie too far out leaves those data sets in which the far ones are missing: their limits cover less, however
@@ -49,7 +49,7 @@ WORLDS: dict[str, tuple[Callable[[int, np.random.Generator], FloatArray], float]
 
 def main() -> None:
     """Print the table."""
-    sys.stdout.write("# python -m studies.coverage.log_score_limits\n# errors: rows: given; given and wrong\n")
+    sys.stdout.write("# python -m studies.forecast_limits.log_score\n# errors: rows: given; given and wrong\n")
     for name, (draw, square) in WORLDS.items():
         rng, cells = np.random.default_rng(7), []
         for n, repeats in ROWS.items():
