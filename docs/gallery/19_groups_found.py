@@ -9,7 +9,7 @@ intersection of up to three columns and at the leaves of a small tree, and takes
 import matplotlib.pyplot as plt
 import numpy as np
 
-from calibrant import Predictions, assess
+from calibrant import Forecasts, Normal, Predictions, assess
 from calibrant.groups import GroupBoosting, GroupSearch
 from calibrant.metrics import NLL
 
@@ -63,3 +63,14 @@ after = Predictions(
     fixed.predict_proba(rest, features={name: values[~half] for name, values in features.items()}), rest.labels
 )
 print(f"log loss {NLL()(rest):.4f} before, {NLL()(after):.4f} after")
+
+# %%
+# Groups of forecasts
+# -------------------
+# Predictive distributions are searched by where the targets fall in them.
+
+station, lead = rng.choice(["Bern", "Lima", "Oslo"], 3000), rng.integers(1, 6, 3000)
+mean, sd = rng.normal(10, 5, 3000), rng.uniform(1, 3, 3000)
+observed = mean + sd * (rng.standard_normal(3000) + 0.6 * ((station == "Oslo") & (lead == 5)))
+days = {"station": station, "lead": lead}
+print(GroupSearch()(Forecasts(Normal(mean, sd), observed), features=days, rng=0).headline)

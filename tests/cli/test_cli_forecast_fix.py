@@ -284,3 +284,17 @@ def test_an_archive_of_forecasts_without_options_is_hinted_at(tmp_path, capsys):
     np.savez(tmp_path / "old.npz", targets=np.zeros(3), mean=np.zeros(3), sd=np.ones(3))
     assert main(["evaluate", str(tmp_path / "old.npz")]) == 2
     assert "If these are forecasts, name them with --mean mean --sd sd" in capsys.readouterr().err
+
+
+def test_conformal_intervals_are_written_by_their_ends(normal, tmp_path, capsys):
+    file, options = normal, ["--label", "y", *NAMED["normal"]]
+    stored, new = tmp_path / "conformal.json", tmp_path / "new.csv"
+    assert main(["fit", str(file), *options, "--method", "conformal", "--out", str(stored)]) == 0
+    printed = capsys.readouterr().out
+    assert "interval-coverage" in printed
+    assert "crps" not in printed
+    assert main(["apply", str(file), *options, "--calibrator", str(stored), "--out", str(new)]) == 0
+    assert "calibrated_low, calibrated_high" in capsys.readouterr().out
+    frame = pl.read_csv(new)
+    law = Normal(frame["mu"].to_numpy(), frame["sigma"].to_numpy())
+    np.testing.assert_allclose(frame["calibrated_low"], load(stored).interval(law).low)

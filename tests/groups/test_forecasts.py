@@ -148,3 +148,12 @@ def test_vectors_are_refused():
     law = MvNormal(np.zeros((200, 2)), np.tile(np.eye(2), (200, 1, 1)))
     with pytest.raises(InputError, match="one coordinate at a time"):
         GroupSearch()(Forecasts(law, np.zeros((200, 2))), features={"a": np.arange(200) % 2})
+
+
+def test_the_spread_of_calibrated_ensembles_is_no_feature():
+    """Members that happen to lie close together have targets outside more often: nothing is found in it."""
+    forecasts, features = drawn(3000, np.random.default_rng(0), law="ensemble")
+    found = GroupSearch()(forecasts, features=features, rng=0)
+    assert found.found == ()
+    width = GroupSearch(leaves=1)(forecasts, features={"width": np.ptp(forecasts.distribution.draws, axis=1)}, rng=0)
+    assert width.found  # What would be found, were it one.

@@ -83,7 +83,7 @@ def test_coverage_has_the_limits_of_wilson():
         (IntervalScore(), 149, "at least 150 rows are needed"),
         (IntervalScore(0.5), 29, "at least 30 rows are needed"),
         (IntervalCoverage(), 99, "at least 100 rows are needed"),
-        (LogScore(), 299, "at least 300 rows are needed"),
+        (LogScore(), 499, "at least 500 rows are needed"),
         (FORECAST_METRICS["skce"], 1000, "simulated for predictions of classes only"),
     ],
 )
@@ -99,13 +99,20 @@ def test_coverage_needs_targets_outside_the_intervals():
 
 def test_a_log_score_that_few_targets_decide_is_refused():
     rng = np.random.default_rng(0)
-    f = Forecasts(Normal(np.zeros(400), 1.0), rng.standard_t(3, 400))
-    with pytest.raises(InputError, match=r"lie beyond 99\.9% of their forecast"):
+    f = Forecasts(Normal(np.zeros(500), 1.0), rng.standard_t(3, 500))
+    with pytest.raises(InputError, match=r"lie beyond 99\.9% of the forecast"):
         interval(f, LogScore())
     assert interval(f, CRPS()).low is not None
-    both = MvNormal(np.zeros((400, 2)), np.broadcast_to(np.eye(2), (400, 2, 2)))
+    both = MvNormal(np.zeros((500, 2)), np.broadcast_to(np.eye(2), (500, 2, 2)))
     with pytest.raises(InputError, match="laws on the line"):
-        interval(Forecasts(both, rng.normal(size=(400, 2))), LogScore())
+        interval(Forecasts(both, rng.normal(size=(500, 2))), LogScore())
+
+
+def test_one_target_that_is_nearly_impossible_decides_a_log_score():
+    """Six standard deviations: beyond 99.99%, where 0.05 of 500 are expected."""
+    targets = np.append(np.random.default_rng(3).normal(size=499), 6.0)
+    with pytest.raises(InputError, match=r"1 target lies beyond 99\.99% of the forecast"):
+        interval(Forecasts(Normal(np.zeros(500), 1.0), targets), LogScore())
 
 
 def test_weights_that_leave_few_rows_are_refused():

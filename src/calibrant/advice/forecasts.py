@@ -235,12 +235,12 @@ def _check(forecasts: Forecasts, score: Any, n_folds: Any, n_resamples: Any, lev
     check_count(n_resamples, "n_resamples")
     check_count(n_folds, "n_folds")
     check_level(level)
-    _check_folds(n_folds, forecasts)
     if forecasts.n_samples < LEAST_ROWS:
         raise InputError(
             f"at least {LEAST_ROWS} rows are needed to choose between calibrators, but there are "
             f"{forecasts.n_samples} (rows of weight 0 do not count)."
         )
+    _check_folds(n_folds, forecasts)
 
 
 def _check_folds(n_folds: int, forecasts: Forecasts) -> None:

@@ -36,7 +36,7 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
     hold logits, too: logarithms of the calibrated probabilities. A calibrator fitted with --raw-logits needs --logits.
     A fix of groups, of calibrant fit --features, reads the columns that its steps need from FILE.
     Forecasts get columns such as calibrated_mu and calibrated_sigma, or of their quantiles or draws; where they are no
-    longer normal, mean, sd and five quantiles.
+    longer normal, mean, sd and five quantiles; conformal intervals are calibrated_low and calibrated_high.
     With --drop-missing, nothing is calibrated in rows with missing values, which are kept.
 
     For example:

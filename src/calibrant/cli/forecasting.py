@@ -3,7 +3,7 @@
 import hashlib
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 MEASURES = ("crps", "log-score", "interval-coverage", "interval-width", "mace")
 """What is printed before and after, as far as the laws have it."""
+
+OF_INTERVALS = ("interval-coverage", "interval-width")
+"""The same of methods that give intervals, not whole laws."""
 
 USUAL = {"Normal": "shift-scale", "Samples": "inflate", "Quantiles": "quantile-shift"}
 """The method for each kind of laws, if none is named."""
@@ -41,7 +44,8 @@ def fit_forecasts(files: "Sequence[Path]", source: "EitherSource", method: str |
     }
     checksum = save(calibrator, out, details=details)
     after = calibrator.calibrate(forecasts)
-    metrics = {name: metric for name, metric in suited_metrics(forecasts).items() if name in MEASURES}
+    measures = MEASURES if calibrator.gives == "law" else OF_INTERVALS
+    metrics = {name: metric for name, metric in suited_metrics(forecasts).items() if name in measures}
     shown = [name for name, metric in metrics.items() if metric.suits(after)]
     before, changed = ({name: metrics[name].estimate(f) for name in shown} for f in (forecasts, after))
     if source.json:
@@ -67,12 +71,15 @@ def apply_forecasts(
 
     rows = 0
 
-    def calibrated(law: "Distribution") -> "Distribution":
+    def calibrated(law: "Distribution") -> "Distribution | dict[str, Any]":
         nonlocal rows
         rows = law.n
         if stored.details.get("fingerprint") == fingerprint(law):
             message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
             warnings.warn(message, DataWarning, stacklevel=2)
+        if stored.calibrator.gives == "intervals":
+            ends = stored.calibrator.interval(law)
+            return {"low": ends.low, "high": ends.high}
         found: Distribution = stored.calibrator.apply(law)
         return found
 

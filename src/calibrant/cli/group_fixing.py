@@ -28,7 +28,7 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
     """Learn the steps that fix groups, save them, and say what they are."""
     from calibrant.cli import show
     from calibrant.cli.fit import MEASURES, OPTIMISTIC, class_shares, fingerprint
-    from calibrant.cli.groups import read_features
+    from calibrant.cli.groups import print_left_out, read_features
     from calibrant.groups import GroupBoosting
     from calibrant.groups.store import save
     from calibrant.metrics import METRICS
@@ -54,10 +54,19 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
         return
     show.print_heading(f"{METHOD}, fitted to {show.rows(before.n_rows)} of {before.n_classes} classes")
     show.print_lines(repr(fixed.report_).splitlines())
+    print_left_out(left_out_columns(table))
     show.print_heading("On the same rows")
     show.print_estimates({"before": measured[0], "after": measured[1]})
     show.print_lines([f"{changed:.2%} of the predicted classes have changed.", OPTIMISTIC])
     show.print_path("calibrator", out)
+
+
+def left_out_columns(table: dict[str, Any]) -> dict[str, str]:
+    """Return the columns that no groups are made of, and why."""
+    from calibrant.groups.columns import as_values, cut_into_levels
+
+    found = {name: cut_into_levels(name, as_values(values), 2) for name, values in table.items()}
+    return {name: reason for name, reason in found.items() if isinstance(reason, str)}
 
 
 def needed_columns(calibrator: Any) -> list[str]:

@@ -1,6 +1,6 @@
 """`calibrant groups`: in which groups of rows the predictions are off, although all rows together may look fine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -146,7 +146,6 @@ def print_findings(found: "GroupFindings") -> None:
     from rich.text import Text
 
     from calibrant.cli.outputs import console
-    from calibrant.cli.show import print_lines
     from calibrant.io import printable
 
     out = console()
@@ -154,9 +153,16 @@ def print_findings(found: "GroupFindings") -> None:
     out.print(Text(printable(found.explanation)))
     if found.found:
         _print_table([group for group in found.found if group.stands_alone], of_forecasts=found.of_forecasts)
-    if found.left_out:
-        named = [f"  {name}: {reason}" for name, reason in list(found.left_out.items())[:MOST_SHOWN]]
-        more = len(found.left_out) - len(named)
+    print_left_out(found.left_out)
+
+
+def print_left_out(columns: Mapping[str, str]) -> None:
+    """Print which columns no groups are made of, and why."""
+    from calibrant.cli.show import print_lines
+
+    if columns:
+        named = [f"  {name}: {reason}" for name, reason in list(columns.items())[:MOST_SHOWN]]
+        more = len(columns) - len(named)
         print_lines(["", "Columns left out:", *named, *([f"  and {more} more"] if more else [])])
 
 

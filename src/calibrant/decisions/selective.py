@@ -87,7 +87,8 @@ def coverage_at_risk(
         Probability that the guarantee holds, over the rows that the threshold is found with.
     coverages : array-like of shape (m,), optional
         Shares of the rows that are tested, chosen before looking at the labels; by default 0.1, 0.15, ..., 1, from the
-        first with three times the rows that are needed without any error.
+        first with three times the rows that are needed without any error. If fewer distinct confidences occur, the
+        coverages that they allow, from the first with as many rows.
 
     Returns
     -------
@@ -130,7 +131,7 @@ def coverage_at_risk(
     ranked, delta = _Ranked(view), 1 - confidence
     found: dict[str, Any] = {"max_risk": max_risk, "confidence": confidence, "n_distinct": len(ranked.thresholds)}
     n, needed = int(ranked.count[-1]), rows_needed(max_risk, delta)
-    shares = _planned(n, needed) if coverages is None else _checked(coverages)
+    shares = _planned(ranked.count, needed) if coverages is None else _checked(coverages)
     steps = _tested(ranked, np.ceil(shares * n - 1e-9).astype(np.int64), max_risk, delta)
     passed = [step for step in steps if step.passed]
     found |= {"steps": tuple(steps), "n_samples": n}
@@ -215,10 +216,13 @@ def check_equal(view: Predictions) -> None:
         )
 
 
-def _planned(n: int, needed: int) -> FloatArray:
-    """Return the coverages to test, which depend on the number of rows alone."""
+def _planned(counts: IntArray, needed: int) -> FloatArray:
+    """Return the coverages to test, which depend on the number of rows, or on few distinct confidences, alone."""
+    n = int(counts[-1])
     start = min(MARGIN * needed, max(needed + 1, n // 2))
     grid = np.arange(round(LEAST / STEP), round(1 / STEP) + 1) * STEP
+    if len(counts) <= len(grid):
+        grid = counts / n
     kept = grid[grid * n >= min(start, n) - 1e-9]
     return np.asarray(kept if len(kept) else [1.0])
 

@@ -255,5 +255,10 @@ def as_kind(values: Any, levels: Levels) -> Any:
 
 def _headline(steps: tuple[GroupStep, ...], n_candidates: int) -> str:
     if not steps:
-        return f"No step: none of {n_candidates:,} groups is off clearly enough. Predictions stay as they are."
+        none = (
+            f"none of {n_candidates:,} groups is"
+            if n_candidates > 1
+            else "there is no group but all rows, which are not"
+        )
+        return f"No step: {none} off clearly enough. Predictions stay as they are."
     return f"{len(steps)} step{'s' if len(steps) > 1 else ''} among {n_candidates:,} groups."

@@ -10,7 +10,7 @@ from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import EnsembleInflation, ForecastCalibrator, QuantileShift, ShiftScaling
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts, Quantiles, pit
+from calibrant.forecasts import Forecasts, Quantiles, Samples, pit
 from calibrant.groups.evidence import ClusteredRows, Evidence, SeparateRows
 from calibrant.groups.rows import ScoreRows
 from calibrant.groups.score_tails import BIAS, SPREAD, ScoreSum, TransformScore
@@ -53,8 +53,14 @@ def forecast_evidence(u: FloatArray, weights: FloatArray, cluster: IntArray | No
 
 
 def own_columns(forecasts: Forecasts) -> dict[str, FloatArray]:
-    """Return what the forecasts themselves offer a tree to split: where they lie, and how wide they are."""
+    """Return what the forecasts themselves offer a tree to split: where they lie, and how wide they are.
+
+    Ensembles offer nothing: of members that happen to lie close together the target lies outside more often, although
+    it is drawn like them.
+    """
     law = forecasts.distribution
+    if isinstance(law, Samples):
+        return {}
     middle, low, high = law.quantile([0.5, 0.25, 0.75]).T
     return {"the predicted median": np.asarray(middle), "the predicted width": np.asarray(high - low)}
 

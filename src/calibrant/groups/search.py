@@ -72,7 +72,9 @@ class GroupSearch:
     of quantiles a random place between two of them), every group is tested for its mean, 1/2, and for that of
     :math:`(2 u - 1)^2`, 1/3: forecasts that are too low or too high, too narrow or too wide. Both belong to one list.
     Their sums are those of independent variables of a known law, whose tail is that of Lugannani and Rice. The tree may
-    also split medians and widths of the forecasts. What a fix is worth is the fall of the CRPS.
+    also split medians and widths of the forecasts, other than ensembles: a target is exchangeable with the members, but
+    not independent of how far apart these happen to be. For the same reason no feature may be made of members.
+    What a fix is worth is the fall of the CRPS.
 
     Limits of a group's size belong to the groups that were found: with R of m found, each has the level 1 - R alpha /
     m, so that the expected share of limits that miss is at most alpha (Benjamini and Yekutieli), and none includes 0.

@@ -14,9 +14,9 @@ FEWEST_OUTSIDE = 4
 FEWEST_WEIGHTED = 20
 """Least effective number of rows by squared weights, as for classes."""
 
-FAR, MOST_SURPRISING = 0.001, 0.001
-"""Targets with less than this probability on both sides together are far outside their forecasts; more of them than
-chance allows with this probability, and a few of them decide about a log score."""
+FAR, MOST_SURPRISING = (0.001, 0.0001), 0.05
+"""Targets with less than these probabilities on both sides together are far outside their forecasts; more of them than
+chance allows with the last probability, and a few of them decide about a log score."""
 
 KERNEL = "limits of kernel errors were simulated for predictions of classes only"
 UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows determine the variance"
@@ -40,18 +40,22 @@ def _missing_for_log_score(data: Forecasts, rows: float) -> str:
     """Say if targets are farther from their forecasts than these admit; otherwise nothing.
 
     The scores of such targets have tails too heavy for any formula, and a rule that looks at the scores themselves
-    would give limits just where the largest are missing by chance.
+    would give limits just where the largest are missing by chance. So the rule looks at transforms; in `studies` it is
+    judged by how often limits are given and wrong, since those that are left after any refusal cover less.
     """
     if not data.distribution.has_cdf:
         return "they were simulated for laws on the line"
     from scipy.special import pdtr
 
     transforms = data.distribution.cdf(data.targets)
-    far = np.minimum(transforms, 1 - transforms) < FAR / 2
-    found = round(rows * float(data.weights @ far / data.weights.sum()), 6)
-    if found == 0 or pdtr(np.ceil(found) - 1, rows * FAR) < 1 - MOST_SURPRISING:
-        return ""
-    return f"{found:.4g} targets lie beyond 99.9% of their forecast, more than chance allows, and a few decide about it"
+    for level in FAR:
+        far = np.minimum(transforms, 1 - transforms) < level / 2
+        found = round(rows * float(data.weights @ far / data.weights.sum()), 6)
+        if found and pdtr(np.ceil(found) - 1, rows * level) >= 1 - MOST_SURPRISING:
+            lie = "target lies" if found == 1 else "targets lie"
+            beyond = f"{found:.4g} {lie} beyond {100 * (1 - level):g}% of the forecast"
+            return f"{beyond}, more than chance allows, and a few decide about it"
+    return ""
 
 
 def has_unequal_weights(weights: FloatArray) -> bool:

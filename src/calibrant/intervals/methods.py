@@ -109,7 +109,7 @@ def interval(
     - with fewer than 30 clusters;
     - for predictive distributions: kernel calibration errors; scores below 50 rows, the interval score if fewer than 15
       targets are expected outside the interval, coverage if fewer than 10 are expected or 4 observed there; the log
-      score below 300 rows, or if more targets lie beyond 99.9% of their forecast than chance allows.
+      score below 500 rows, or if more targets lie beyond 99.9% or 99.99% of their forecast than chance allows.
 
     Examples
     --------

@@ -32,7 +32,7 @@ SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
 def rewrite_forecasts(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    transform: Callable[[Distribution], Distribution],
+    transform: Callable[[Distribution], Distribution | Mapping[str, FloatArray]],
     *,
     replace: bool = False,
     drop_missing: bool = False,
@@ -47,7 +47,7 @@ def rewrite_forecasts(
     out : str or path
         Its extension names the format; archives are written as archives.
     transform : callable
-        From the laws in the file to calibrated ones.
+        From the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals.
     replace : bool, default=False
         Whether the new columns replace the old ones, which needs laws of the same kind. Else they are added, with
         "calibrated_" before their names; those of laws that are no longer normal are mean, sd and five quantiles.
@@ -99,23 +99,19 @@ def _write_table(
 
 
 def _columns_of(
-    law: Distribution, before: Distribution, columns: Mapping[str, tuple[str, ...]], *, replace: bool
+    law: Distribution | Mapping[str, FloatArray],
+    before: Distribution,
+    columns: Mapping[str, tuple[str, ...]],
+    *,
+    replace: bool,
 ) -> dict[str, FloatArray]:
     """Return the columns that describe calibrated laws, by name."""
-    added = "" if replace else ADDED
-    whole = {key: f"{added}{names[0]}" for key, names in columns.items() if len(names) == 1}
-    if isinstance(law, Samples) and isinstance(before, Samples) and law.draws.shape == before.draws.shape:
-        if "draws" in whole:
-            return {whole["draws"]: law.draws}
-        return {f"{added}{name}": law.draws[:, j] for j, name in enumerate(columns["draws"])}
-    if isinstance(before, Quantiles) and "values" in whole:
-        return {whole["values"]: law.quantile(before.levels)}
-    if isinstance(law, Quantiles) and isinstance(before, Quantiles):
-        return {f"{added}{name}": law.values[:, j] for j, name in enumerate(columns["values"])}
-    if isinstance(before, Quantiles):
-        return {f"{added}{name}": q for name, q in zip(columns["values"], law.quantile(before.levels).T, strict=True)}
-    if isinstance(law, Normal) and isinstance(before, Normal):
-        return {f"{added}{columns['loc'][0]}": law.loc, f"{added}{columns['scale'][0]}": law.scale}
+    if isinstance(law, Mapping):
+        if replace:
+            raise InputError("intervals cannot replace the laws in the file: leave out replace=True.")
+        return {f"{ADDED}{name}": values for name, values in law.items()}
+    if same := _same_columns(law, before, columns):
+        return {f"{'' if replace else ADDED}{name}": values for name, values in same.items()}
     if replace:
         raise InputError("the calibrated laws are of another kind than those in the file: leave out replace=True.")
     names = [columns[key][0] for key in ("loc", "scale")] if "loc" in columns else ["mean", "sd"]
@@ -123,6 +119,27 @@ def _columns_of(
     moments = {f"{ADDED}{names[0]}": law.mean(), f"{ADDED}{names[1]}": np.where(np.isfinite(sd), sd, np.nan)}
     quantiles = law.quantile(list(SHOWN)).T
     return moments | {f"{ADDED}q{level:g}": q for level, q in zip(SHOWN, quantiles, strict=True)}
+
+
+def _same_columns(
+    law: Distribution, before: Distribution, columns: Mapping[str, tuple[str, ...]]
+) -> dict[str, FloatArray]:
+    """Return the columns of laws of the same kind as before, by the old names; nothing if they are of another."""
+    if isinstance(law, Samples) and isinstance(before, Samples) and law.draws.shape == before.draws.shape:
+        return _side_by_side(columns["draws"], law.draws)
+    if isinstance(before, Quantiles):
+        values = law.values if isinstance(law, Quantiles) else law.quantile(before.levels)
+        return _side_by_side(columns["values"], values)
+    if isinstance(law, Normal) and isinstance(before, Normal):
+        return {columns["loc"][0]: law.loc, columns["scale"][0]: law.scale}
+    return {}
+
+
+def _side_by_side(names: tuple[str, ...], values: FloatArray) -> dict[str, FloatArray]:
+    """Return one column per number of a row, or all of them in one."""
+    if len(names) == 1:
+        return {names[0]: values}
+    return {name: values[:, j] for j, name in enumerate(names)}
 
 
 def _check_new(source: Source, names: list[str]) -> None:

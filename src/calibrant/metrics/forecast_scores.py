@@ -122,7 +122,7 @@ class LogScore(ForecastScore):
     @property
     def rows_for_limits(self) -> int:
         """More than other scores: it grows with the square of the distance from a normal forecast."""
-        return 300
+        return 500
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:
         """Return minus the log density at the target."""

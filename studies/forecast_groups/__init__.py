@@ -1,0 +1,1 @@
+"""How often a search for groups of forecasts finds what is off, and what is not."""
