@@ -118,12 +118,8 @@ class Engine:
             if self.engine == "spark":
                 return sketch_spark(names, reading, master=self.master, skip_bad=self.skip_bad, **kept)
             if self.engine == "dask":
-                settings: dict[str, Any] = {
-                    "scheduler": self.scheduler,
-                    "skip_bad": self.skip_bad,
-                    "progress": progress,
-                }
-                return sketch_dask(names, reading, **settings, **kept)
+                kept |= {"scheduler": self.scheduler, "progress": progress}
+                return sketch_dask(names, reading, skip_bad=self.skip_bad, **kept)
             return sketch_files(names, reading, skip_bad=self.skip_bad, checkpoint=checkpoint, progress=progress)
 
 

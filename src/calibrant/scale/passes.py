@@ -214,6 +214,17 @@ def fit_passes(engine: Engine, reading: Reading, method: str) -> Fitted:
     -------
     Fitted
         Its calibrator is that of a fit to the rows, to 1e-6.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tempfile import NamedTemporaryFile
+    >>> from calibrant.scale import sketch_files
+    >>> with NamedTemporaryFile(suffix=".csv") as file:  # Predictions of 0.8 come true in three of five rows.
+    ...     pl.DataFrame({"p": [0.8] * 5, "y": [1, 1, 1, 0, 0]}).write_csv(file.name)
+    ...     found = fit_passes(lambda one: sketch_files([file.name], one), Reading.of(file.name), "ts")
+    >>> found.calibrator.predict_proba([[0.2, 0.8]]).round(4).tolist()
+    [[0.4, 0.6]]
     """
     if method not in METHODS:
         raise InputError(f"by passes over files {', '.join(METHODS)} can be fitted, but not {method}.")
