@@ -3,12 +3,11 @@
 python benchmarks/sketch_digits.py
 """
 
-from scale import shapes
-
 from calibrant import Predictions
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import METRICS, SKCE, KdeECE
 from calibrant.scale import Sketch
+from scale import shapes
 
 MEASURED = {key: METRICS[key] for key in ("ece-equal-mass", "rms-debiased", "ecce", "miscalibration")} | {
     "kde-ece, 0.02": KdeECE(bandwidth=0.02),
