@@ -17,7 +17,8 @@ import numpy as np
 import polars as pl
 
 from calibrant import Predictions
-from calibrant.metrics import METRICS
+from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
+from calibrant.metrics import METRICS, SKCE, KdeECE
 from calibrant.roc import auc
 from calibrant.scale import Reading, Sketch, files_of, sketch_dask, sketch_files, sketch_spark
 
@@ -167,6 +168,11 @@ MEASURED = (
     "cox-slope", "cox-intercept", "in-the-large",
 )  # fmt: skip
 
+GIVEN = {
+    "kde-ece, 0.02": KdeECE(bandwidth=0.02),
+    "skce, 0.2": SKCE(ExponentialKernel(TotalVariation(), 0.2) @ WhiteKernel()),
+}
+
 
 def errors(n=1_000_000):
     print(f"\nErrors against the same of the rows, relative (of the intercepts absolute), {n:,} rows of five shapes")
@@ -181,9 +187,11 @@ def errors(n=1_000_000):
             true, value = metric(rows), exact.get(name, metric(cells) if name not in exact else 0.0)
             scale = 1.0 if name in ("cox-intercept", "in-the-large") else true
             found[name, shape] = 0.0 if true == value else abs(value - true) / abs(scale)
+        for name, metric in GIVEN.items():
+            found[name, shape] = abs(metric(cells) / metric(rows) - 1)
         true = auc(rows.positive, rows.labels)
         found["auc", shape] = abs(auc(cells.positive, cells.labels, cells.weights) - true) / true
-    for name in (*MEASURED, "auc"):
+    for name in (*MEASURED, *GIVEN, "auc"):
         print(f"  {name:16}" + "".join(f"{found[name, shape]:10.0e}" for shape in shapes(10)))
 
 

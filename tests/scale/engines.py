@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from calibrant import InputError
-from calibrant.scale import Reading, files_of, sketch_dask, sketch_files, sketch_frame, sketch_spark
+from calibrant.scale import Reading, files_of, fit_passes, sketch_dask, sketch_files, sketch_frame, sketch_spark
 from calibrant.scale.spark_engine import merge_rows, partition_sketch, session_of
 from scale_cases import classes, smooth
 
@@ -98,7 +98,7 @@ def test_a_file_that_kills_dask_workers_is_named(case):
     cluster, client = workers(2)
     started = time.monotonic()
     # Files that wait for the worker are suspected by Dask as well, and must not be named.
-    with cluster, client, pytest.raises(InputError, match=r"part-07\.parquet: the workers that read it died"):
+    with cluster, client, pytest.raises(InputError, match=r"part-07\.parquet: every worker that read it died"):
         sketch_dask(files, like(Deadly, reading), client=client)
     assert time.monotonic() - started < 60
 
@@ -162,3 +162,41 @@ def test_several_classes_and_missing_values_on_spark(spark, tmp_path):
     expected = sketch_files([file], reading).sketch
     assert expected.counters.missing == 1
     assert sketch_frame(spark.read.parquet(file), reading).to_bytes() == expected.to_bytes()
+
+
+@pytest.fixture(scope="module")
+def grouped_folder(tmp_path_factory):
+    """Four Parquet files of 20 000 rows of three classes, with weights and groups."""
+    folder, rng = tmp_path_factory.mktemp("groups"), np.random.default_rng(0)
+    for i in range(4):
+        p, y = classes(20_000, 3, rng)
+        columns = {f"p_{c}": p[:, c] for c in range(3)} | {"y": y, "w": rng.uniform(0.5, 2, len(y))}
+        regions = np.array(["north", "south", "east"])[rng.integers(0, 3, len(y))]
+        pl.DataFrame(columns | {"region": regions}).write_parquet(folder / f"part-{i}.parquet")
+    return files_of([folder])
+
+
+@pytest.mark.parametrize(
+    "options", [{"weight": "w"}, {"by": "region"}, {"features": 16}, {"by": "region", "weight": "w"}]
+)
+def test_weights_groups_and_waves_have_the_same_bytes_everywhere(grouped_folder, spark, options):
+    files, reading = grouped_folder, Reading.of(grouped_folder[0], label="y", probs=["p_*"], **options)
+    expected = sketch_files(files, reading).sketch.to_bytes()
+    assert sketch_spark(files, reading, session=spark).sketch.to_bytes() == expected
+    cluster, client = workers(2)
+    with cluster, client:
+        assert sketch_dask(files, reading, client=client).sketch.to_bytes() == expected
+
+
+def test_fits_by_passes_are_the_same_everywhere(grouped_folder, spark):
+    files, reading = grouped_folder, Reading.of(grouped_folder[0], label="y", probs=["p_*"])
+    expected = fit_passes(lambda one: sketch_files(files, one), reading, "vs").calibrator
+    cluster, client = workers(2)
+    with cluster, client:
+        found = [
+            fit_passes(lambda one: sketch_spark(files, one, session=spark), reading, "vs").calibrator,
+            fit_passes(lambda one: sketch_dask(files, one, client=client), reading, "vs").calibrator,
+        ]
+    for one in found:
+        np.testing.assert_allclose(one.coef_, expected.coef_, rtol=1e-9)
+        np.testing.assert_allclose(one.intercept_, expected.intercept_, atol=1e-9)

@@ -2,6 +2,7 @@
 
 from functools import reduce
 from operator import add
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,8 @@ from calibrant.cli import main
 from calibrant.scale import GroupedSketch, Reading, Sketch, grouped, read_sketch, sketch_dask, sketch_files
 from calibrant.scale.merge import merged
 from scale_cases import classes, smooth
+
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def rows(n=1200, seed=0):
@@ -64,6 +67,15 @@ def test_every_flipped_byte_is_refused():
         broken = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
         with pytest.raises(InputError, match=r"not a sketch|damaged"):
             GroupedSketch.from_bytes(broken)
+
+
+def test_files_of_version_1_are_read_for_ever():
+    """The bytes are in the repository; what they hold is written here by hand."""
+    found = read_sketch(GOLDEN / "groups-v1.sketch")
+    assert {name: found[name].n_samples for name in found} == {"a": 2, "b": 1}
+    assert found["a"].cells().means.tolist() == [0.25, 0.75]
+    assert found["a"].cells().events.tolist() == [0, 1]
+    assert found.to_bytes() == (GOLDEN / "groups-v1.sketch").read_bytes()
 
 
 def test_too_many_groups_are_named(monkeypatch):

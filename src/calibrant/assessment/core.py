@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._typing import Progress, Rng
+from calibrant.assessment.many_rows import of_rows, summarised
 from calibrant.assessment.sections import SECTIONS, assembled
 from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine
 from calibrant.assessment.work import Steps, Work, rows_by_group
@@ -71,6 +72,12 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     -------
     Assessment
 
+    Notes
+    -----
+    A million rows of two classes or more are judged by fine cells that stand for them, as in a sketch; then `settings`
+    hold ``"cells": True``. Scores are those of the rows, and docs/scale.md says how exact the rest is. Metrics that
+    need single rows are left out unless they are named.
+
     Examples
     --------
     >>> p = Predictions([0.9, 0.95] * 20, labels=[0, 1] * 20)
@@ -83,10 +90,11 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
             raise InputError("by is for rows, but a sketch holds none. Make a sketch of each group.")
         own = {"name": name, "sections": sections, "metrics": metrics, "n_resamples": n_resamples}
         return predictions.assessed(**own, tolerance=tolerance, progress=progress, rng=rng)
-    predictions = as_data(predictions, y_prob, sample_weight)
-    check_predictions(predictions)
+    rows = as_data(predictions, y_prob, sample_weight)
+    check_predictions(rows)
+    predictions = summarised(rows)
     wanted = _chosen(sections)
-    groups = {} if by is None else _split(predictions, by)
+    groups = {} if by is None else _split(rows, by)
     steps = Steps(n_resamples * (1 + len(groups)) + _share(n_resamples) * len(wanted), progress, _share(n_resamples))
     generator = np.random.default_rng(rng)
     # Every section has a stream of its own, so that none depends on which others are computed.
@@ -115,7 +123,10 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         "tolerance": tolerance,
         "sections": list(wanted),
     }
-    return assembled(predictions, name, work.examined, settings=settings, **fields)
+    found = assembled(predictions, name, work.examined, settings=settings, **fields)
+    if predictions is rows:
+        return found
+    return of_rows(found, rows, None if metrics is None else work.metrics)
 
 
 def _examined(
@@ -162,4 +173,4 @@ def _share(n_resamples: int) -> int:
 
 def _split(predictions: Predictions, by: Any) -> dict[str, Predictions]:
     parts = {name: predictions.take(rows) for name, rows in rows_by_group(by, predictions.n_samples).items()}
-    return {name: part for name, part in parts.items() if part.weights.any()}
+    return {name: summarised(part) for name, part in parts.items() if part.weights.any()}

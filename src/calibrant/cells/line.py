@@ -75,6 +75,8 @@ class Line:
 
         Weights, in units of 2^-20, must be given if the line has masses.
         """
+        if units is not None:
+            self.weighted()  # Before rows are counted, which have weights of their own.
         happened, logs, infinite = events.view(np.uint8), 0, 0
         for start in range(0, len(probs), MOST_ROWS):
             rows = slice(start, start + MOST_ROWS)

@@ -11,6 +11,7 @@ from cyclopts import Group, Parameter
 if TYPE_CHECKING:
     from calibrant.cli.options import Source
     from calibrant.scale.local import Sketched
+    from calibrant.scale.passes import Fitted
     from calibrant.scale.reading import AnySketch, Reading
 
 ENGINES = Group("Many files", sort_key=5)
@@ -49,7 +50,7 @@ class Engine:
         saved = [file.name.endswith(SKETCH) for file in files]
         if all(saved):
             return _loaded(files)
-        if self.engine is None and not any(file.is_dir() for file in files):
+        if not self.makes_sketch(files):
             return None
         return self.run(files, source, checkpoint, getattr(source, "by", None)).sketch
 
@@ -72,7 +73,42 @@ class Engine:
             outputs.console(stderr=True).print(line, style="yellow", markup=False, highlight=False)
         return found
 
-    def _run(self, names: list[str], reading: "Reading", source: "Source", checkpoint: Path | None) -> "Sketched":
+    def makes_sketch(self, files: Sequence[Path]) -> bool:
+        """Whether files are gone through in bounded memory; saved sketches are not."""
+        return self.engine is not None or any(file.is_dir() for file in files)
+
+    def fit(self, files: Sequence[Path], source: "Source", method: str) -> "Fitted":
+        """Fit temperature, vector or matrix scaling by passes over the files."""
+        from calibrant.scale.passes import fit_passes
+        from calibrant.scale.reading import files_of
+
+        with _from_input(files) as given, self._kept() as kept:
+            names = files_of(given)
+            reading = _first(names, source.as_options(), skip_bad=self.skip_bad)
+            return fit_passes(lambda one: self._run(names, one, source, None, **kept), reading, method)
+
+    @contextmanager
+    def _kept(self) -> Iterator[dict[str, Any]]:
+        """Keep the connection to a cluster from pass to pass."""
+        if self.engine == "dask":
+            from calibrant.scale.dask_engine import connected
+
+            with connected(self.scheduler, None) as client:
+                yield {"client": client}
+        elif self.engine == "spark":
+            from calibrant.scale.spark_engine import session_of
+
+            session = session_of(self.master)
+            try:
+                yield {"session": session}
+            finally:
+                session.stop()
+        else:
+            yield {}
+
+    def _run(
+        self, names: list[str], reading: "Reading", source: "Source", checkpoint: Path | None, **kept: Any
+    ) -> "Sketched":
         from calibrant.cli.show import progress_bar
         from calibrant.scale.dask_engine import sketch_dask
         from calibrant.scale.local import sketch_files
@@ -80,9 +116,10 @@ class Engine:
 
         with progress_bar("sketching", quiet=source.silent) as progress:
             if self.engine == "spark":
-                return sketch_spark(names, reading, master=self.master, skip_bad=self.skip_bad)
+                return sketch_spark(names, reading, master=self.master, skip_bad=self.skip_bad, **kept)
             if self.engine == "dask":
-                return sketch_dask(names, reading, scheduler=self.scheduler, skip_bad=self.skip_bad, progress=progress)
+                kept |= {"scheduler": self.scheduler, "progress": progress}
+                return sketch_dask(names, reading, skip_bad=self.skip_bad, **kept)
             return sketch_files(names, reading, skip_bad=self.skip_bad, checkpoint=checkpoint, progress=progress)
 
 

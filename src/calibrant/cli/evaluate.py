@@ -103,7 +103,8 @@ def _print(
     wanted = [name for name in METRICS if name in {*names, *more}]
     found = options.assess(predictions, name, "measuring", sections=("metrics", "limits"), metrics=wanted)
     if not options.json:
-        show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes")
+        by_cells = ", judged by fine cells that stand for them" if found.settings.get("cells") else ""
+        show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{by_cells}")
         metrics_table.print_metrics(found, names)
     if groups is not None or isinstance(predictions, GroupedSketch):
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)

@@ -27,6 +27,9 @@ OPTIMISTIC = (
     "to other rows and evaluate those."
 )
 
+BY_PASSES = ("ts", "vs", "ms")
+"""What is fitted by passes over files if there is an engine."""
+
 LONGEST = 8
 """More numbers than this are not printed one by one."""
 
@@ -50,13 +53,15 @@ def fit(
       calibrant fit validation.csv --method 'ts>irm' --out calibrator.json
       calibrant fit logits.csv --raw-logits --method vs
       calibrant fit validation.csv --features 'x_*'
+      calibrant fit 'logs/*.parquet' --method vs --engine local
       calibrant fit forecasts.csv --label y --mean mu --sd sigma --method 'shift-scale>pit'
 
     Parameters
     ----------
     files
         CSV, JSON Lines, Parquet, Arrow IPC or NPZ with a column per class and a column of labels. The rows of several
-        files are taken together. A sketch of two classes serves as well.
+        files are taken together. A sketch of two classes serves as well. With --engine, or a folder, ts, vs and ms are
+        fitted by a few passes over the files, others to a sketch.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
         quotation marks. By default ts; for forecasts shift-scale, for draws inflate, for quantiles quantile-shift.
@@ -113,6 +118,9 @@ def _fit_classes(
     calibrator = _raw(method) if raw_logits else parse(method, scores="logits" if source.logits else "probs")
     _refuse_redirection(method)
     outputs.check_out(out, paths, outputs.CALIBRATOR)
+    if method in BY_PASSES and not raw_logits and engine.makes_sketch(paths):
+        _fit_passes(paths, method, source, engine, out)
+        return
     predictions, logits = _read_raw(paths, source) if raw_logits else (_read(paths, source, engine), None)
     with show.progress_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions, logits)
@@ -136,6 +144,25 @@ def _fit_classes(
     show.print_heading("On the same rows")
     show.print_estimates({"before": before, "after": after})
     show.print_lines([f"{changed:.2%} of the predicted classes have changed.", OPTIMISTIC])
+    show.print_path("calibrator", out)
+
+
+def _fit_passes(paths: list[Path], method: str, source: Source, engine: Engine, out: Path) -> None:
+    """Learn a calibrator by passes over files of which few rows are in memory at a time."""
+    from calibrant.calibrators.store import save
+    from calibrant.cli import show
+
+    found = engine.fit(paths, source, method)
+    details: dict[str, Any] = {"method": method, "n_samples": found.n_samples, "class_shares": found.shares.tolist()}
+    checksum = save(found.calibrator, out, details=details)
+    if source.json:
+        measured = {"nll_before": found.before, "nll_after": found.after, "passes": found.n_passes}
+        show.print_json({**details, "learnt": learnt(found.calibrator), "in_sample": measured, "sha256": checksum})
+        return
+    rows = f"{show.rows(found.n_samples)} of {len(found.shares)} classes by {found.n_passes} passes"
+    show.print_heading(f"{method}, fitted to {rows}")
+    show.print_lines(describe(learnt(found.calibrator)))
+    show.print_lines([f"log loss of the same rows: {found.before:.6g} before, {found.after:.6g} after", OPTIMISTIC])
     show.print_path("calibrator", out)
 
 

@@ -43,21 +43,22 @@ def sketch_dask(
     progress : callable, optional
         Called with (files done, files in all).
     """
-    with _connected(scheduler, client) as connected:
+    with connected(scheduler, client) as cluster:
         # Without pure=False a file that was written anew would give what was computed of the old one.
-        parts = connected.map(_part, files, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
-        _wait(parts, connected.loop, progress)
+        parts = cluster.map(_part, files, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
+        _wait(parts, cluster.loop, progress)
         for place, (future, file) in enumerate(zip(parts, files, strict=True)):
             if future.status == "error":
-                parts[place] = _alone(connected, file, reading, skip_bad)
+                parts[place] = _alone(cluster, file, reading, skip_bad)
         while len(parts) > 1:
             groups = [parts[start : start + MERGED] for start in range(0, len(parts), MERGED)]
-            parts = [connected.submit(_merged, *group, pure=False, retries=RETRIES) for group in groups]
+            parts = [cluster.submit(_merged, *group, pure=False, retries=RETRIES) for group in groups]
         data, bad = parts[0].result()
     return Sketched(read_bytes(data), bad)
 
 
-def _connected(scheduler: str | None, client: Any) -> Any:
+def connected(scheduler: str | None, client: Any = None) -> Any:
+    """Return a client to work with: the one given, one of a scheduler, or one of workers on this machine."""
     if client is not None:
         return nullcontext(client)
     distributed = _distributed()

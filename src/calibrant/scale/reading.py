@@ -107,8 +107,8 @@ class Reading:
         skipped = skip_bad or request.drop_missing
         return cls(columns, n_classes, request.logits, request.percent, request.positive, skipped, by, features)
 
-    def empty(self) -> AnySketch:
-        """Return a sketch without rows."""
+    def empty(self) -> Any:
+        """Return a sketch without rows: a `Sketch`, or a `GroupedSketch`."""
         named = self.columns.classes if self.positive is None else ("rest", str(self.positive))
         found = Sketch(self.n_classes, named, features=self.features)
         return found if self.by is None else GroupedSketch(found)

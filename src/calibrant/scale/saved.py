@@ -7,6 +7,8 @@ from calibrant._border.files import open_regular, write_atomically
 from calibrant.exceptions import InputError
 from calibrant.scale.grouped import MAGIC as GROUPS
 from calibrant.scale.grouped import GroupedSketch
+from calibrant.scale.passes import MAGIC as PASSES
+from calibrant.scale.passes import Pass
 from calibrant.scale.sketch import Sketch
 
 
@@ -18,9 +20,14 @@ def write_sketch(sketch: Sketch | GroupedSketch, path: str | os.PathLike[str]) -
     return len(data)
 
 
+KINDS = {GROUPS: GroupedSketch, PASSES: Pass}
+"""What bytes may hold beside a `Sketch`, by what they begin with."""
+
+
 def read_bytes(data: bytes) -> Any:
-    """Return the sketch, or the sketch of groups, that bytes hold."""
-    return GroupedSketch.from_bytes(data) if data.startswith(GROUPS) else Sketch.from_bytes(data)
+    """Return the sketch, the sketch of groups, or the sums of a pass that bytes hold."""
+    kind: Any = KINDS.get(data[: len(GROUPS)], Sketch)
+    return kind.from_bytes(data)
 
 
 def read_sketch(path: str | os.PathLike[str]) -> Any:

@@ -1,0 +1,97 @@
+"""Many rows are judged by cells: the same verdict, scores of the rows, and what is said about it."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant import DataWarning, Predictions, assess
+from calibrant.assessment import many_rows
+from calibrant.cli import main
+from scale_cases import SHAPES, classes
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(many_rows, "MANY_ROWS", 3000)
+
+
+def rows(n, weights=None, seed=0):
+    p, y = SHAPES["smooth"](n, np.random.default_rng(seed))
+    return Predictions(p, y, weights)
+
+
+SETTINGS = {"n_resamples": 99, "rng": 0}
+
+
+def by_rows(predictions, monkeypatch, **settings):
+    with monkeypatch.context() as patched:
+        patched.setattr(many_rows, "MANY_ROWS", 10**9)
+        return assess(predictions, **SETTINGS, **settings)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_answer_is_that_of_the_rows(weighted, monkeypatch):
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, 20_000) if weighted else None
+    asked = {
+        "sections": ("metrics", "limits"),
+        "metrics": ("accuracy", "nll", "brier", "ece", "smooth-ece", "cox-slope"),
+    }
+    expected = by_rows(rows(20_000, weights), monkeypatch, **asked)
+    found = assess(rows(20_000, weights), **SETTINGS, **asked)
+    assert (found.verdict.code, found.n_samples) == (expected.verdict.code, 20_000)
+    assert (found.settings["cells"], found.settings["weighted"]) == (True, weighted)
+    assert "cells" not in expected.settings
+    for name, estimate in expected.metrics.items():
+        exact = name in ("accuracy", "nll", "brier")
+        assert found.metrics[name].value == pytest.approx(estimate.value, rel=0 if exact else 1e-3)
+    for name, limits in expected.intervals.items():
+        if limits.low is not None:
+            width = limits.high - limits.low
+            mine = found.intervals[name]
+            assert [mine.low, mine.high] == pytest.approx([limits.low, limits.high], abs=0.02 * width)
+
+
+def test_fewer_rows_and_more_classes_are_as_before(monkeypatch):
+    some = rows(2999)
+    assert many_rows.summarised(some) is some
+    p, y = classes(3001, 3, np.random.default_rng(0))
+    several = Predictions(p, y)
+    assert many_rows.summarised(several) is several
+    assert "cells" not in assess(some, sections=(), **SETTINGS).settings
+    with pytest.warns(DataWarning):
+        extreme = rows(3000, np.append(np.full(2999, 1e-9), 1.0))
+    assert many_rows.summarised(extreme) is extreme  # Rows would be lost in rounding.
+
+
+def test_rows_of_weight_zero_are_absent():
+    weights = np.ones(4000)
+    weights[:500] = 0
+    cells = many_rows.summarised(rows(4000, weights))
+    assert cells.n_rows == 3500
+    assert many_rows.summarised(rows(4000)).weights.sum() == 4000
+
+
+def test_metrics_that_need_rows_are_computed_if_they_are_named():
+    found = assess(rows(3000), sections=("metrics",), metrics=("ece", "aurc"), **SETTINGS)
+    assert [*found.metrics] == ["ece", "aurc"]
+    assert "aurc" not in assess(rows(3000), sections=("metrics",), **SETTINGS).metrics
+
+
+def test_groups_large_and_small(monkeypatch):
+    data = rows(8000)
+    by = np.where(np.arange(8000) < 6000, "large", "small")
+    asked = {"sections": ("groups",), "by": by, "metrics": ("ece",)}
+    found, expected = assess(data, **SETTINGS, **asked), by_rows(rows(8000), monkeypatch, **asked)
+    for name, part in expected.groups.items():
+        assert (found.groups[name].n_samples, found.groups[name].verdict.code) == (part.n_samples, part.verdict.code)
+        assert found.groups[name].metrics["ece"].value == pytest.approx(part.metrics["ece"].value, abs=1e-12)
+
+
+def test_the_screen_says_so(tmp_path, capsys):
+    p, y = SHAPES["smooth"](3000, np.random.default_rng(0))
+    pl.DataFrame({"p": p, "y": y.astype(int)}).write_parquet(tmp_path / "some.parquet")
+    command = ["evaluate", str(tmp_path / "some.parquet"), "--metrics", "ece", "--resamples", "99", "--quiet"]
+    assert main(command) == 0
+    assert "3,000 rows, 2 classes, judged by fine cells that stand for them" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 0
+    assert '"cells": true' in capsys.readouterr().out
