@@ -24,6 +24,13 @@ class Judged(Readable):
         Loss minus that of the predictions as they are; None for these, and where both are infinite.
     behind_best : Difference or None
         Loss minus that of the best candidate; None for that one, and where both are infinite.
+
+    Examples
+    --------
+    >>> Judged(name="ts", loss=0.25, over_nothing=None, behind_best=None)
+    Judged
+      name  ts
+      loss  0.25
     """
 
     name: str
@@ -106,6 +113,14 @@ class Advice(Readable, Generic[C]):
     disagreement : str
         Why the advice and the verdict of the assessment seem to differ: nothing to do where miscalibration was found,
         or the other way round. Empty if they do not. It is the last of the reasons, too.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, recommend
+    >>> p = Predictions([0.5, 0.5] * 20, labels=[0, 1] * 20)  # Nothing to improve.
+    >>> advice = recommend(p, candidates=["ts"], rng=0)
+    >>> isinstance(advice, Advice), advice.name
+    (True, 'identity')
     """
 
     name: str
