@@ -117,7 +117,7 @@ class Advice(Readable, Generic[C]):
     Examples
     --------
     >>> from calibrant import Predictions, recommend
-    >>> p = Predictions([0.5, 0.5] * 20, labels=[0, 1] * 20)  # Nothing to improve.
+    >>> p = Predictions([0.5, 0.5] * 30, labels=[0, 1] * 30)  # Nothing to improve.
     >>> advice = recommend(p, candidates=["ts"], rng=0)
     >>> isinstance(advice, Advice), advice.name
     (True, 'identity')
