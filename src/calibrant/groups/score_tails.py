@@ -72,8 +72,8 @@ class ScoreSum:
 
     Examples
     --------
-    >>> round(ScoreSum(BIAS, np.ones(12), 1.96).pvalue, 3)  # Twelve uniform numbers: the variance is 1.
-    0.05
+    >>> round(ScoreSum(BIAS, np.ones(12), 1.96).pvalue, 3)  # Twelve uniform numbers: nearly normal, with variance 1.
+    0.049
     """
 
     score: TransformScore
