@@ -97,8 +97,19 @@ class Transforms:
 
     @property
     def regions(self) -> str:
-        """What central regions are called."""
-        return "intervals" if self.central else "regions"
+        """What central regions are called.
+
+        Those of ensembles are by the rank among the members: 90% intervals between quantiles of ten members hold less
+        than 90% of the targets even if members and target are exchangeable.
+        """
+        if not self.central:
+            return "regions"
+        return "intervals by rank" if self.is_drawn else "intervals"
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether transforms were drawn between two ends, as for ensembles."""
+        return self.levels is None and not np.array_equal(self.lower, self.upper)
 
 
 def all_transforms(forecasts: Forecasts, rng: np.random.Generator) -> list[Transforms]:

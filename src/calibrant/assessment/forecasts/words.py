@@ -71,10 +71,11 @@ def _explanation(
 ) -> str:
     sign = "≤" if test.pvalue <= test.details["smallest_pvalue"] else "="
     about = f" of the {worst.subject}" if worst.subject else ""
+    drawn = ", by ranks with ties broken once at random" if worst.is_drawn else ""
     low, high, reason = found
     limits = "" if low is None else f" (limits of at least 95%: {low:.3g} to {high:.3g})"
     return (
-        f"The mean gap between nominal and observed coverage of quantiles (MACE){about} is "
+        f"The mean gap between nominal and observed coverage of quantiles (MACE{drawn}){about} is "
         f"{test.statistic:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
         f"by chance, and above {test.details['detectable']:.3g} in 5 of 100 data sets of this size. The exact test "
         f"gives p {sign} {test.pvalue:.2g}. {_compared(scale, tolerance, reason)}"
