@@ -27,7 +27,7 @@ def test_the_python_runs_and_says_what_it_promises(tmp_path, monkeypatch, capsys
     for code in PYTHON:
         exec(code, {})  # noqa: S102 (our own README)
     out = capsys.readouterr().out
-    assert out.index("Over-confident") < out.index("\nConsistent with calibration") < out.index("\ntemperature 1.9")
+    assert out.index("Too extreme") < out.index("\nConsistent with calibration") < out.index("\ntemperature 1.9")
 
 
 @pytest.mark.parametrize("language", ["ja", "zh"])
