@@ -161,7 +161,10 @@ class Extras:
     decisions: DecisionReport | None = None
 
 
-def compose(series: Sequence[AnySeries], title: str, extras: Extras = Extras()) -> str:  # noqa: B008 (frozen)
+NOTHING_ELSE = Extras()
+
+
+def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_ELSE) -> str:
     """Fill the templates."""
     style, script = asset("style.css"), asset("page.js")
     kind = FORECASTS if isinstance(series[0], ForecastSeries) else CLASSES
@@ -188,7 +191,7 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = Extras()) 
     )
 
 
-def embed(title: str, series: Sequence[AnySeries], extras: Extras = Extras()) -> str:  # noqa: B008 (frozen)
+def embed(title: str, series: Sequence[AnySeries], extras: Extras = NOTHING_ELSE) -> str:
     """Return all numbers of the page as JSON that cannot end its script element."""
     record = page_record(title, series, extras.comparison, extras.fix, extras.findings)
     if extras.decisions is not None:
