@@ -43,3 +43,11 @@ def classes(n, k, rng):
     flat /= flat.sum(axis=1, keepdims=True)
     labels = (flat.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
     return odds / odds.sum(axis=1, keepdims=True), np.minimum(labels, k - 1)
+
+
+def weights_of(n, rng):
+    """Weights that are multiples of 2^-20, so that nothing is rounded; some are 0 and some 1."""
+    found = np.rint(rng.exponential(size=n) * 2**20) / 2**20
+    found[rng.random(n) < 0.05] = 0
+    found[rng.random(n) < 0.05] = 1
+    return found

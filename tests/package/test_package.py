@@ -105,3 +105,9 @@ def test_the_list_of_slow_tests_names_tests_that_exist():
         file, *parts = name.split("::")
         source = (ROOT / file).read_text(encoding="utf-8")
         assert all(re.search(rf"(def|class) {part}\b", source) for part in parts), name
+
+
+def test_names_of_test_files_are_their_own():
+    """pytest imports them by name alone: of two files with one name, only one is run."""
+    names = [path.name for path in Path(__file__).parents[1].rglob("test_*.py")]
+    assert sorted(set(names)) == sorted(names)

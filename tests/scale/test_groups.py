@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from test_weights import weights_of
 
 from calibrant import InputError, Predictions, assess
 from calibrant.cli import main
 from calibrant.scale import GroupedSketch, Reading, Sketch, grouped, read_sketch, sketch_dask, sketch_files
 from calibrant.scale.merge import merged
-from scale_cases import classes, smooth
+from scale_cases import classes, smooth, weights_of
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from test_weights import weights_of
 
 from calibrant import InputError, Predictions
 from calibrant.curves import kernel_curve
 from calibrant.kernels import ExponentialKernel, GaussianKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import KCE, SKCE, KdeECE
 from calibrant.scale import Sketch
-from scale_cases import SHAPES, classes
+from scale_cases import SHAPES, classes, weights_of
 
 FIXED = ExponentialKernel(TotalVariation(), 0.2) @ WhiteKernel()
 METRICS = {

@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from test_weights import weights_of
 
 from calibrant import InputError, Predictions
 from calibrant.calibrators import CALIBRATORS, load
@@ -11,7 +10,7 @@ from calibrant.cli import main
 from calibrant.metrics import NLL
 from calibrant.scale import Reading, fit_passes, sketch_dask, sketch_files
 from calibrant.scale.passes import Pass
-from scale_cases import classes, smooth
+from scale_cases import classes, smooth, weights_of
 
 
 @pytest.fixture

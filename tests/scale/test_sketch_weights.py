@@ -17,18 +17,10 @@ from calibrant.cells.weights import LIMB, normalised, of_ones, products, stand_i
 from calibrant.hypotest import OmnibusTest, SpiegelhalterTest
 from calibrant.metrics import METRICS, NLL, Accuracy, Brier
 from calibrant.scale import Reading, Sketch, sketch_files
-from scale_cases import SHAPES, classes
+from scale_cases import SHAPES, classes, weights_of
 
 GOLDEN = Path(__file__).parent / "golden"
 UNITS = st.integers(0, 2**40)
-
-
-def weights_of(n, rng):
-    """Weights that are multiples of 2^-20, so that nothing is rounded; some are 0 and some 1."""
-    found = np.rint(rng.exponential(size=n) * 2**20) / 2**20
-    found[rng.random(n) < 0.05] = 0
-    found[rng.random(n) < 0.05] = 1
-    return found
 
 
 @given(pairs=st.lists(st.tuples(UNITS, UNITS), min_size=1, max_size=20))
