@@ -24,7 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from calibrant import DataWarning, InputError
 from calibrant.calibrators import CALIBRATORS, CalibratedModel, IsotonicCalibration, TemperatureScaling, load, save
@@ -36,7 +36,11 @@ CHECKED = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(CHECKED)
+@pytest.mark.parametrize(
+    "estimator, check",
+    [pair for model in CHECKED for pair in estimator_checks_generator(model)],
+    ids=lambda value: getattr(getattr(value, "func", value), "__name__", type(value).__name__),
+)
 def test_every_check_of_scikit_learn_passes(estimator, check):
     check(estimator)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -224,6 +225,10 @@ def test_proportions_have_the_remedy_of_calibrators():
     assert "renormalise" not in str(caught.value)
 
 
+OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
+scored_by_probabilities = pytest.mark.skipif(OLD, reason="scikit-learn scores probabilities of classifiers only")
+
+
 class TestSearch:
     search = staticmethod(
         lambda scoring: GridSearchCV(TemperatureScaling(), {"scores": ["probs"]}, scoring=scoring, error_score="raise")
@@ -236,12 +241,14 @@ class TestSearch:
         assert "classes=np.unique(labels)" in str(caught.value)
         assert "np.str_" not in str(caught.value)
 
+    @scored_by_probabilities
     def test_the_remedy_gives_the_result_of_numbers(self):
         numbers = self.search("neg_log_loss").fit(PROBS, PREDICTIONS.labels)
         names = self.search("neg_log_loss").fit(PROBS, LABELS, classes=np.unique(LABELS))
         assert names.best_score_ == pytest.approx(numbers.best_score_, rel=1e-12)
         assert names.best_estimator_.classes_.tolist() == NAMES
 
+    @scored_by_probabilities
     def test_classes_in_any_order_are_scored_by_name_with_our_scorers(self):
         turned, classes = PROBS[:, [2, 0, 1]], ["z", "x", "y"]
         expected = cross_val_score(TemperatureScaling(), PROBS, PREDICTIONS.labels, scoring="neg_log_loss")
@@ -249,6 +256,7 @@ class TestSearch:
         assert ours.best_score_ == pytest.approx(expected.mean(), rel=1e-12)
 
     @both_frames
+    @scored_by_probabilities
     def test_a_frame_brings_the_order_with_it(self, frame):
         search = self.search("neg_log_loss").fit(frame(PROBS, NAMES), LABELS)
         assert search.best_estimator_.feature_names_in_.tolist() == NAMES
