@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray, IntArray
 
 Result = TypeVar("Result")
 

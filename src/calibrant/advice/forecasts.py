@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
-from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import TOLERANCE, Choice, choose
 from calibrant.advice.forecast_rule import forecast_shortlist
 from calibrant.advice.rule import NOTHING

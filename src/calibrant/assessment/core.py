@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import __version__
-from calibrant._typing import Progress, Rng
+from calibrant._border.types import Progress, Rng
 from calibrant.assessment.many_rows import of_rows, summarised
 from calibrant.assessment.sections import SECTIONS, assembled
 from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import add_blocks, by_blocks, log_softmax, over_classes, threads_for
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong

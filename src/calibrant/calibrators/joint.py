@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, by_blocks
 from calibrant._core.newton import Minimum
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.inverse_temperature import never_wrong

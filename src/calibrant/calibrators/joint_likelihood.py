@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import add_blocks, over_classes
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.softmax import Full
 
 _MOST_KEPT = 1 << 23

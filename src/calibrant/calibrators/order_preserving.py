@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import by_blocks, softmax
 from calibrant._core.newton import Curve, Minimum
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength

@@ -5,8 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, add_blocks, over_classes
-from calibrant._typing import FloatArray, IntArray
 
 _SMALL_PRODUCT = 1 << 18
 """The libraries of linear algebra multiply matrices on one thread up to this many multiplications."""

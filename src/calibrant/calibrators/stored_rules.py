@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.calibrators.guard import LaplaceGuard

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import by_blocks, over_classes, threads_for
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.affine import AffineScaling
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.matrix import check_strength

@@ -11,7 +11,7 @@ from calibrant.cli.options import FIXING, OUTPUT, EitherSource, File, Out, Sourc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibrant._typing import FloatArray, Progress
+    from calibrant._border.types import FloatArray, Progress
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.cli.shifting import Shift
 

@@ -15,7 +15,7 @@ from calibrant.cli.groups import Features
 from calibrant.cli.options import FIXING, EitherSource, File, Out, Source, expanded
 
 if TYPE_CHECKING:
-    from calibrant._typing import FloatArray
+    from calibrant._border.types import FloatArray
     from calibrant.calibrators import Calibrator
     from calibrant.predictions import Predictions
 

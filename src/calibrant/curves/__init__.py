@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import attributes
+from calibrant._border.lazy import attributes
 from calibrant.curves.binned import bin_totals, joint_bin_totals, reliability_curve
 from calibrant.curves.classwise import classwise_curves
 from calibrant.curves.cumulative import cumulative_curve
@@ -28,4 +28,4 @@ __all__ = [
     "spread_curve",
 ]
 
-__getattr__ = attributes(__name__, {"curves.display": "ReliabilityDisplay"})  # It takes the figures.
+__getattr__ = attributes(__name__, {"ReliabilityDisplay": "calibrant.curves.display"})  # It takes the figures.

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import OutcomeHistogram
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning.ties import pooled
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (

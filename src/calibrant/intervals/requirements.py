@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.intervals.forecasts import FEWEST_WEIGHTED, UNEQUAL, missing_for_forecasts
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.convert import is_missing
 from calibrant._border.text import quoted
-from calibrant._typing import BoolArray
+from calibrant._border.types import BoolArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.sources import Source
 from calibrant.io.values import Coded

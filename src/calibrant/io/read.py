@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile, open_regular
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import DataWarning
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar

@@ -16,7 +16,7 @@ import numpy as np
 
 from calibrant._border.files import write_atomically
 from calibrant._border.text import listing, printable, quoted
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, Arrays
 from calibrant.io.columns import as_request

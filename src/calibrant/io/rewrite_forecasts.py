@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._border.files import write_atomically
 from calibrant._border.text import quoted
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
 from calibrant.io.arrays import Archive

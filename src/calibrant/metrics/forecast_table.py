@@ -1,6 +1,6 @@
 """Which metrics of the table of forecasts suit given laws."""
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles
 from calibrant.metrics import FORECAST_METRICS
 from calibrant.metrics.base import Metric

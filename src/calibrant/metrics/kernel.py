@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.library import library
-from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.kernels.base import JointKernel

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import CoverageAtRisk, DecisionCurve, RiskCoverage
 

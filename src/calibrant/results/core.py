@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.results.advice import LearningCurve, Recommendation
 from calibrant.results.comparison import Interval

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.results.estimate import Estimate
 from calibrant.results.reading import Readable, main_rows
 

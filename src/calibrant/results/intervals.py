@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.reading import Readable
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import Progress, Rng
+from calibrant._border.types import Progress, Rng
 from calibrant.assessment.verdict.evidence import LEVEL, Evidence, evidence_of, in_words
 from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of, slope_of
 from calibrant.assessment.verdict.size import (

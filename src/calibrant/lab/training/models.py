@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from torch import nn
 
-from calibrant._typing import Rng
+from calibrant._border.types import Rng
 from calibrant.exceptions import InputError
 from calibrant.lab.training.globals import seeded
 

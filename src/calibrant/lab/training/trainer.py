@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from calibrant._typing import IntArray, Progress, Rng
+from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.calibrators.inverse_temperature import best_log_beta
 from calibrant.calibrators.scaling import finite
 from calibrant.exceptions import InputError
