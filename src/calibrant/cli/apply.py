@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from calibrant.cli.fitted import fingerprint, listed
 from calibrant.cli.options import FIXING, OUTPUT, EitherSource, File, Out, Source
 
 if TYPE_CHECKING:
@@ -183,11 +184,6 @@ def _check_kind(stored: "StoredCalibrator", source: EitherSource, base_rate: str
         )
 
 
-def listed(columns: "Sequence[str]") -> str:
-    """Return names of columns, of many the first and the last."""
-    return ", ".join(columns) if len(columns) <= 4 else f"{columns[0]}, {columns[1]}, ..., {columns[-1]}"
-
-
 class _Counts:
     """Numbers of rows to report."""
 
@@ -238,7 +234,6 @@ def _calibrate(
     import numpy as np
 
     from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
-    from calibrant.cli.fit import fingerprint
     from calibrant.exceptions import DataWarning
     from calibrant.groups import GroupBoosting
     from calibrant.predictions import row_blocks

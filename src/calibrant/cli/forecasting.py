@@ -27,7 +27,7 @@ def fit_forecasts(files: "Sequence[Path]", source: "EitherSource", method: str |
     from calibrant.calibrators.forecasts import forecast_calibrator_name, parse_forecast
     from calibrant.calibrators.store import save
     from calibrant.cli import show
-    from calibrant.cli.fit import OPTIMISTIC, describe, learnt
+    from calibrant.cli.fitted import OPTIMISTIC, describe, learnt
     from calibrant.metrics.forecast_table import suited_metrics
 
     named = None if method is None else forecast_calibrator_name(method)
@@ -65,7 +65,7 @@ def apply_forecasts(
 ) -> None:
     """Write a copy of the file with columns of calibrated forecasts."""
     from calibrant.cli import show
-    from calibrant.cli.apply import listed
+    from calibrant.cli.fitted import listed
     from calibrant.exceptions import DataWarning
     from calibrant.io.rewrite_forecasts import rewrite_forecasts
 

@@ -27,7 +27,7 @@ def wants_groups(method: str | None, features: str | None) -> bool:
 def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, out: Path) -> None:
     """Learn the steps that fix groups, save them, and say what they are."""
     from calibrant.cli import show
-    from calibrant.cli.fit import MEASURES, OPTIMISTIC, class_shares, fingerprint
+    from calibrant.cli.fitted import MEASURES, OPTIMISTIC, class_shares, fingerprint
     from calibrant.cli.groups import print_left_out, read_features
     from calibrant.groups import GroupBoosting
     from calibrant.groups.store import save

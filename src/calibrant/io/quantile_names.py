@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from calibrant._border.text import listing, quoted
 from calibrant.exceptions import InputError
-from calibrant.io.columns import expand, is_pattern, matches
+from calibrant.io.matching import expand, is_pattern, matches
 
 QUANTILES = ("q*", "quantile*")
 """Patterns of columns that are quantiles if a level stands for the star."""
