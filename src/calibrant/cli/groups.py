@@ -136,8 +136,8 @@ def _check_columns(files: Sequence[Path]) -> None:
     for path in files[1:]:
         if not path.exists() and str(path) in column_names(files[0]):
             raise InputError(
-                f"{printable(path)} is no file but a column of {printable(files[0].name)}. Separate columns by commas: "
-                f"--features one,{printable(path)}."
+                f"{printable(path)} is not a file but a column of {printable(files[0].name)}. "
+                f"Separate columns by commas: --features one,{printable(path)}."
             )
 
 

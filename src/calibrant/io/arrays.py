@@ -84,7 +84,7 @@ def _check_type(where: str, dtype: np.dtype[Any]) -> None:
     if dtype.hasobject:
         raise InputError(
             f"{where} holds pickled Python objects, which are never loaded because they can run code. "
-            "Save it with a type of numbers or text."
+            "Save it as an array of numbers or text."
         )
     if dtype.kind not in "fiubUS" or not dtype.itemsize:
         raise InputError(

@@ -168,7 +168,7 @@ def cumulative_diagram(series: Sequence[Series]) -> Element | None:
     found = [(s, s.assessment.cumulative) for s in series if s.assessment.cumulative is not None]
     if not found:
         return None
-    reach = max(_reach(path) for _, path in found)
+    reach = max(_path_height(path) for _, path in found)
     y = Scale(-reach, reach, Y.start, Y.stop)
     layers = [layer(s, _path(s, path, y)) for s, path in found]
     zero = svg.line(X(0), y(0), X(1), y(0), "diagonal")
@@ -176,7 +176,7 @@ def cumulative_diagram(series: Sequence[Series]) -> Element | None:
     return framed([zero, *layers], y, titles, "view-cumulative")
 
 
-def _reach(path: CumulativeCurve) -> float:
+def _path_height(path: CumulativeCurve) -> float:
     return 1.1 * max(float(abs(path.cumulative).max()), 2.2 * path.sigma) or 0.1
 
 

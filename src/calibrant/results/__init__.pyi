@@ -70,6 +70,7 @@ from calibrant.results.experiment import (
 from calibrant.results.forecasts import (
     ForecastAssessment as ForecastAssessment,
     PITHistogram as PITHistogram,
+    PredictionIntervals as PredictionIntervals,
     QuantileCurve as QuantileCurve,
     SpreadCurve as SpreadCurve,
 )
@@ -80,7 +81,6 @@ from calibrant.results.groups import (
     GroupFix as GroupFix,
     GroupStep as GroupStep,
 )
-from calibrant.results.intervals import PredictionIntervals as PredictionIntervals
 from calibrant.results.over_time import (
     Change as Change,
     ChangeTest as ChangeTest,
