@@ -1,7 +1,7 @@
 """Work on the rows of a large matrix, a block at a time: a block and its intermediate results fit into the cache."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def threads_for(shape: tuple[int, ...]) -> int | None:
     return None if shape[0] * shape[1] >= _MANY_ENTRIES else 1
 
 
-def over_classes(operation: Any, values: FloatArray) -> FloatArray:
+def over_classes(operation: np.ufunc, values: FloatArray) -> FloatArray:
     """Reduce every row by a ufunc such as np.add, and keep the axis: (n, K) to (n, 1)."""
     if values.shape[1] >= FEW_CLASSES:
         return operation.reduce(values, axis=1, keepdims=True)

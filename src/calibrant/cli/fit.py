@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from calibrant.cli.engines import Engine
-from calibrant.cli.fitted import MEASURES, OPTIMISTIC, class_shares, describe, fingerprint, learnt
+from calibrant.cli.fitted import MEASURES, OPTIMISTIC, class_shares, describe, fingerprint, learnt, print_fitted
 from calibrant.cli.groups import Features
 from calibrant.cli.options import FIXING, EitherSource, File, Out, Source, expanded
 
@@ -122,17 +122,15 @@ def _fit_classes(
         details["scores"] = calibrator.scores
     checksum = save(calibrator, out, details=details)
     before, after, changed = in_sample(calibrator, predictions, logits)
-    if source.json:
-        measured = {"before": before, "after": after, "changed": changed}
-        show.print_json({**details, "learnt": learnt(calibrator), "in_sample": measured, "sha256": checksum})
-        return
+    found, measured = learnt(calibrator), {"before": before, "after": after, "changed": changed}
     what = f"{method} of raw logits" if raw_logits else method
-    show.print_heading(f"{what}, fitted to {show.rows(predictions.n_rows)} of {predictions.n_classes} classes")
-    show.print_lines(describe(learnt(calibrator)))
-    show.print_heading("On the same rows")
-    show.print_estimates({"before": before, "after": after})
-    show.print_lines([f"{changed:.2%} of the predicted classes have changed.", OPTIMISTIC])
-    show.print_path("calibrator", out)
+    print_fitted(
+        f"{what}, fitted to {show.rows(predictions.n_rows)} of {predictions.n_classes} classes",
+        describe(found),
+        {**details, "learnt": found, "in_sample": measured, "sha256": checksum},
+        out,
+        json=source.json,
+    )
 
 
 def _fit_passes(paths: list[Path], method: str, source: Source, engine: Engine, out: Path) -> None:

@@ -2,7 +2,8 @@
 
 import json as json_text
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +23,23 @@ OPTIMISTIC = (
 
 LONGEST = 8
 """More numbers than this are not printed one by one."""
+
+
+def print_fitted(heading: str, lines: Iterable[str], record: Mapping[str, Any], out: Path, *, json: bool) -> None:
+    """Print what was learnt, in lines, and how it measures on the rows of the fit; or all of it as JSON, the record."""
+    from calibrant.cli import show
+
+    if json:
+        show.print_json(record)
+        return
+    measured = record["in_sample"]
+    changed = [f"{measured['changed']:.2%} of the predicted classes have changed."] if "changed" in measured else []
+    show.print_heading(heading)
+    show.print_lines(lines)
+    show.print_heading("On the same rows")
+    show.print_estimates({when: measured[when] for when in ("before", "after")})
+    show.print_lines([*changed, OPTIMISTIC])
+    show.print_path("calibrator", out)
 
 
 def class_shares(predictions: "Predictions") -> list[float]:

@@ -249,7 +249,7 @@ def with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArray
         cells = [pl.Series(name, values) for name, values in new.items()]
         is_list = isinstance(frame.schema[old[0]], pl.List)
         return frame.with_columns([cell.arr.to_list() for cell in cells] if is_list else cells)
-    return frame.with_columns([pl.Series(name, values).fill_nan(None) for name, values in new.items()])
+    return frame.with_columns([pl.Series(name, values.reshape(-1)).fill_nan(None) for name, values in new.items()])
 
 
 def _write_cells(source: Delimited, new: Mapping[str, FloatArray], content: BinaryIO, separator: str) -> None:
