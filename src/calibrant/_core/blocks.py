@@ -31,6 +31,14 @@ def by_blocks(
     return in_order(task, blocks, n_threads)
 
 
+def each_block(
+    task: Callable[[slice], None], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
+) -> None:
+    """Run task(rows) for every block of rows, where nothing is returned."""
+    for _ in by_blocks(task, shape, entries=entries, n_threads=n_threads):
+        pass
+
+
 def add_blocks(
     task: Callable[[slice], FloatArray], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
 ) -> FloatArray:
@@ -67,8 +75,7 @@ def softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
         np.exp(p, out=p)
         p *= 1.0 / over_classes(np.add, p)
 
-    for _ in by_blocks(task, scores.shape, n_threads=threads_for(scores.shape)):
-        pass
+    each_block(task, scores.shape, n_threads=threads_for(scores.shape))
     return probs
 
 
@@ -81,8 +88,7 @@ def log_softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray
         np.subtract(scores[rows], over_classes(np.maximum, scores[rows]), out=log_p)
         log_p -= np.log(over_classes(np.add, np.exp(log_p)))
 
-    for _ in by_blocks(task, scores.shape, n_threads=threads_for(scores.shape)):
-        pass
+    each_block(task, scores.shape, n_threads=threads_for(scores.shape))
     return log_probs
 
 
@@ -95,10 +101,7 @@ def _places(before: FloatArray, after: FloatArray, top: IntArray, found: IntArra
 def keep_argmax(before: FloatArray, after: FloatArray) -> FloatArray:
     """Let the largest entry of every row be where it was, in place, if it is another one by rounding alone."""
     top, found = np.empty((2, len(before)), dtype=np.int64)
-    for _ in by_blocks(
-        lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1
-    ):
-        pass
+    each_block(lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1)
     rows = np.flatnonzero(top != found)
     if len(rows):
         largest = after[rows, found[rows]]
