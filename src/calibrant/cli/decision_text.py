@@ -43,9 +43,9 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     level = share(cost.cost.level)
     for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
         table.add_column(heading, justify="right", overflow="fold")
-    table.add_row(f"from {number(cost.threshold)} on", number(cost.cost.value), _limits(cost.cost), "", "")
+    table.add_row(f"from {cost.threshold:.3g} on", number(cost.cost.value), _limits(cost.cost), "", "")
     if change is not None:
-        words = f"after {change.method}, from {number(cost.best_if_calibrated)} on"
+        words = f"after {change.method}, from {cost.best_if_calibrated:.3g} on"
         shown = (number(change.after.value), _limits(change.after), number(change.cost.value), _limits(change.cost))
         table.add_row(printable(words), *shown)
     for words, value, over in (
@@ -80,7 +80,7 @@ def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
     at = int(abs(curve.thresholds - threshold).argmin())
     benefit = curve.net_benefit
     yield (
-        f"Net benefit at {number(threshold)}: {number(benefit.value[at])}{_band(benefit.low[at], benefit.high[at])}; "
+        f"Net benefit at {threshold:.3g}: {number(benefit.value[at])}{_band(benefit.low[at], benefit.high[at])}; "
         f"acting on all {number(curve.treat_all[at])}, on none 0."
     )
 
