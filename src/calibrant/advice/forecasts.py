@@ -193,7 +193,7 @@ def _covered(advice: ForecastRecommendation) -> str:
     before, after = advice.candidates[0].coverage, advice.candidate(advice.name).coverage
     if advice.name == NOTHING or before is None or after is None:
         return ""
-    return f"Intervals of probability 90 % held {before:.1%} of the targets before, and hold {after:.1%} after."
+    return f"Intervals of probability 90% held {before:.1%} of the targets before, and hold {after:.1%} after."
 
 
 def _candidates(

@@ -44,9 +44,9 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     level = share(cost.cost.level)
     for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
         table.add_column(heading, justify="right", overflow="fold")
-    table.add_row(f"from {significant(cost.threshold)} on", significant(cost.cost.value), _limits(cost.cost), "", "")
+    table.add_row(f"from {significant(cost.threshold, 3)} on", significant(cost.cost.value), _limits(cost.cost), "", "")
     if change is not None:
-        words = f"after {change.method}, from {significant(cost.best_if_calibrated)} on"
+        words = f"after {change.method}, from {significant(cost.best_if_calibrated, 3)} on"
         shown = (
             significant(change.after.value),
             _limits(change.after),
@@ -86,7 +86,7 @@ def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
     at = int(abs(curve.thresholds - threshold).argmin())
     benefit = curve.net_benefit
     yield (
-        f"Net benefit at {significant(threshold)}: {significant(benefit.value[at])}"
+        f"Net benefit at {significant(threshold, 3)}: {significant(benefit.value[at])}"
         f"{_band(benefit.low[at], benefit.high[at])}; "
         f"acting on all {significant(curve.treat_all[at])}, on none 0."
     )

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from calibrant.cli import streams
 from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import (
@@ -89,7 +90,7 @@ def print_json(value: Any) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # The terminal cannot show all of Unicode, or a name is not valid Unicode.
         text = json.dumps(record, indent=2, allow_nan=False)
-    sys.stdout.write(f"{text}\n")
+    streams.write(sys.stdout, f"{text}\n")
 
 
 def without_draws(assessment: Judged) -> Judged:
@@ -172,7 +173,7 @@ def print_checked(values: Sequence[CheckedValue]) -> None:
 def report_failures(failures: Sequence[str]) -> int:
     """Print the gates that failed on standard error, and return the exit code."""
     for failure in failures:
-        sys.stderr.write(f"calibrant: failed: {printable(failure)}\n")
+        streams.write(sys.stderr, f"calibrant: failed: {printable(failure)}\n")
     return int(bool(failures))
 
 

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +93,7 @@ def taken(values: Any, rows: BoolArray | None) -> Any:
     """Return the values at these rows."""
     if rows is None or values is None:
         return values
-    return replace(values, codes=values.codes[rows]) if isinstance(values, Coded) else values[rows]
+    return values.take(rows) if isinstance(values, Coded) else values[rows]
 
 
 def _missing(arrays: dict[str, Any], columns: Mapping[str, Sequence[str]], known: set[str]) -> dict[str, BoolArray]:

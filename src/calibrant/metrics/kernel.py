@@ -174,7 +174,7 @@ class SKCE(KernelMetric):
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B estimates."""
         if data.n_samples < self.least_rows:
-            raise InputError("the unbiased estimate needs at least two rows, but there is one. Pass unbiased=False.")
+            raise InputError("the unbiased SKCE needs at least two rows, but there is one. Pass SKCE(unbiased=False).")
         size = self.rows_in_block(data)
         pairs = self._pairs(data)
         if size == data.n_samples:
@@ -427,5 +427,5 @@ def relative(weights: FloatArray) -> FloatArray:
 
 def _ratio(numerator: FloatArray, pairs: FloatArray) -> FloatArray:
     if not np.all(pairs > 0):
-        raise InputError("the unbiased estimate needs at least two rows of positive weight, but there is one.")
+        raise InputError("the unbiased SKCE needs at least two rows of positive weight, but there is one.")
     return numerator / pairs

@@ -149,10 +149,15 @@ def _class_sizes(predictions: Predictions, evidence: Evidence) -> list[ClassSize
 
 
 def _direction(facts: Facts, binary: bool) -> str:
-    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias."""
+    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias.
+
+    Where only one class occurs, no slope can be seen.
+    """
     if binary:
         if abs(facts.z) > SIGNIFICANT_Z and (
-            abs(facts.z) >= abs(facts.extreme) or math.isclose(abs(facts.z), abs(facts.extreme))
+            abs(facts.z) >= abs(facts.extreme)
+            or math.isclose(abs(facts.z), abs(facts.extreme))
+            or not 0 < facts.observed < 1
         ):
             return "biased"
         deviation = 0.0 if facts.is_mixed else facts.extreme
