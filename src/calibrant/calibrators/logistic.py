@@ -42,7 +42,7 @@ class LogisticFit:
     log_det: float
 
 
-def fit_logistic(
+def fit_logistic(  # noqa: PLR0913 (the parts of one problem)
     features: FloatArray,
     targets: FloatArray,
     weights: FloatArray,
