@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import isotonic_regression as of_scipy
@@ -20,6 +20,7 @@ def definition(y, w):
     return np.array([max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)])
 
 
+@settings(deadline=None)
 @given(VALUES, st.booleans())
 def test_it_is_the_max_min_formula(data, increasing):
     y, w = data

@@ -1,3 +1,4 @@
+import math
 import threading
 from itertools import product
 
@@ -138,6 +139,24 @@ def test_equal_rows_are_at_distance_zero_exactly(kernel):
     row = np.random.default_rng(13).dirichlet(np.ones(700))
     found = pairs.pair_sum(np.stack([row, row]), np.ones((2, 1)), kernel=kernel)
     assert found == 1.0
+
+
+# 1 / 99 and 1 / 101 are on both sides of the lengthscale from which on no pair takes an exponential.
+@pytest.mark.parametrize("lengthscale", [1 / 101, 1 / 99, 0.5, 20.0])
+@pytest.mark.parametrize("n_classes", [1, 2, 7, 300])
+@pytest.mark.parametrize("shift", [0.0, -0.5])
+def test_exponential_of_the_total_variation_is_that_of_an_exact_sum(lengthscale, n_classes, shift):
+    rng = np.random.default_rng(19)
+    P = rng.dirichlet(np.full(n_classes + 1, 0.4), 40)[:, :n_classes] + shift / n_classes
+    P[1::4] = P[::4]
+    P[3::4] = P[2::4] * (1 + 1e-12 * rng.random((10, n_classes)))
+    kernel = Kernel("exponential", "total-variation", lengthscale)
+    for i, j in product(range(4), range(40)):
+        expected = math.exp(-math.fsum(np.abs(P[i] - P[j])) / 2 / lengthscale)
+        found = pairs.pair_sum(P[[i, j]], np.ones((2, 1)), kernel=kernel)
+        assert found == pytest.approx(expected, rel=1e-13, abs=0)
+        assert found <= 1.0
+        assert found == 1.0 or not np.array_equal(P[i], P[j])
 
 
 @pytest.mark.parametrize("distance", ["total-variation", "euclidean"])

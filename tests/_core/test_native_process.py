@@ -97,7 +97,7 @@ def test_no_routine_is_left_out_of_these_calls(monkeypatch):
         monkeypatch.setitem(core.routines, name, lambda *a, of=routine, name=name: (called.add(name), of(*a)))
     with patch.object(beta, "_FEW_PAIRS", 2_000_000):  # The wider of the two Beta kernels goes by boxes.
         everything(1)
-    assert called == set(core.routines) - {"sizes", "exp", "log"}  # These are tested elsewhere.
+    assert called == set(core.routines) - {"sizes", "log"}  # These are tested elsewhere.
 
 
 def test_arrays_of_another_kind_are_refused_before_they_reach_the_compiled_code():

@@ -4,6 +4,7 @@
 oracle of the compiled code, and its replacement where it could not be built. `engine` chooses between them.
 """
 
+import os
 from types import ModuleType
 
 from calibrant._core.library import library
@@ -19,4 +20,7 @@ def engine() -> ModuleType:
 def description() -> str:
     """Say which core runs."""
     core = library()
-    return "NumPy, because nothing was compiled" if core is None else f"compiled, level {core.level}"
+    if core is not None:
+        return f"compiled, level {core.level}"
+    wanted = os.environ.get("CALIBRANT_CORE") == "numpy"
+    return f"NumPy, because {'CALIBRANT_CORE says so' if wanted else 'nothing was compiled'}"

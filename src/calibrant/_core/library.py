@@ -52,7 +52,7 @@ def _fields(pointers: str = "", wholes: str = "", reals: str = "", **records: ob
 class Points(Record):
     """Rows and columns of `depth` numbers each, padded with zeros to whole panels."""
 
-    _fields_ = [*_fields("rows row_sums columns column_sums"), *_fields(wholes="depth")]
+    _fields_ = [*_fields("rows columns totals"), *_fields(wholes="depth")]
 
 
 class Problem(Record):
@@ -159,6 +159,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "sizes": (_WHOLES,),
     "exp": (_REALS, WHOLE),
     "log": (_REALS, WHOLE),
+    "totals": (WHOLE, Points, WHOLE),
     "pair_sum": (Problem, Job, _REALS),
     "block_sums": (Problem, WHOLE, WHOLE, _REALS),
     "row_sums": (Problem, Job, _REALS, _REALS, _REALS),

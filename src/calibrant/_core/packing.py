@@ -54,21 +54,17 @@ class Layout:
 
     def points(self, rows: Floats, columns: Floats | None = None) -> Points:
         """Return rows (n, depth) and columns (n, depth), by default the same, as the compiled code reads them."""
-        flat, row_sums = self._by_row(rows)
-        other, column_sums = (flat, row_sums) if columns is None else self._by_row(columns)
-        depth = rows.shape[1]
+        flat, depth = self._by_row(rows), rows.shape[1]
+        other = flat if columns is None else self._by_row(columns)
         panels = zeros(len(other))
         panels.reshape(-1, depth, self.panel)[:] = other.reshape(-1, self.panel, depth).transpose(0, 2, 1)
-        return Points.of(rows=flat, row_sums=row_sums, columns=panels, column_sums=column_sums, depth=depth)
+        return Points.of(rows=flat, columns=panels, totals=zeros(len(panels) // depth), depth=depth)
 
-    def _by_row(self, values: Floats) -> tuple[Floats, Floats]:
+    def _by_row(self, values: Floats) -> Floats:
         n, depth = values.shape
-        flat, sums = zeros(self.padded(n) * depth), zeros(self.padded(n))
+        flat = zeros(self.padded(n) * depth)
         flat[: n * depth].reshape(n, depth)[:] = values
-        # One class after the other, as the compiled code adds, so that equal rows are at distance 0 exactly.
-        for column in values.T:
-            sums[:n] += column
-        return flat, sums
+        return flat
 
     def strips(self, block: Floats) -> Floats:
         """Return a block of columns (n, width), strip after strip, as quadratic forms read it: (strips, n, strip)."""

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from calibrant._core import twin
 from calibrant._core.kernel import Kernel
-from calibrant._core.library import Job, Points, Problem, required
+from calibrant._core.library import Job, Library, Points, Problem, required
 from calibrant._core.packing import Layout, zeros
 from calibrant._core.threads import in_order
+
+Floats = NDArray[np.float64]
 
 
 class Distance(IntEnum):
@@ -26,6 +28,7 @@ class Distance(IntEnum):
     OVERLAP = 0
     DIFFERENCE = 1
     SQUARED = 2
+    MINIMA = 3
 
 
 class Power(IntEnum):
@@ -68,22 +71,42 @@ class _Scaling(NamedTuple):
     shape: float
 
 
-def problem_of(kernel: Kernel, points: Points, residuals: Points) -> Problem:
+def problem_of(core: Library, kernel: Kernel, P: Floats, A: Floats, B: Floats | None) -> Problem:
     """Return all that H depends on."""
-    distance = _distance(kernel, points)
-    scaling = _scaling(kernel, squared=distance == Distance.SQUARED)
-    profile = _PROFILES[kernel.radial]
-    return Problem.of(points=points, residuals=residuals, distance=distance, profile=profile, **scaling._asdict())
+    distance = _distance(kernel, P)
+    return Problem.of(
+        points=_points(core, kernel, distance, P),
+        residuals=Layout.of(core).points(A, B),
+        distance=distance,
+        profile=_PROFILES[kernel.radial],
+        **_scaling(kernel, squared=distance == Distance.SQUARED)._asdict(),
+    )
 
 
-def _distance(kernel: Kernel, points: Points) -> Distance:
+def _distance(kernel: Kernel, P: Floats) -> Distance:
     if kernel.distance == "euclidean":
         return Distance.SQUARED
+    largest = np.einsum("ij->i", np.abs(P)).max(initial=0.0)  # Three times as quick as `sum`.
+    # Products of minima take no exponential of a pair, but must not overflow.
+    if kernel.radial == "exponential" and largest <= 100 * kernel.lengthscale:
+        return Distance.MINIMA
     # The sum of minima takes two instructions per class instead of three, but its rounding error is absolute.
     # Where a lengthscale is small or the slope at 0 infinite, the differences are summed.
-    largest = max(np.abs(points.kept[name]).max(initial=0.0) for name in ("row_sums", "column_sums"))
     steep = kernel.radial == "gamma-exponential" and kernel.shape < 1
     return Distance.DIFFERENCE if steep or largest > 1000 * kernel.lengthscale else Distance.OVERLAP
+
+
+def _points(core: Library, kernel: Kernel, distance: Distance, P: Floats) -> Points:
+    """Return the predictions or, for products of minima, their exponentials, and their totals over the classes."""
+    layout = Layout.of(core)
+    if distance == Distance.MINIMA:
+        powers = zeros(layout.padded(len(P)) * P.shape[1])
+        np.divide(P, kernel.lengthscale, out=powers[: P.size].reshape(P.shape))
+        core.exp(powers, len(powers))
+        P = powers.reshape(-1, P.shape[1])
+    points = layout.points(P)
+    core.totals(distance, points, layout.padded(len(P)))
+    return points
 
 
 def _scaling(kernel: Kernel, *, squared: bool) -> _Scaling:
@@ -99,8 +122,6 @@ def _scaling(kernel: Kernel, *, squared: bool) -> _Scaling:
     return _Scaling(Power.ROOT if squared else Power.AS_IT_IS, factor / unit, kernel.shape)
 
 
-Floats = NDArray[np.float64]
-
 _PAIRS_PER_JOB = 2**20
 _PAIRS_PER_FORM = 2**18
 _COLUMNS_PER_JOB = 4096
@@ -115,7 +136,7 @@ _SMALL_BLOCK = 5
 def pair_sum(P: Floats, A: Floats, B: Floats | None = None, *, kernel: Kernel, n_threads: int | None = None) -> float:
     r"""Return :math:`\sum_{i<j} H_{ij}`."""
     core, layout = _core()
-    problem = problem_of(kernel, layout.points(P), layout.points(A, B))
+    problem = problem_of(core, kernel, P, A, B)
 
     def task(job: Job) -> float:
         found = np.empty(1)
@@ -136,7 +157,7 @@ def row_sums(
 ) -> Floats:
     r"""Return :math:`\sum_{j \ne i} H_{ij} w_j` for every row i; by default all weights are 1."""
     core, layout = _core()
-    problem = problem_of(kernel, layout.points(P), layout.points(A, B))
+    problem = problem_of(core, kernel, P, A, B)
     padded_weights, result = zeros(layout.padded(len(P))), zeros(layout.padded(len(P)))
     padded_weights[: len(P)] = 1.0 if weights is None else weights
 
@@ -167,7 +188,7 @@ def quadratic_forms(
     of the time for 500 columns.
     """
     core, layout = _core()
-    problem = problem_of(kernel, layout.points(P), layout.points(A, B))
+    problem = problem_of(core, kernel, P, A, B)
     strips = layout.strips(block)
     width = strips.shape[0] * layout.strip
 
@@ -202,7 +223,7 @@ def block_sums(
         rows = slice(first * blocksize, min(first + step, n_blocks) * blocksize)
         points, left, other = (layout.spaced(X[rows], blocksize) for X in (P, A, right))
         out = np.empty(len(points) // height)
-        problem = problem_of(kernel, layout.points(points), layout.points(left, other))
+        problem = problem_of(core, kernel, points, left, other)
         core.block_sums(problem, height, len(out), out)
         return out
 

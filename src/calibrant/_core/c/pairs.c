@@ -17,9 +17,10 @@
 #define STRIP (VECTORS * LANES)
 
 /* Rows and columns of `depth` numbers each, padded with zeros to whole panels: rows one after the other, columns panel
-   after panel and, within each, class after class. */
+   after panel and, within each, class after class. OVERLAP and MINIMA need a total of every row, which is a column too. */
 typedef struct {
-    const double *rows, *row_sums, *columns, *column_sums;
+    const double *rows, *columns;
+    double *totals;
     int64_t depth;
 } Points;
 
@@ -30,7 +31,7 @@ typedef struct {
     double scale, shape;
 } Problem;
 
-enum { OVERLAP, DIFFERENCE, SQUARED, PRODUCT };
+enum { OVERLAP, DIFFERENCE, SQUARED, MINIMA, PRODUCT };
 enum { AS_IT_IS, ROOT, SQUARE };
 enum { EXPONENTIAL, MATERN32, MATERN52, GAMMA, RATIONAL };
 
@@ -47,16 +48,40 @@ INLINE Lanes add(int how, Lanes so_far, Lanes x, double y) {
     if (how == OVERLAP) return so_far + smaller(x, repeat(y));
     if (how == DIFFERENCE) return so_far + absolute(x - y);
     if (how == SQUARED) return so_far + (x - y) * (x - y);
+    if (how == MINIMA) return so_far * smaller(x, repeat(y));
     return so_far + x * y;
 }
 
-/* sum |x - y| = sum x + sum y - 2 sum min(x, y): exactly 0 for equal rows, because all sums run in the same order. */
-INLINE Lanes beyond(Lanes overlap, double row_sum, Lanes column_sum) {
-    return larger((column_sum + row_sum) - (overlap + overlap), repeat(0.0));
+/* What the sum over all classes becomes, given totals in the same order of classes.
+   OVERLAP, the distance: sum |x - y| = sum x + sum y - 2 sum min(x, y), exactly 0 for equal rows.
+   MINIMA, the kernel: exp(-sum |x - y| / 2) = prod min(e^x, e^y) / sqrt(prod e^x prod e^y), where the numbers are e^x
+   and no pair takes an exponential. Totals are rounded up, so that equal rows reach 1 and are cut there. */
+INLINE Lanes finished(int how, Lanes sum, const double *row_total, const double *column_totals) {
+    if (how == OVERLAP) return larger((load(column_totals) + *row_total) - (sum + sum), repeat(0.0));
+    if (how == MINIMA) return smaller(sum * (load(column_totals) * *row_total), repeat(1.0));
+    return sum;
 }
 
-/* Write the sum over classes of what `how` says for every pair of a tile. */
-INLINE void accumulate(int how, const Points *points, const Tile *tile, double *out) {
+/* Write the totals of all n columns: sums or, for MINIMA, inverse roots of products. */
+EXPORT void NAME(totals)(int64_t how, const Points *points, int64_t n) {
+    for (int64_t j = 0; j < n; j += LANES) {
+        const double *column = points->columns + j / PANEL * PANEL * points->depth + j % PANEL;
+        Lanes total = repeat(how == MINIMA);
+        for (int64_t k = 0; k < points->depth; k++) {
+            Lanes x = load(column + k * PANEL);
+            total = how == MINIMA ? total * x : total + x;
+        }
+        if (how == MINIMA) {
+            Lanes inverse = 1.0 / root(total), of_equal_rows = total * (inverse * inverse);
+            total = if_less(of_equal_rows, repeat(1.0), inverse * (1.0 + 0x1p-51), inverse);
+        }
+        store(points->totals + j, total);
+    }
+}
+
+/* Write the sum over classes of what `how` says for every pair of a tile; PRODUCT multiplies what is there by it. Sums
+   over the first slices are kept in `room`, which may be `out` unless that is needed. */
+INLINE void accumulate(int how, const Points *points, const Tile *tile, double *room, double *out) {
     int64_t depth = points->depth, width = tile->n_columns;
     for (int64_t first = 0; first < depth; first += SLICE) {
         int64_t end = smallest(first + SLICE, depth);
@@ -64,10 +89,11 @@ INLINE void accumulate(int how, const Points *points, const Tile *tile, double *
             const double *panel = points->columns + (tile->column + j) * depth;
             for (int64_t i = 0; i < tile->n_rows; i += 4) {
                 const double *row = points->rows + (tile->row + i) * depth;
-                double *at = out + i * width + j;
+                double *to = out + i * width + j, *part = room + i * width + j;
                 Lanes sums[4][2];
                 for (int r = 0; r < 4; r++)
-                    for (int c = 0; c < 2; c++) sums[r][c] = first == 0 ? repeat(0.0) : load(at + r * width + c * LANES);
+                    for (int c = 0; c < 2; c++)
+                        sums[r][c] = first > 0 ? load(part + r * width + c * LANES) : repeat(how == MINIMA);
                 UNROLLED
                 for (int64_t k = first; k < end; k++) {
                     Lanes x = load(panel + k * PANEL), y = load(panel + k * PANEL + LANES);
@@ -77,13 +103,14 @@ INLINE void accumulate(int how, const Points *points, const Tile *tile, double *
                         sums[r][1] = add(how, sums[r][1], y, value);
                     }
                 }
-                if (how == OVERLAP && end == depth)
-                    for (int r = 0; r < 4; r++)
-                        for (int c = 0; c < 2; c++)
-                            sums[r][c] = beyond(sums[r][c], points->row_sums[tile->row + i + r],
-                                                load(points->column_sums + tile->column + j + c * LANES));
                 for (int r = 0; r < 4; r++)
-                    for (int c = 0; c < 2; c++) store(at + r * width + c * LANES, sums[r][c]);
+                    for (int c = 0; c < 2; c++) {
+                        int64_t at = r * width + c * LANES;
+                        const double *totals = points->totals + tile->column + j + c * LANES;
+                        if (end < depth) store(part + at, sums[r][c]);
+                        else if (how == PRODUCT) store(to + at, load(to + at) * sums[r][c]);
+                        else store(to + at, finished(how, sums[r][c], points->totals + tile->row + i + r, totals));
+                    }
             }
         }
     }
@@ -102,27 +129,28 @@ INLINE Lanes powered(int64_t power, Lanes x) {
     return power == ROOT ? root(x) : power == SQUARE ? x * x : x;
 }
 
-INLINE void apply(int64_t profile, const Problem *problem, double *values, const double *products, int64_t count) {
+INLINE void apply(int64_t profile, const Problem *problem, double *values, int64_t count) {
     double scale = problem->scale, shape = problem->shape;
     int64_t power = problem->power;
-    for (int64_t i = 0; i < count; i += LANES) {
-        Lanes x = powered(power, load(values + i)) * scale;
-        store(values + i, profile_at(profile, x, shape) * load(products + i));
-    }
+    for (int64_t i = 0; i < count; i += LANES)
+        store(values + i, profile_at(profile, powered(power, load(values + i)) * scale, shape));
 }
 
 /* Write the tile of H into values, row after row. Every choice is made once per tile, outside the loops. */
-static void fill(const Problem *problem, const Tile *tile, double *values, double *products) {
-    int64_t count = tile->n_rows * tile->n_columns;
-    if (problem->distance == OVERLAP) accumulate(OVERLAP, &problem->points, tile, values);
-    else if (problem->distance == DIFFERENCE) accumulate(DIFFERENCE, &problem->points, tile, values);
-    else accumulate(SQUARED, &problem->points, tile, values);
-    accumulate(PRODUCT, &problem->residuals, tile, products);
-    if (problem->profile == EXPONENTIAL) apply(EXPONENTIAL, problem, values, products, count);
-    else if (problem->profile == MATERN32) apply(MATERN32, problem, values, products, count);
-    else if (problem->profile == MATERN52) apply(MATERN52, problem, values, products, count);
-    else if (problem->profile == GAMMA) apply(GAMMA, problem, values, products, count);
-    else apply(RATIONAL, problem, values, products, count);
+static void fill(const Problem *problem, const Tile *tile, double *values, double *room) {
+    int64_t count = tile->n_rows * tile->n_columns, distance = problem->distance, profile = problem->profile;
+    if (distance == MINIMA) accumulate(MINIMA, &problem->points, tile, values, values);
+    else if (distance == OVERLAP) accumulate(OVERLAP, &problem->points, tile, values, values);
+    else if (distance == DIFFERENCE) accumulate(DIFFERENCE, &problem->points, tile, values, values);
+    else accumulate(SQUARED, &problem->points, tile, values, values);
+    if (distance != MINIMA) {
+        if (profile == EXPONENTIAL) apply(EXPONENTIAL, problem, values, count);
+        else if (profile == MATERN32) apply(MATERN32, problem, values, count);
+        else if (profile == MATERN52) apply(MATERN52, problem, values, count);
+        else if (profile == GAMMA) apply(GAMMA, problem, values, count);
+        else apply(RATIONAL, problem, values, count);
+    }
+    accumulate(PRODUCT, &problem->residuals, tile, room, values);
 }
 
 /* Set the diagonal and what is below it to zero. */
@@ -137,13 +165,13 @@ typedef void Reduction(const double *H, const Tile *tile, void *context);
 
 /* Make every tile of a job and hand it to the reduction, which is inlined. */
 INLINE void for_tiles(const Problem *problem, const Job *job, Reduction *reduce, void *context) {
-    ALIGNED double values[TILE * TILE], products[TILE * TILE];
+    ALIGNED double values[TILE * TILE], room[TILE * TILE];
     for (int64_t column = job->column; column < job->column_end; column += TILE) {
         int64_t column_end = smallest(column + TILE, job->column_end);
         int64_t row_end = smallest(job->row_end, column_end);
         for (int64_t row = job->row; row < row_end; row += TILE) {
             Tile tile = {row, smallest(TILE, job->row_end - row), column, column_end - column};
-            fill(problem, &tile, values, products);
+            fill(problem, &tile, values, room);
             clear(values, &tile);
             reduce(values, &tile, context);
         }
@@ -257,8 +285,8 @@ EXPORT void NAME(forms)(const Problem *problem, const Job *job, int64_t n_rows, 
 EXPORT void NAME(distances)(int64_t squared, const Points *points, int64_t row, int64_t n_rows, int64_t n_columns,
                             double *out) {
     Tile tile = {row, n_rows, 0, n_columns};
-    if (squared) accumulate(SQUARED, points, &tile, out);
-    else accumulate(DIFFERENCE, points, &tile, out);
+    if (squared) accumulate(SQUARED, points, &tile, out, out);
+    else accumulate(DIFFERENCE, points, &tile, out, out);
 }
 
 /* The sizes that Python packs arrays for. */
