@@ -119,5 +119,6 @@ def _part(file: str, reading: Reading, skip_bad: bool) -> Part:
 def _merged(first: Part, *others: Part) -> Part:
     total, bad = read_bytes(first[0]), dict(first[1])
     for data, more in others:
-        total, bad = total + read_bytes(data), bad | more
+        total += read_bytes(data)
+        bad |= more
     return total.to_bytes(), bad
