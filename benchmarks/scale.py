@@ -1,8 +1,9 @@
 """Sketches of many rows: speed against polars reading the same columns, memory, clusters, sizes and errors.
 
-    python benchmarks/scale.py [--rows 300000000] [--spark]
+    python benchmarks/scale.py [--rows 300000000] [--spark] [--only local] [--folder FOLDER]
 
-Files are generated in a temporary folder, two columns each, and removed in the end.
+Files are generated in a temporary folder, two columns each, and removed in the end; in a folder that is named they are
+kept and used again.
 """
 
 import argparse
@@ -31,8 +32,8 @@ def expit(x):
 
 def write_files(folder, n_files):
     """Write files of a million rows: predictions in single precision, labels of a byte."""
-    folder.mkdir()
-    for i in range(n_files):
+    folder.mkdir(exist_ok=True)
+    for i in range(len(list(folder.iterdir())), n_files):
         rng = np.random.default_rng(i)
         x = rng.normal(0, 1.5, ROWS_PER_FILE)
         y = rng.random(ROWS_PER_FILE) < expit(0.9 * x)
@@ -220,16 +221,22 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=300_000_000)
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--only", choices=["local", "clusters", "sketches"])
+    parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     print(f"peak memory at the start: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
     with tempfile.TemporaryDirectory() as temporary:
-        folder, n_files = Path(temporary) / "logs", max(20, asked.rows // ROWS_PER_FILE)
-        write_files(folder, n_files)
-        local(folder, n_files)
-        clusters(folder, asked.spark)
-    sizes()
-    errors()
-    splits()
+        folder, n_files = asked.folder or Path(temporary) / "logs", max(20, asked.rows // ROWS_PER_FILE)
+        if asked.only != "sketches":
+            write_files(folder, n_files)
+        if asked.only in (None, "local"):
+            local(folder, n_files)
+        if asked.only in (None, "clusters"):
+            clusters(folder, asked.spark)
+    if asked.only in (None, "sketches"):
+        sizes()
+        errors()
+        splits()
 
 
 if __name__ == "__main__":

@@ -138,16 +138,20 @@ class _Run:
 
 
 def _without_workers(client: Any, files: dict[str, str], patience: float) -> str:
-    """Say that all workers are gone, and what they did when they died."""
+    """Say that all workers are gone, and what they did when they died: the first of their files, as others wait."""
     deaths = [event for _, event in client.get_events("all") if event.get("action") == "remove-worker"]
-    often = Counter(files[key] for event in deaths for key in event.get("processing-tasks", ()) if key in files)
-    for file, count in often.most_common(1):
+    often = Counter(key for event in deaths for key in event.get("processing-tasks", ()) if key in files)
+    most = max(often.values(), default=0)
+    suspects = [file for key, file in files.items() if most and often[key] == most]
+    if not suspects:
         return (
-            f"{file}: {count} workers died while they read it or it waited for them, and none has come back for "
-            f"{patience:g} seconds. It may need more memory than they have, or be damaged: leave it out, and start "
-            "workers again."
+            f"the Dask cluster has had no worker for {patience:g} seconds. Start some, or wait longer with patience=."
         )
-    return f"the Dask cluster has had no worker for {patience:g} seconds. Start workers, or wait longer with patience=."
+    others = f", or while {', '.join(suspects[1:4])} waited for them," if suspects[1:] else ""
+    return (
+        f"{suspects[0]}: {most} workers died when they read it{others} and none has come back for {patience:g} "
+        "seconds. It may need more memory than they have, or be damaged: leave it out, and start workers again."
+    )
 
 
 def _wait(run: _Run, parts: Sequence[Any], files: Sequence[str], progress: Progress | None) -> None:

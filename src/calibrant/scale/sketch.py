@@ -184,8 +184,8 @@ class Sketch:
     def _refuse_weights(self, batch: Batch) -> None:
         if batch.units is not None:
             raise InputError(
-                "random waves are summed over rows of weight 1: sums with weights do not fit into 64 bits. Leave out the "
-                "weights, or features."
+                "random waves are summed over rows of weight 1: sums with weights do not fit into 64 bits. Leave out "
+                "the weights, or features."
             )
 
     def _sums(self, *, weighted: bool) -> tuple[int, int]:
