@@ -1,8 +1,9 @@
 """Sketches of many rows: speed against polars reading the same columns, memory, clusters, sizes and errors.
 
-    python benchmarks/scale.py [--rows 300000000] [--spark]
+    python benchmarks/scale.py [--rows 300000000] [--spark] [--only local] [--folder FOLDER]
 
-Files are generated in a temporary folder, two columns each, and removed in the end.
+Files are generated in a temporary folder, two columns each, and removed in the end; in a folder that is named they are
+kept and used again.
 """
 
 import argparse
@@ -31,8 +32,8 @@ def expit(x):
 
 def write_files(folder, n_files):
     """Write files of a million rows: predictions in single precision, labels of a byte."""
-    folder.mkdir()
-    for i in range(n_files):
+    folder.mkdir(exist_ok=True)
+    for i in range(len(list(folder.iterdir())), n_files):
         rng = np.random.default_rng(i)
         x = rng.normal(0, 1.5, ROWS_PER_FILE)
         y = rng.random(ROWS_PER_FILE) < expit(0.9 * x)
@@ -43,17 +44,19 @@ def write_files(folder, n_files):
 def read_only(files):
     """Read the two columns of every file with polars, in the same batches, and do nothing with them."""
     for file in files:
-        for _ in pl.scan_parquet(file).select("y", "p").collect_batches(chunk_size=100_000):
+        for _ in pl.scan_parquet(file).select("y", "p").collect_batches():
             pass
 
 
-def best(run, times=3):
-    found = []
+def best(*runs, times=7):
+    """Return the shortest wall and processor times of functions that take turns."""
+    found = [[] for _ in runs]
     for _ in range(times):
-        wall, cpu = time.perf_counter(), time.process_time()
-        run()
-        found.append((time.perf_counter() - wall, time.process_time() - cpu))
-    return min(found)[0], min(cpu for _, cpu in found)
+        for own, run in zip(found, runs, strict=True):
+            wall, cpu = time.perf_counter(), time.process_time()
+            run()
+            own.append((time.perf_counter() - wall, time.process_time() - cpu))
+    return [np.min(own, axis=0) for own in found]
 
 
 def peak_memory(folder, n_files):
@@ -74,7 +77,7 @@ def local(folder, n_files):
     some = files[:20]
     reading = Reading.of(files[0])
     print("\nLocal engine, 20 files of a million rows, two columns")
-    reads, sketches = best(lambda: read_only(some)), best(lambda: sketch_files(some, reading))
+    reads, sketches = best(lambda: read_only(some), lambda: sketch_files(some, reading))
     rows = len(some) * ROWS_PER_FILE
     for what, (wall, cpu) in (("polars reads them", reads), ("they are sketched", sketches)):
         print(f"  {what}: {wall:6.2f} s, {cpu:6.2f} s of processor, {rows / wall / 1e6:6.1f} M rows/s")
@@ -218,16 +221,22 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=300_000_000)
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--only", choices=["local", "clusters", "sketches"])
+    parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     print(f"peak memory at the start: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
     with tempfile.TemporaryDirectory() as temporary:
-        folder, n_files = Path(temporary) / "logs", max(20, asked.rows // ROWS_PER_FILE)
-        write_files(folder, n_files)
-        local(folder, n_files)
-        clusters(folder, asked.spark)
-    sizes()
-    errors()
-    splits()
+        folder, n_files = asked.folder or Path(temporary) / "logs", max(20, asked.rows // ROWS_PER_FILE)
+        if asked.only != "sketches":
+            write_files(folder, n_files)
+        if asked.only in (None, "local"):
+            local(folder, n_files)
+        if asked.only in (None, "clusters"):
+            clusters(folder, asked.spark)
+    if asked.only in (None, "sketches"):
+        sizes()
+        errors()
+        splits()
 
 
 if __name__ == "__main__":

@@ -54,8 +54,9 @@ def everything(n_threads):
 def _sketched(x, happened):
     """Rows counted into cells, and sums of their scores."""
     table, events = np.zeros((Grid().n_cells, 5), dtype=np.int64), happened.view(np.uint8)
-    count_rows(x, events, Grid().cuts, table)
-    return table, np.array(sum_scores(x, events, with_logs=True))
+    both = (count_rows(x, events, Grid().cuts, table, with_logs=True), sum_scores(x, events, with_logs=True))
+    count_rows(x.astype(np.float32), events, Grid().cuts, table)
+    return table, np.array(both)
 
 
 def _rows(probs, rng):

@@ -15,15 +15,18 @@ NUMBERS = st.one_of(
     st.floats(0, 1),
     st.floats(0, 1, width=32),
     st.integers(0, 100).map(lambda k: k / 100),
-    st.sampled_from([0.0, 1.0, 0.5, 5e-324, 2.2e-308, 2.0**-27, 2.0**-63, 1 - 2.0**-53]),
+    st.sampled_from([0.0, -0.0, 1.0, 0.5, 5e-324, 2.2e-308, 2.0**-27, 2.0**-63, 1 - 2.0**-53]),
 )
 
 
 def counted(p, y, grid):
     table = np.zeros((grid.n_cells, 5), dtype=np.int64)
     table[:, 3], table[:, 4] = np.iinfo(np.int64).max, -1
-    count_rows(p, y, grid.cuts, table)
-    return table, sum_scores(p, y, with_logs=True), sum_scores(p, y, with_logs=False)
+    sums = count_rows(p, y, grid.cuts, table, with_logs=True)
+    empty = np.zeros_like(table)
+    wide = p.astype(float)
+    assert count_rows(p, y, grid.cuts, empty) == sum_scores(wide, y, with_logs=False)
+    return table, sums, sum_scores(wide, y, with_logs=True)
 
 
 @settings(max_examples=100, deadline=None)
@@ -35,6 +38,24 @@ def test_compiled_and_numpy_agree_exactly(rows, digits):
         plain = counted(p, y, Grid(digits))
     assert np.array_equal(compiled[0], plain[0])
     assert compiled[1:] == plain[1:]
+    assert compiled[1] == compiled[2]
+
+
+@settings(max_examples=50, deadline=None)
+@given(rows=st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=60))
+def test_single_precision_is_counted_as_the_same_numbers_in_double(rows):
+    p, y = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows]).view(np.uint8)
+    single, double = counted(p, y, Grid(9)), counted(p.astype(float), y, Grid(9))
+    with patch.object(module, "library", return_value=None):
+        plain = counted(p, y, Grid(9))
+    for other in (double, plain):
+        assert np.array_equal(single[0], other[0])
+        assert single[1:] == other[1:]
+
+
+def test_a_negative_zero_is_a_zero():
+    table = counted(np.array([-0.0, 0.0]), np.array([0, 0], np.uint8), Grid(9))[0]
+    assert table[0].tolist() == [2, 0, 0, 0, 0]
 
 
 def test_many_rows_agree_exactly():

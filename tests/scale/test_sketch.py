@@ -31,6 +31,23 @@ def split(p, y, rng, **settings):
     return reduce(add, parts, Sketch(**settings))
 
 
+@pytest.mark.parametrize("weighted", [(False, False), (True, False), (False, True), (True, True)])
+def test_adding_in_place_is_adding_and_changes_only_one(weighted):
+    rng = np.random.default_rng(5)
+    parts = []
+    for own in weighted:
+        p, y = classes(500, 3, rng)
+        parts.append(Sketch(3).update(p, y, rng.uniform(0.5, 2, 500) if own else None))
+    first, second = parts
+    before = digest(first), digest(second)
+    both = first + second
+    assert (digest(first), digest(second)) == before
+    same = first
+    first += second
+    assert first is same
+    assert (digest(first), digest(second)) == (digest(both), before[1])
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_any_split_and_order_gives_the_same_bytes(shape):
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.library import library
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 Events = NDArray[np.uint8]
 
@@ -24,8 +25,8 @@ FIRST_TAIL, FIRST_MAIN = 61, 205
 OFFSET_BITS = 30
 """Binary digits behind those of the cell that are summed."""
 
-MOST_ROWS = 2**16
-"""Rows at a time: they stay in the cache, and the sums of their scores fit into 63 bits."""
+MOST_ROWS = 2**20
+"""Rows at a time: the sums of their scores, each below 2^42, fit into 63 bits."""
 
 _ROOT_HALF = 0x3FE6A09E667F3BCD
 _LOG2_HIGH, _LOG2_LOW, _LOG2_54 = 0.6931471803691238, 1.9082149292705877e-10, 37.42994775023705
@@ -49,31 +50,40 @@ class Cuts(NamedTuple):
     at: Floats
 
 
-def count_rows(probs: Floats, events: Events, cuts: Cuts, table: Integers) -> None:
-    """Count rows into the table.
+def count_rows(
+    probs: Floats | Singles, events: Events, cuts: Cuts, table: Integers, *, with_logs: bool = False
+) -> tuple[int, int, int]:
+    """Count rows into the table, and return the sums of their scores: see `sum_scores`.
 
     Parameters
     ----------
-    probs : ndarray of shape (n,)
-        Probabilities of the event.
+    probs : ndarray of shape (n,), of float64 or float32
+        Probabilities of the event, at most `MOST_ROWS`.
     events : ndarray of shape (n,)
         1 where it happened, otherwise 0.
     cuts : Cuts
     table : ndarray of shape (parts, 5)
         Added to: rows without the event, rows with it, the sum of offsets; and the smallest and the largest prediction,
         by their bits.
+    with_logs : bool, default=False
+        Whether log losses are summed; otherwise 0 is returned for them.
     """
     core = library()
     if core is not None:
-        last = len(cuts.first) - 2
-        core.sketch_rows(probs, events, len(probs), cuts.digits, last, cuts.first, cuts.at, table)
-        return
-    part, offset = place(probs, cuts)
-    bits = probs.view(np.int64)
+        last, sums = len(cuts.first) - 2, np.empty(3, dtype=np.int64)
+        core.sketch_rows(
+            probs, probs.dtype == np.float32, events, len(probs), cuts.digits, last, cuts.first, cuts.at, table,
+            with_logs, sums,
+        )  # fmt: skip
+        return tuple(sums.tolist())  # type: ignore[return-value]  # three of them
+    numbers = probs.astype(np.float64) + 0.0  # The bits of -0 are those of no cell.
+    part, offset = place(numbers, cuts)
+    bits = numbers.view(np.int64)
     np.add.at(table, (part, events), 1)
     np.add.at(table[:, 2], part, offset)
     np.minimum.at(table[:, 3], part, bits)
     np.maximum.at(table[:, 4], part, bits)
+    return sum_scores(numbers, events, with_logs=with_logs)
 
 
 def sum_scores(probs: Floats, events: Events, *, with_logs: bool) -> tuple[int, int, int]:

@@ -56,9 +56,13 @@ class Columnar(Table):
         self._check_numbers("probs", numbers)
         if self.kind is Kind.PARQUET:
             check_parquet(self.file, {*texts, *numbers})
+        names = [*texts, *numbers]
+        size = max(1, min(limits.STREAM_ROWS, limits.BATCH_CELLS // len(names)))
         with self._undamaged():
-            # However many there are: they are not kept.
-            yield from self._scan([*texts, *numbers]).collect_batches(chunk_size=limits.BATCH_ROWS)
+            # However many there are: they are not kept. A batch is a row group, which polars decodes as one anyway: to
+            # gather other numbers of rows would copy them.
+            for batch in self._scan(names).collect_batches():
+                yield from batch.iter_slices(size)
         self.file.check_unchanged()
 
     def frame(self) -> "pl.DataFrame":

@@ -20,3 +20,6 @@ BLOCK_BYTES = 8 * 2**20
 
 BATCH_ROWS, BATCH_CELLS = 100_000, 4_000_000
 """Rows, and numbers in them, converted at a time from columnar files."""
+
+STREAM_ROWS = 2**18
+"""Most rows of a columnar file that are passed on at a time where none is kept."""

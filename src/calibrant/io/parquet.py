@@ -4,9 +4,8 @@ A negative number of values in a page makes polars 2.1 ask for more memory than 
 exception can be caught. Of the file, only the footer and the page headers are read here (Thrift's compact protocol).
 """
 
-import io
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 from calibrant._border.files import OpenFile
 from calibrant._border.text import damaged
@@ -15,8 +14,8 @@ from calibrant.io import limits
 from calibrant.io.sniff import Kind
 from calibrant.io.values import check_size
 
-_HEADER_BYTES = 2**20
-"""Longest page header; statistics in it can be long."""
+_USUAL_BYTES, _HEADER_BYTES = 256, 2**20
+"""Bytes that most page headers fit into, and the longest one; statistics in it can be long."""
 
 
 def check_parquet(file: OpenFile, names: Collection[str]) -> None:
@@ -37,7 +36,7 @@ def _footer(file: OpenFile) -> dict[int, Any]:
     if end[4:] != b"PAR1" or length + 12 > file.size:
         raise damaged(file.name, Kind.PARQUET, "its end is missing")
     file.handle.seek(file.size - 8 - length)
-    return _structure(io.BytesIO(file.handle.read(length)))
+    return _Thrift(file.handle.read(length)).structure()
 
 
 def _check_pages(file: OpenFile, column: dict[int, Any]) -> None:
@@ -60,63 +59,69 @@ def _pages(file: OpenFile, position: int) -> Iterator[dict[int, Any]]:
     """Yield the page headers of a column chunk."""
     while 0 <= position < file.size:
         file.handle.seek(position)
-        data = io.BytesIO(file.handle.read(4096))
+        data = _Thrift(file.handle.read(_USUAL_BYTES))
         try:
-            page = _structure(data)
+            page = data.structure()
         except IndexError:
-            data = io.BytesIO(data.getvalue() + file.handle.read(_HEADER_BYTES))
-            page = _structure(data)
+            data = _Thrift(data.content + file.handle.read(_HEADER_BYTES))
+            page = data.structure()
         yield page
-        position = position + data.tell() + page[3] if page[3] >= 0 else -1
+        position = position + data.at + page[3] if page[3] >= 0 else -1
     raise damaged(file.name, Kind.PARQUET, "a page lies outside of the file")
 
 
-def _structure(data: BinaryIO) -> dict[int, Any]:
-    """Return a Thrift structure as a dict from field numbers to values."""
-    fields: dict[int, Any] = {}
-    number = 0
-    while head := _byte(data):
-        number = number + (head >> 4) if head >> 4 else _integer(data)
-        kind = head & 15
-        fields[number] = kind == 1 if kind in (1, 2) else _VALUES[kind](data)
-    return fields
+class _Thrift:
+    """Bytes of Thrift's compact protocol, read one value after another; IndexError where they end too early."""
+
+    __slots__ = ("at", "content")
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.at = 0
+
+    def structure(self) -> dict[int, Any]:
+        """Return a structure as a dict from field numbers to values."""
+        fields: dict[int, Any] = {}
+        number = 0
+        while head := self.byte():
+            number = number + (head >> 4) if head >> 4 else self.integer()
+            kind = head & 15
+            fields[number] = kind == 1 if kind in (1, 2) else _VALUES[kind](self)
+        return fields
+
+    def byte(self) -> int:
+        value = self.content[self.at]
+        self.at += 1
+        return value
+
+    def unsigned(self) -> int:
+        value = shift = 0
+        while (byte := self.byte()) & 128:
+            value |= (byte & 127) << shift
+            shift += 7
+        return value | byte << shift
+
+    def integer(self) -> int:
+        value = self.unsigned()
+        return value >> 1 ^ -(value & 1)
+
+    def exactly(self, length: int) -> bytes:
+        start, self.at = self.at, self.at + length
+        if self.at > len(self.content):
+            raise IndexError
+        return self.content[start : self.at]
+
+    def items(self) -> list[Any]:
+        head = self.byte()
+        read = _VALUES[head & 15]
+        return [read(self) for _ in range(head >> 4 if head >> 4 < 15 else self.unsigned())]
 
 
-def _exactly(data: BinaryIO, length: int) -> bytes:
-    content = data.read(length)
-    if len(content) < length:
-        raise IndexError
-    return content
-
-
-def _byte(data: BinaryIO) -> int:
-    return _exactly(data, 1)[0]
-
-
-def _unsigned(data: BinaryIO) -> int:
-    value = shift = 0
-    while (byte := _byte(data)) & 128:
-        value |= (byte & 127) << shift
-        shift += 7
-    return value | byte << shift
-
-
-def _integer(data: BinaryIO) -> int:
-    value = _unsigned(data)
-    return value >> 1 ^ -(value & 1)
-
-
-def _items(data: BinaryIO) -> list[Any]:
-    head = _byte(data)
-    read = _VALUES[head & 15]
-    return [read(data) for _ in range(head >> 4 if head >> 4 < 15 else _unsigned(data))]
-
-
-_VALUES: dict[int, Callable[[BinaryIO], Any]] = {
-    **dict.fromkeys((1, 2, 3), _byte),
-    **dict.fromkeys((4, 5, 6), _integer),
-    7: lambda data: _exactly(data, 8),
-    8: lambda data: _exactly(data, _unsigned(data)),
-    **dict.fromkeys((9, 10), _items),
-    12: _structure,
+_VALUES: dict[int, Callable[[_Thrift], Any]] = {
+    **dict.fromkeys((1, 2, 3), _Thrift.byte),
+    **dict.fromkeys((4, 5, 6), _Thrift.integer),
+    7: lambda data: data.exactly(8),
+    8: lambda data: data.exactly(data.unsigned()),
+    **dict.fromkeys((9, 10), _Thrift.items),
+    12: _Thrift.structure,
 }

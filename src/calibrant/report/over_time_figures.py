@@ -90,7 +90,14 @@ def _when(result: WatchResult, x: Scale, height: float) -> list[Element]:
         svg.line(since, TOP, since, height, "since-line"),
         svg.line(alarm, TOP, alarm, height, "alarm-day"),
         svg.text(since, TOP - 6, "changed", "tick", "end" if since > WIDTH / 2 else "start"),
+        _beside(alarm, x, "alarm"),
     ]
+
+
+def _beside(place: float, x: Scale, word: str) -> Element:
+    """Write a word to the right of a line or, where there is no room, to the left."""
+    side, anchor = (-4, "end") if place > x.stop - 50 else (4, "start")
+    return svg.text(place + side, TOP + 10, word, "alarm-text", anchor)
 
 
 def coefficient(result: WatchResult, which: str, label: str, expected: float) -> Element:

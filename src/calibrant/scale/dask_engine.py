@@ -1,7 +1,10 @@
 """Sketches of many files on a Dask cluster: a task per file, merged as a tree."""
 
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from calibrant._border.types import Progress
@@ -16,6 +19,13 @@ MERGED = 4
 RETRIES = 1
 """How often a task that failed is run again; one whose worker died is always run again."""
 
+PATIENCE, TO_BEGIN = 60.0, 10
+"""Seconds without any worker after which a run stops, and how many times as long it waits for the first one, which a
+cluster may have to start: by itself a scheduler waits for ever."""
+
+LOST = "distributed.deploy.lost-worker-timeout"
+"""The setting of clusters on this machine after which Dask gives up a worker that is not there, restarted or not."""
+
 Part = tuple[bytes, dict[str, str]]
 
 
@@ -26,6 +36,7 @@ def sketch_dask(
     scheduler: str | None = None,
     client: Any = None,
     skip_bad: bool = False,
+    patience: float = PATIENCE,
     progress: Progress | None = None,
 ) -> Sketched:
     """Return the sketch of many files, which every worker must be able to read under their names.
@@ -40,20 +51,25 @@ def sketch_dask(
         A client to use in place of these.
     skip_bad : bool, default=False
         Leave out files that cannot be read, and name them, rather than stop.
+    patience : float, default=60
+        Seconds to wait for a worker after all of them are gone; ten times as long for the first one.
     progress : callable, optional
         Called with (files done, files in all).
     """
     with connected(scheduler, client) as cluster:
         # Without pure=False a file that was written anew would give what was computed of the old one.
         parts = cluster.map(_part, files, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
-        _wait(parts, cluster.loop, progress)
+        run = _Run(cluster, patience)
+        _wait(run, parts, files, progress)
         for place, (future, file) in enumerate(zip(parts, files, strict=True)):
             if future.status == "error":
-                parts[place] = _alone(cluster, file, reading, skip_bad)
+                parts[place] = _alone(run, file, reading, skip_bad)
+        own = {future.key: file for future, file in zip(parts, files, strict=True)}
         while len(parts) > 1:
             groups = [parts[start : start + MERGED] for start in range(0, len(parts), MERGED)]
             parts = [cluster.submit(_merged, *group, pure=False, retries=RETRIES) for group in groups]
-        data, bad = parts[0].result()
+        (whole,) = run.finished(parts, own)
+        data, bad = whole.result()
     return Sketched(read_bytes(data), bad)
 
 
@@ -69,8 +85,15 @@ def connected(scheduler: str | None, client: Any = None) -> Any:
 
 @contextmanager
 def _local(distributed: Any) -> Iterator[Any]:
-    """Start workers on this machine, and stop them in the end."""
+    """Start workers on this machine, and stop them in the end.
+
+    15 seconds after a worker died, Dask looks whether another is in its place, and if there is none at that moment,
+    such as between two deaths by the same file, never starts one again. Here it always does.
+    """
+    import dask
+
     with (
+        dask.config.set({LOST: "1 day"}),
         distributed.LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
@@ -85,29 +108,76 @@ def _distributed() -> Any:
     return distributed
 
 
-def _wait(parts: Sequence[Any], loop: Any, progress: Progress | None) -> None:
+@dataclass
+class _Run:
+    """A client, and whether it has had a worker during this run."""
+
+    client: Any
+    patience: float
+    has_begun: bool = False
+
+    def finished(self, futures: Sequence[Any], files: dict[str, str]) -> Iterator[Any]:
+        """Yield tasks as they end, and stop if there is no worker for too long; `files` are those of tasks by key."""
+        left = _distributed().as_completed(futures, loop=self.client.loop)
+        seen = looked = time.monotonic()
+        while not left.is_empty():
+            done = left.next_batch(block=False)
+            yield from done
+            now = time.monotonic()
+            if done:
+                continue
+            if now > looked + min(5.0, self.patience / 4):
+                looked = now
+                if self.client.nthreads():
+                    seen, self.has_begun = now, True
+                limit = self.patience * (1 if self.has_begun else TO_BEGIN)
+                if now > seen + limit:
+                    self.client.cancel(list(futures), force=True)
+                    raise InputError(_without_workers(self.client, files, limit))
+            time.sleep(0.02)
+
+
+def _without_workers(client: Any, files: dict[str, str], patience: float) -> str:
+    """Say that all workers are gone, and what they did when they died: the first of their files, as others wait."""
+    deaths = [event for _, event in client.get_events("all") if event.get("action") == "remove-worker"]
+    often = Counter(key for event in deaths for key in event.get("processing-tasks", ()) if key in files)
+    most = max(often.values(), default=0)
+    suspects = [file for key, file in files.items() if most and often[key] == most]
+    if not suspects:
+        return (
+            f"the Dask cluster has had no worker for {patience:g} seconds. Start some, or wait longer with patience=."
+        )
+    others = f", or while {', '.join(suspects[1:4])} waited for them," if suspects[1:] else ""
+    return (
+        f"{suspects[0]}: {most} workers died when they read it{others} and none has come back for {patience:g} "
+        "seconds. It may need more memory than they have, or be damaged: leave it out, and start workers again."
+    )
+
+
+def _wait(run: _Run, parts: Sequence[Any], files: Sequence[str], progress: Progress | None) -> None:
     """Wait for all files; stop at one that cannot be read, but not at one whose workers died."""
     distributed = _distributed()
-    for count, future in enumerate(distributed.as_completed(parts, loop=loop), 1):
+    own = {future.key: file for future, file in zip(parts, files, strict=True)}
+    for count, future in enumerate(run.finished(parts, own), 1):
         error = future.exception() if future.status == "error" else None
         if error is not None and not isinstance(error, distributed.KilledWorker):
-            for other in parts:
-                other.cancel()
+            run.client.cancel(list(parts))
             raise error
         if progress is not None:
             progress(count, len(parts))
 
 
-def _alone(client: Any, file: str, reading: Reading, skip_bad: bool) -> Any:
+def _alone(run: _Run, file: str, reading: Reading, skip_bad: bool) -> Any:
     """Read a file while no other is read: when a worker dies, Dask suspects every file that waited for it."""
     distributed = _distributed()
-    future = client.submit(_part, file, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
-    error = future.exception()  # Waits.
-    if isinstance(error, distributed.KilledWorker):
-        raise InputError(
-            f"{file}: every worker that read it died. It may need more memory than they have, or be "
-            "damaged: write it in smaller files, or leave it out."
-        ) from error
+    future = run.client.submit(_part, file, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
+    for done in run.finished([future], {future.key: file}):
+        error = done.exception()
+        if isinstance(error, distributed.KilledWorker):
+            raise InputError(
+                f"{file}: every worker that read it died. It may need more memory than they have, or be "
+                "damaged: write it in smaller files, or leave it out."
+            ) from error
     return future
 
 
@@ -119,5 +189,6 @@ def _part(file: str, reading: Reading, skip_bad: bool) -> Part:
 def _merged(first: Part, *others: Part) -> Part:
     total, bad = read_bytes(first[0]), dict(first[1])
     for data, more in others:
-        total, bad = total + read_bytes(data), bad | more
+        total += read_bytes(data)
+        bad |= more
     return total.to_bytes(), bad

@@ -67,7 +67,8 @@ def sketch_files(
     left = [file for file in files if _stamp(file) not in done]
     parts = in_order(lambda file: part_of(file, reading, skip_bad=skip_bad), left, _threads(reading))
     for count, (file, found) in enumerate(zip(left, parts, strict=True), 1 + len(files) - len(left)):
-        total, bad = total + found.sketch, {**bad, **found.bad}
+        total += found.sketch
+        bad |= found.bad
         done.add(_stamp(file))
         if checkpoint is not None and time.monotonic() > saved + SAVED_EVERY:
             _save(checkpoint, reading, total, bad, done)

@@ -1,6 +1,7 @@
 """A mergeable summary of any number of predictions with their labels."""
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -182,7 +183,10 @@ class Sketch:
 
     def _refuse_weights(self, batch: Batch) -> None:
         if batch.units is not None:
-            raise InputError("random waves are summed over rows of weight 1. Leave out the weights, or features.")
+            raise InputError(
+                "random waves are summed over rows of weight 1: sums with weights do not fit into 64 bits. Leave out "
+                "the weights, or features."
+            )
 
     def _sums(self, *, weighted: bool) -> tuple[int, int]:
         """Return log losses and weights, in units of weights if rows have any."""
@@ -214,6 +218,15 @@ class Sketch:
     def __add__(self, other: "Sketch") -> "Sketch":
         if not isinstance(other, Sketch):
             return NotImplemented
+        total = copy(self)
+        total._lines = [line.copy() for line in self._lines]
+        total += other
+        return total
+
+    def __iadd__(self, other: "Sketch") -> Self:
+        """Add the rows of another sketch to this one, which takes no new memory."""
+        if not isinstance(other, Sketch):
+            return NotImplemented
         for name in ("classes", "digits", "class_digits", "waves"):
             mine, yours = getattr(self, name), getattr(other, name)
             if mine != yours:
@@ -221,15 +234,15 @@ class Sketch:
                     f"sketches can be added if they have the same {name}, but one has {mine} and the other {yours}. "
                     "Make both with the same settings."
                 )
-        total = self.copy_empty()
-        total.counters = self.counters + other.counters
         weighted = self.is_weighted or other.is_weighted
         (logs, units), (more_logs, more_units) = self._sums(weighted=weighted), other._sums(weighted=weighted)
-        total._logs, total._units = logs + more_logs, _bounded(units + more_units) if weighted else None
+        both = _bounded(units + more_units) if weighted else None
+        self._logs, self._units, self.counters = logs + more_logs, both, self.counters + other.counters
         if self._waves is not None and other._waves is not None:
-            total._waves = WaveSums(*(a + b for a, b in zip(self._waves, other._waves, strict=True)))
-        total._lines = [a + b for a, b in zip(self._lines, other._lines, strict=True)]
-        return total
+            self._waves = WaveSums(*(a + b for a, b in zip(self._waves, other._waves, strict=True)))
+        for line, more in zip(self._lines, other._lines, strict=True):
+            line += more  # noqa: PLW2901 (in place)
+        return self
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sketch) and self.to_bytes() == other.to_bytes()

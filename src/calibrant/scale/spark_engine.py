@@ -89,7 +89,7 @@ def merge_rows(frame: Any, reading: Reading) -> Any:
     """Return the sum of the sketches in the rows of a Spark data frame."""
     total = reading.empty()
     for row in frame.toLocalIterator():  # Not all at once: of many classes each takes megabytes.
-        total = total + read_bytes(bytes(row[0]))
+        total += read_bytes(bytes(row[0]))
     return total
 
 

@@ -21,39 +21,40 @@ typedef union {
     int64_t bits;
 } Word;
 
-INLINE double of_bits(int64_t bits) {
-    Word word;
-    word.bits = bits;
-    return word.value;
-}
-
 INLINE int64_t bits_of(double value) {
     Word word;
     word.value = value;
     return word.bits;
 }
 
-/* The nearest integer, half to even, of a number below 2^51. */
+/* The nearest integer, half to even, of a number below 2^51, as a difference of bits: see `SHIFT`. */
 INLINE int64_t nearest(double value) { return bits_of(value + SHIFT) - bits_of(SHIFT); }
+INLINE Bits nearest_lanes(Lanes value) { return (Bits)(value + SHIFT) - bits_of(SHIFT); }
 
-/* The logarithm of a positive normal number; see log_lanes. */
-INLINE double log_of(double x) {
-    int64_t exponent = (bits_of(x) - ROOT_HALF_BITS) >> 52;
-    double k = of_bits(bits_of(SHIFT) + exponent) - SHIFT;
-    double f = of_bits(bits_of(x) - (int64_t)((uint64_t)exponent << 52)) - 1.0;
-    double s = f / (f + 2.0);
-    double z = s * s;
-    double q = z * (2.0 / 21) + 2.0 / 19;
-    q = q * z + 2.0 / 17;
-    q = q * z + 2.0 / 15;
-    q = q * z + 2.0 / 13;
-    q = q * z + 2.0 / 11;
-    q = q * z + 2.0 / 9;
-    q = q * z + 2.0 / 7;
-    q = q * z + 2.0 / 5;
-    q = q * z + 2.0 / 3;
-    double small = k * LOG2_LOW + s * z * q;
-    return k * LOG2_HIGH + (small + (s + s));
+/* High where the mask is all ones, low where it is 0. */
+INLINE Lanes chosen(Bits mask, Lanes high, Lanes low) { return (Lanes)(((Bits)high & mask) | ((Bits)low & ~mask)); }
+
+/* Logarithms of positive normal numbers; see log_lanes. Rows of lanes go side by side: a polynomial is a long chain of
+   steps that wait for each other. The exponent is kept 1024 too large, so that it is never negative. */
+#define SIDE 3
+#define EACH for (int j = 0; j < SIDE; j++)
+#define STEP(divisor) EACH q[j] = q[j] * z[j] + 2.0 / divisor;
+INLINE void log_sides(Lanes *x) {
+    const uint64_t above = (uint64_t)1024 << 52;
+    Lanes k[SIDE], s[SIDE], z[SIDE], q[SIDE];
+    EACH {
+        Unsigned exponent = ((Unsigned)x[j] - ROOT_HALF_BITS + above) >> 52;
+        k[j] = (Lanes)(exponent + (uint64_t)bits_of(SHIFT)) - (SHIFT + 1024.0);
+        Lanes f = (Lanes)((Unsigned)x[j] - (exponent << 52) + above) - 1.0;
+        s[j] = f / (f + 2.0);
+    }
+    EACH z[j] = s[j] * s[j];
+    EACH q[j] = z[j] * (2.0 / 21) + 2.0 / 19;
+    STEP(17) STEP(15) STEP(13) STEP(11) STEP(9) STEP(7) STEP(5) STEP(3)
+    EACH {
+        Lanes small = k[j] * LOG2_LOW + s[j] * z[j] * q[j];
+        x[j] = k[j] * LOG2_HIGH + (small + (s[j] + s[j]));
+    }
 }
 
 /* The cell of the smaller of p and 1 - p on its side of one half, before the cuts, and where in it. */
@@ -88,44 +89,122 @@ INLINE void place_all(const double *probs, int64_t n, int64_t digits, int64_t la
     }
 }
 
-/* Rows into cells: those without the event, those with it, offsets, smallest and largest prediction of each. `first` is
-   the first part of every cell, of which each cut makes one more. */
-EXPORT void NAME(sketch_rows)(const double *probs, const uint8_t *events, int64_t n, int64_t digits, int64_t last,
-                              const int32_t *first, const double *cuts, int64_t *table) {
+/* Rows of a block into cells: those without the event, those with it, offsets, smallest and largest prediction of each.
+   `first` is the first part of every cell, of which each cut makes one more. */
+INLINE void count(const double *probs, const uint8_t *events, int64_t n, int64_t digits, int64_t last,
+                  const int32_t *first, const double *cuts, int64_t *table) {
     int64_t cells[BLOCK], offsets[BLOCK];
+    place_all(probs, n, digits, last, cells, offsets);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t cell = cells[i], part = first[cell], parts = first[cell + 1] - part - 1;
+        if (__builtin_expect(parts > 0, 0)) {
+            const double *inside = cuts + (part - cell);
+            for (int64_t j = 0; j < parts; j++) part += probs[i] >= inside[j];
+        }
+        int64_t *to = table + COLUMNS * part, bits = bits_of(probs[i]);
+        to[events[i]] += 1;
+        to[2] += offsets[i];
+        if (bits < to[3]) to[3] = bits;
+        if (bits > to[4]) to[4] = bits;
+    }
+}
+
+typedef uint8_t Few __attribute__((vector_size(LANES), aligned(1)));
+
+typedef struct {
+    Bits squares, logs;
+    int64_t rare_logs, never;
+} Sums;
+
+/* Scores of SIDE rows of lanes; returns where the observed event had a probability below all normal numbers. */
+INLINE Bits score_sides(const double *probs, const uint8_t *events, int64_t with_logs, Sums *sums) {
+    Lanes observed[SIDE];
+    Bits rare = {0};
+    EACH {
+        Lanes p = load(probs + j * LANES), rest = 1.0 - p;
+        Bits happened = -__builtin_convertvector(*(const Few *)(events + j * LANES), Bits);
+        Lanes error = chosen(happened, rest, p);
+        sums->squares += nearest_lanes(error * error * UNIT);
+        observed[j] = chosen(happened, p, rest);
+        Bits is_rare = observed[j] < SMALLEST_NORMAL;
+        observed[j] = chosen(is_rare, repeat(1.0), observed[j]);
+        rare |= is_rare;
+    }
+    if (!with_logs) return (Bits){0};
+    log_sides(observed);
+    EACH sums->logs += nearest_lanes(observed[j] * UNIT);
+    return rare;
+}
+
+/* Log losses of events that had a probability of 0, or below all normal numbers. */
+static void score_rare(const double *probs, const uint8_t *events, int64_t n, Sums *sums) {
+    for (int64_t i = 0; i < n; i++) {
+        double observed = events[i] ? probs[i] : 1.0 - probs[i];
+        if (observed >= SMALLEST_NORMAL) continue;
+        if (observed == 0.0) {
+            sums->never += 1;
+            continue;
+        }
+        Lanes one[SIDE];
+        EACH one[j] = repeat(observed * UP);
+        log_sides(one);
+        sums->rare_logs += nearest((one[0][0] - LOG_UP) * UNIT);
+    }
+}
+
+/* Scores of a block of rows. */
+INLINE void score(const double *probs, const uint8_t *events, int64_t n, int64_t with_logs, Sums *sums) {
+    Bits rare = {0};
+    int64_t i = 0, any = 0;
+    for (; i + SIDE * LANES <= n; i += SIDE * LANES) rare |= score_sides(probs + i, events + i, with_logs, sums);
+    if (i < n) {
+        double last[SIDE * LANES]; /* Filled up with events that were certain, whose scores are 0. */
+        uint8_t happened[SIDE * LANES];
+        for (int64_t j = 0; j < SIDE * LANES; j++) {
+            last[j] = i + j < n ? probs[i + j] : 1.0;
+            happened[j] = i + j < n ? events[i + j] : 1;
+        }
+        rare |= score_sides(last, happened, with_logs, sums);
+    }
+    for (int j = 0; j < LANES; j++) any |= rare[j];
+    if (any) score_rare(probs, events, n, sums);
+}
+
+INLINE void write_sums(const Sums *sums, int64_t *to) {
+    int64_t squares = 0, logs = sums->rare_logs;
+    for (int j = 0; j < LANES; j++) {
+        squares += sums->squares[j];
+        logs += sums->logs[j];
+    }
+    to[0] = squares;
+    to[1] = -logs;
+    to[2] = sums->never;
+}
+
+/* Rows, of float if `single` and otherwise of double, into the table; and sums as of sketch_scores. All of it a block at
+   a time, which stays in the cache. Adding 0 makes -0 positive, whose bits are those of no cell. */
+EXPORT void NAME(sketch_rows)(const void *probs, int64_t single, const uint8_t *events, int64_t n, int64_t digits,
+                              int64_t last, const int32_t *first, const double *cuts, int64_t *table,
+                              int64_t with_logs, int64_t *to) {
+    double wide[BLOCK];
+    Sums sums = {0};
     for (int64_t start = 0; start < n; start += BLOCK) {
         int64_t size = smallest(BLOCK, n - start);
-        const double *block = probs + start;
-        place_all(block, size, digits, last, cells, offsets);
-        for (int64_t i = 0; i < size; i++) {
-            int64_t cell = cells[i], part = first[cell], parts = first[cell + 1] - part - 1;
-            const double *inside = cuts + (part - cell);
-            for (int64_t j = 0; j < parts; j++) part += block[i] >= inside[j];
-            int64_t *to = table + COLUMNS * part, bits = bits_of(block[i]);
-            to[events[start + i]] += 1;
-            to[2] += offsets[i];
-            if (bits < to[3]) to[3] = bits;
-            if (bits > to[4]) to[4] = bits;
-        }
+        if (single)
+            for (int64_t i = 0; i < size; i++) wide[i] = ((const float *)probs)[start + i] + 0.0;
+        else
+            for (int64_t i = 0; i < size; i++) wide[i] = ((const double *)probs)[start + i] + 0.0;
+        count(wide, events + start, size, digits, last, first, cuts, table);
+        score(wide, events + start, size, with_logs, &sums);
     }
+    write_sums(&sums, to);
 }
 
 /* Sums in units of 2^-32: of squared errors and, unless they are infinite, of log losses; and how many are infinite. */
 EXPORT void NAME(sketch_scores)(const double *probs, const uint8_t *events, int64_t n, int64_t with_logs,
-                                int64_t *sums) {
-    int64_t squares = 0, logs = 0, never = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double error = events[i] ? 1.0 - probs[i] : probs[i];
-        squares += nearest(error * error * UNIT);
-    }
-    for (int64_t i = 0; i < (with_logs ? n : 0); i++) {
-        double observed = events[i] ? probs[i] : 1.0 - probs[i];
-        int64_t is_zero = observed == 0.0, is_small = observed < SMALLEST_NORMAL && !is_zero;
-        double normal = is_zero ? 1.0 : is_small ? observed * UP : observed;
-        logs += nearest((log_of(normal) - (is_small ? LOG_UP : 0.0)) * UNIT);
-        never += is_zero;
-    }
-    sums[0] = squares;
-    sums[1] = -logs;
-    sums[2] = never;
+                                int64_t *to) {
+    Sums sums = {0};
+    for (int64_t start = 0; start < n; start += BLOCK)
+        score(probs + start, events + start, smallest(BLOCK, n - start), with_logs, &sums);
+    write_sums(&sums, to);
 }

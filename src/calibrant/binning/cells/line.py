@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant._core.sketch import MOST_ROWS, count_rows, place, scores, sum_scores
+from calibrant._core.sketch import MOST_ROWS, count_rows, place, scores
 from calibrant.binning.cells import weights as weighting
 from calibrant.binning.cells.grid import Grid
 from calibrant.binning.cells.weights import Masses, products
@@ -59,7 +59,6 @@ class Line:
     table: IntArray
     squares: int = 0
     masses: IntArray | None = None
-    _block: FloatArray | None = None
 
     @classmethod
     def empty(cls, grid: Grid) -> Self:
@@ -80,13 +79,13 @@ class Line:
         happened, logs, infinite = events.view(np.uint8), 0, 0
         for start in range(0, len(probs), MOST_ROWS):
             rows = slice(start, start + MOST_ROWS)
-            block = self._doubles(probs[rows])
-            count_rows(block, happened[rows], self.grid.cuts, self.table)
-            if units is None:
-                squares, more, never = sum_scores(block, happened[rows], with_logs=with_logs)
-            else:
+            block = _numbers(probs[rows])
+            found = count_rows(block, happened[rows], self.grid.cuts, self.table, with_logs=with_logs)
+            if units is not None:
+                block = block.astype(np.float64) + 0.0
                 self._weigh(block, happened[rows], units[rows])
-                squares, more, never = weighted_scores(block, happened[rows], units[rows], with_logs=with_logs)
+                found = weighted_scores(block, happened[rows], units[rows], with_logs=with_logs)
+            squares, more, never = found
             self.squares, logs, infinite = self.squares + squares, logs + more, infinite + never
         return logs, infinite
 
@@ -110,26 +109,24 @@ class Line:
             self.squares *= weighting.ONE
         return self.masses
 
-    def _doubles(self, probs: NDArray[Any]) -> FloatArray:
-        """Return numbers in double precision; others are converted in memory that is used again and again."""
-        if probs.dtype == np.float64 and probs.flags.c_contiguous:
-            return probs
-        if self._block is None:
-            self._block = np.empty(MOST_ROWS)
-        block = self._block[: len(probs)]
-        block[:] = probs
-        return block
-
-    def __add__(self, other: "Line") -> "Line":
-        table = self.table + other.table
-        np.minimum(self.table[:, 3], other.table[:, 3], out=table[:, 3])
-        np.maximum(self.table[:, 4], other.table[:, 4], out=table[:, 4])
-        squares, masses = self.squares + other.squares, None
+    def __iadd__(self, other: "Line") -> Self:
+        at = other.occupied  # Most cells of most sketches are empty.
         if self.masses is not None or other.masses is not None:
-            mine, yours = (weighting.of_ones(one.table) if one.masses is None else one.masses for one in (self, other))
-            masses = weighting.normalised(mine + yours)
-            squares = sum(one.squares * (weighting.ONE if one.masses is None else 1) for one in (self, other))
-        return Line(self.grid, table, squares, masses)
+            mine = self.weighted()
+            yours = weighting.of_ones(other.table[at]) if other.masses is None else other.masses[at]
+            mine[at] = weighting.normalised(mine[at] + yours)
+        scale = weighting.ONE if self.masses is not None and other.masses is None else 1
+        self.squares += other.squares * scale
+        own, more = self.table[at], other.table[at]
+        own[:, :3] += more[:, :3]
+        np.minimum(own[:, 3], more[:, 3], out=own[:, 3])
+        np.maximum(own[:, 4], more[:, 4], out=own[:, 4])
+        self.table[at] = own
+        return self
+
+    def copy(self) -> "Line":
+        """Return a line of its own with the same rows."""
+        return Line(self.grid, self.table.copy(), self.squares, None if self.masses is None else self.masses.copy())
 
     @property
     def occupied(self) -> NDArray[np.intp]:
@@ -153,6 +150,11 @@ class Line:
     def sums(self) -> Masses | None:
         """Return the weights of the occupied cells, and their squares; None if every row has weight 1."""
         return None if self.masses is None else Masses.of(self.masses[self.occupied])
+
+
+def _numbers(probs: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers side by side, of single or double precision."""
+    return np.ascontiguousarray(probs, dtype=np.float32 if probs.dtype == np.float32 else np.float64)
 
 
 def weighted_scores(

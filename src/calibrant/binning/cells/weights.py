@@ -79,10 +79,10 @@ def of_ones(counted: IntArray) -> IntArray:
 
 
 def weighted_sum(units: IntArray, values: IntArray) -> int:
-    """Return the exact sum of products of units, at most 2^16 of them, with whole numbers below 2^44."""
+    """Return the exact sum of products of units, at most 2^20 of them, with whole numbers below 2^42."""
     high, low = units >> BITS, units & _MASK
     above, below = values >> 22, values & (2**22 - 1)
-    parts = [int(a @ b) for a in (high, low) for b in (above, below)]  # Each below 2^60.
+    parts = [int(a @ b) for a in (high, low) for b in (above, below)]  # Each at most 2^62.
     return (parts[0] << (BITS + 22)) + (parts[1] << BITS) + (parts[2] << 22) + parts[3]
 
 

@@ -101,7 +101,7 @@ def _repair(repair: Repair, log_limit: float) -> list[str]:
         if best.name != repair.name
         else ""
     )
-    found += f" It gains {own.gain:.3g} nats on {counted(len(repair.fitted), 'day')}{more}."
+    found += f" It gains {_nats(own.gain)} nats on {counted(len(repair.fitted), 'day')}{more}."
     return [found, _later(repair, own.later_gain, log_limit)]
 
 
@@ -118,7 +118,7 @@ def _formula(repair: Repair) -> str:
 def _later(repair: Repair, gain: float | None, log_limit: float) -> str:
     if gain is None or repair.later_log_e is None:
         return "It has not been judged on other days, as there are none yet."
-    where = f"On {counted(len(repair.later), 'later day')} it gains {gain:.3g} nats per 1000 rows"
+    where = f"On {counted(len(repair.later), 'later day')} it gains {_nats(gain)} nats per 1000 rows"
     if repair.later_log_e >= log_limit:
         return f"{where}, but they contradict the repaired predictions (evidence {odds(repair.later_log_e)}): refit."
     return f"{where}, and they do not contradict the repaired predictions (evidence {odds(repair.later_log_e)})."
@@ -164,3 +164,14 @@ def odds(log_e: float) -> str:
         return f"10^{log_e / math.log(10):.0f}"
     rounded = float(f"{math.exp(log_e):.3g}")
     return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
+
+
+def _nats(gain: float) -> str:
+    """Return a gain in at least three digits, and never as a power of ten.
+
+    Examples
+    --------
+    >>> _nats(1001.4), _nats(32.41)
+    ('1,001', '32.4')
+    """
+    return f"{gain:,.0f}" if abs(gain) >= 100 else f"{gain:.3g}"
