@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from calibrant import Predictions, assess
 from calibrant.hypotest import TESTS, CoxTest
+from calibrant.metrics.measuring import principal_metrics
 from calibrant.report import (
     cumulative,
     fix,
@@ -144,6 +146,15 @@ class TestMetrics:
             ("Clinical measures", False, ["e50"]),
             ("Others", False, ["mine"]),
         ]
+
+    def test_the_page_of_two_classes_shows_first_what_evaluate_shows(self):
+        rng = np.random.default_rng(0)
+        probs = rng.random(200)
+        found = assess(Predictions(probs, rng.random(200) < probs), n_resamples=19, rng=0)
+        sections = metrics.metric_sections(as_series(found))
+        shown = [row.key for section in sections if section.main for row in section.rows]
+        assert sorted(shown) == sorted(principal_metrics(n_classes=2))
+        assert not [row for section in sections for row in section.rows if "-one-vs-rest" in row.key]
 
     def test_unknown_metrics_alone_are_not_folded(self):
         assert [s.main for s in metrics.metric_sections(as_series(assessment(metrics={"mine": 1.0})))] == [True]
