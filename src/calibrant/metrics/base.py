@@ -123,7 +123,7 @@ class Metric(ABC):
         weights or coefficients, the value is that of rows with their mean. Most metrics need the labels, unless the
         rows are cells themselves.
         """
-        return counted_anew(predictions, lambda redrawn: self.fit_bandwidth(predictions)(redrawn))
+        return None if predictions.copies is None else counted_anew(predictions, self.fit_bandwidth(predictions))
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), at the data's own weights."""

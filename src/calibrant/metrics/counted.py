@@ -18,14 +18,13 @@ class Counted(NamedTuple):
     evaluate: Evaluator
 
 
-def counted_anew(view: Predictions, value: Callable[[Predictions], float]) -> Counted | None:
-    """Return the value of binary predictions whose rows stand for many, as a function of events; None of plain rows.
+def counted_anew(view: Predictions, value: Callable[[Predictions], float]) -> Counted:
+    """Return the value of binary predictions whose rows stand for many, as a function of the events of their cells.
 
     Every redraw becomes predictions of its own, with as many rows for each cell with and without the event.
     """
-    cells = None if view.copies is None else fine_cells(view)
-    if cells is None:
-        return None
+    cells = fine_cells(view)
+    assert cells is not None  # noqa: S101 (rows that stand for many are cells, few or many)
     first = cells.order[cells.starts]
     probs, labels = np.repeat(view.probs[first], 2, axis=0), np.tile([0, 1], len(first))
     weights = np.repeat(view.row_weights[first], 2)
