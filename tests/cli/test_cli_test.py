@@ -37,6 +37,7 @@ def test_the_default_is_the_exact_test_of_the_verdict_in_words(good, bad, capsys
     out = capsys.readouterr().out
     assert "speaks against calibration, p ≤ 0.01" in out
     assert "Exact for independent rows" in out
+    assert "p-values of its parts, each by itself: slope 0.01, class" in out
 
 
 @pytest.mark.parametrize(
