@@ -223,6 +223,17 @@ class TestFix:
         assert ece.limits == "\N{MINUS SIGN}0.0500 to \N{MINUS SIGN}0.0300"
         assert (brier.before, brier.difference, brier.figure) == ("∞", "", None)
 
+    def test_an_interval_that_the_adjusted_pvalue_does_not_confirm_is_named(self):
+        one = comparison()
+        assert fix.alone(one) == ""
+        entry = one.entry("after", "nll")
+        doubtful = replace(entry, difference=replace(entry.difference, adjusted=0.1))
+        one = replace(one, entries=tuple(doubtful if e is entry else e for e in one.entries))
+        assert fix.changes(one, "after")[0].verdict == "better"
+        assert fix.alone(one) == (
+            " Log loss (NLL): the interval excludes 0, but among several differences this one could be chance."
+        )
+
     def test_a_difference_without_limits_is_not_judged_and_says_why(self):
         one = comparison()
         entry = one.entry("after", "nll")
