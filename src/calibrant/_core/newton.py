@@ -189,12 +189,9 @@ class LogisticLoss:
         sums[0] += others @ np.maximum(scores, 0.0, out=spare) - events @ np.minimum(scores, 0.0, out=spare)
         np.multiply(near, tail, out=far)
         # Events and others apart: p - 1 would lose the digits of a p near 1.
-        falls = scores <= 0
-        spare[:], tail[:] = near, far
-        np.copyto(spare, far, where=falls)
-        np.copyto(tail, near, where=falls)
-        spare *= others
-        spare -= np.multiply(tail, events, out=tail)
+        rises = scores > 0
+        np.multiply(others, np.where(rises, near, far), out=spare)
+        spare -= np.multiply(events, np.where(rises, far, near), out=tail)
         sums[1 : len(design) + 1] = design @ spare
         far *= near
         far *= counts

@@ -162,8 +162,8 @@ class PooledMetric(Metric):
         p, y = view.positive[:, None], view.labels[:, None]
 
         def evaluate(weights: FloatArray) -> FloatArray:
-            sums = (ties.sums(weights), ties.sums(weights * p), ties.sums(weights * y))
-            return np.array([self.combine(_pools(*columns, {})) for columns in zip(*(s.T for s in sums), strict=True)])
+            columns = zip(ties.sums(weights).T, ties.sums(weights * p).T, ties.sums(weights * y).T, strict=True)
+            return np.array([self.combine(_pools(mass, sums, hits, {})) for mass, sums, hits in columns])
 
         return evaluate
 
