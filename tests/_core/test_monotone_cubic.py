@@ -25,3 +25,9 @@ def test_it_passes_through_the_points_and_never_turns_back():
     x, y = np.sort(rng.random(50)), np.sort(rng.random(50))
     assert monotone_cubic(x, y, x) == pytest.approx(y, abs=1e-15)
     assert np.diff(monotone_cubic(x, y, np.linspace(x[0], x[-1], 5000))).min() >= -1e-15
+
+
+def test_columns_are_interpolated_each_by_itself():
+    rng = np.random.default_rng(1)
+    x, y, at = np.cumsum(rng.random(9)), rng.normal(size=(9, 4)), rng.uniform(-1, 12, 30)
+    assert np.array_equal(monotone_cubic(x, y, at), np.stack([monotone_cubic(x, column, at) for column in y.T], axis=1))

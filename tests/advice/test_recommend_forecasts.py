@@ -148,6 +148,7 @@ def test_fix_and_held_out_rows():
     after, how = calibrate_held_out(FIT, rng=0)
     assert how.recommendation.name == how.method
     assert how.recommendation.candidate(how.method).loss == pytest.approx(CRPS()(after))
+    assert how.recommendation.candidate(how.method).loss == recommend(FIT, rng=0).candidate(how.method).loss
 
 
 def test_weights_are_kept_apart():

@@ -7,6 +7,7 @@ import pytest
 from calibrant import DataWarning, Predictions, assess
 from calibrant.assessment import many_rows
 from calibrant.cli import main
+from calibrant.metrics import METRICS
 from scale_cases import SHAPES, classes
 
 
@@ -95,3 +96,25 @@ def test_the_screen_says_so(tmp_path, capsys):
     assert "3,000 rows, 2 classes, judged by fine cells that stand for them" in capsys.readouterr().out
     assert main([*command, "--json"]) == 0
     assert '"cells": true' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_that_need_all_cells_have_the_range_by_chance_of_the_rows(weighted, monkeypatch):
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, 6000) if weighted else None
+    asked = {"sections": ("metrics", "limits"), "metrics": ("smooth-ece", "kde-ece", "ecce")}
+    expected = by_rows(rows(6000, weights), monkeypatch, **asked)
+    found = assess(rows(6000, weights), **SETTINGS, **asked)
+    for name, own in expected.intervals.items():
+        low, high = own.null
+        # The means of 66 redraws each, whose standard deviation is about a quarter of the range.
+        assert found.intervals[name].expected == pytest.approx(own.expected, abs=4 * (high - low) / 4 * (2 / 66) ** 0.5)
+        assert found.intervals[name].null == pytest.approx(own.null, abs=(high - low) / 2)
+
+
+def test_the_value_is_that_of_its_own_events():
+    cells = many_rows.summarised(rows(4000))
+    for name in ("smooth-ece", "kde-ece", "ecce", "miscalibration"):
+        counted = METRICS[name].prepare_counts(cells)
+        events = counted.cells.count((cells.labels == 1)[:, None])
+        assert counted.evaluate(events)[0] == pytest.approx(METRICS[name](cells), rel=1e-9)
+        assert METRICS[name].prepare_counts(rows(2999)) is None

@@ -81,6 +81,13 @@ def test_a_wrong_slope_of_rare_events_is_seen():
     assert "is coarse where the rarer class" in verdict.explanation
 
 
+def test_a_slope_that_is_called_too_timid_is_not_written_as_one():
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.6, 2, 400_000)
+    verdict = assess(Predictions(p, rng.random(len(p)) < p**1.1), sections=(), n_resamples=99, rng=0).verdict
+    assert verdict.headline.endswith("; slope 1.05: too timid.")
+
+
 @pytest.mark.parametrize("factor, code, words", [(1.7, "over-confident", "extreme"), (0.6, "under-confident", "timid")])
 def test_two_classes_are_spoken_of_by_mean_and_slope(factor, code, words):
     truth, labels = binary(3000)

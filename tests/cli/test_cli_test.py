@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant import read_predictions
+from calibrant import assess, read_predictions
 from calibrant.cli import main
 from calibrant.hypotest import TESTS
 from calibrant.metrics import ECE, SKCE
@@ -29,19 +29,21 @@ def bad(tmp_path):
     return write(tmp_path / "bad.csv", sharpened(calibrated(n=400), 0.4))
 
 
-def test_the_default_is_the_exact_test_in_words(good, bad, capsys):
+def test_the_default_is_the_exact_test_of_the_verdict_in_words(good, bad, capsys):
     assert main(["test", good, "--resamples", "99"]) == 0
-    assert "consistency: the data is consistent with calibration, p = " in capsys.readouterr().out
+    pvalue = assess(read_predictions(good), sections=(), n_resamples=99, rng=0).test.pvalue
+    assert f"omnibus: the data is consistent with calibration, p = {pvalue:.2g}" in capsys.readouterr().out
     assert main(["test", bad, "--resamples", "99"]) == 0
     out = capsys.readouterr().out
     assert "speaks against calibration, p ≤ 0.01" in out
     assert "Exact for independent rows" in out
+    assert "p-values of its parts, each by itself: slope 0.01, class" in out
 
 
 @pytest.mark.parametrize(
     "options, name, metric",
     [
-        ([], "consistency", ECE()),
+        (["--test", "consistency"], "consistency", ECE()),
         (["--kernel", "exponential"], "consistency", SKCE()),
         (["--test", "skce"], "skce", SKCE()),
         (["--test", "skce-block"], "skce-block", SKCE(blocksize=20)),

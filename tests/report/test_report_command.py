@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from calibrant import InputError, Predictions, assess
+from calibrant import InputError, Predictions, assess, recommend
 from calibrant.advice import calibrate_held_out
 from calibrant.cli import main
 from calibrant.metrics import METRICS, decompose
@@ -97,6 +97,7 @@ class TestFix:
         advised = how.recommendation.candidate(how.method)
         assert METRICS["nll"](after) == pytest.approx(advised.loss, rel=1e-12, abs=0)
         assert how.changed == advised.changed
+        assert recommend(p, rng=0).candidate(how.method).loss == advised.loss  # Nor another than the command recommend.
 
     def test_the_number_of_folds_is_checked(self):
         with pytest.raises(InputError, match="n_folds must be from 2 to the number of rows, 300, but is 1"):

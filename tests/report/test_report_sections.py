@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from calibrant import Predictions, assess
 from calibrant.hypotest import TESTS, CoxTest
+from calibrant.metrics.measuring import principal_metrics
 from calibrant.report import (
     fix,
     metrics,
@@ -144,6 +146,15 @@ class TestMetrics:
             ("Others", False, ["mine"]),
         ]
 
+    def test_the_page_of_two_classes_shows_first_what_evaluate_shows(self):
+        rng = np.random.default_rng(0)
+        probs = rng.random(200)
+        found = assess(Predictions(probs, rng.random(200) < probs), n_resamples=19, rng=0)
+        sections = metrics.metric_sections(as_series(found))
+        shown = [row.key for section in sections if section.main for row in section.rows]
+        assert sorted(shown) == sorted(principal_metrics(n_classes=2))
+        assert not [row for section in sections for row in section.rows if "-one-vs-rest" in row.key]
+
     def test_unknown_metrics_alone_are_not_folded(self):
         assert [s.main for s in metrics.metric_sections(as_series(assessment(metrics={"mine": 1.0})))] == [True]
 
@@ -210,6 +221,17 @@ class TestFix:
         assert (accuracy.verdict, accuracy.pvalue) == ("could be chance", "p = 0.004")
         assert ece.limits == "\N{MINUS SIGN}0.0500 to \N{MINUS SIGN}0.0300"
         assert (brier.before, brier.difference, brier.figure) == ("∞", "", None)
+
+    def test_an_interval_that_the_adjusted_pvalue_does_not_confirm_is_named(self):
+        one = comparison()
+        assert fix.alone(one) == ""
+        entry = one.entry("after", "nll")
+        doubtful = replace(entry, difference=replace(entry.difference, adjusted=0.1))
+        one = replace(one, entries=tuple(doubtful if e is entry else e for e in one.entries))
+        assert fix.changes(one, "after")[0].verdict == "better"
+        assert fix.alone(one) == (
+            " Log loss (NLL): the interval excludes 0, but among several differences this one could be chance."
+        )
 
     def test_a_difference_without_limits_is_not_judged_and_says_why(self):
         one = comparison()

@@ -10,10 +10,16 @@ def monotone_cubic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    x, y : ndarray of shape (n,)
-        Places, strictly ascending, and values; at least two.
-    at : ndarray
+    x : ndarray of shape (n,)
+        Places, strictly ascending; at least two.
+    y : ndarray of shape (n,) or (n, B)
+        Values, or columns of them, each of which is interpolated.
+    at : ndarray of shape (m,)
         Where to interpolate. Beyond the ends, the outer cubics go on.
+
+    Returns
+    -------
+    ndarray of shape (m,) or (m, B)
 
     Notes
     -----
@@ -32,30 +38,30 @@ def monotone_cubic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
     >>> monotone_cubic(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0]), np.array([0.5, 1.5])).tolist()
     [0.6875, 1.0]
     """
-    steps = np.diff(x)
-    slopes = np.diff(y) / steps
+    steps = np.diff(x).reshape(-1, *[1] * (y.ndim - 1))
+    slopes = np.diff(y, axis=0) / steps
     d = _derivatives(steps, slopes)
+    square = (3 * slopes - 2 * d[:-1] - d[1:]) / steps
+    cube = (d[:-1] + d[1:] - 2 * slopes) / steps**2
     k = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(steps) - 1)
-    t = at - x[k]
-    square = (3 * slopes[k] - 2 * d[k] - d[k + 1]) / steps[k]
-    cube = (d[k] + d[k + 1] - 2 * slopes[k]) / steps[k] ** 2
-    return np.asarray(y[k] + t * (d[k] + t * (square + t * cube)))
+    t = (at - x[k]).reshape(-1, *[1] * (y.ndim - 1))
+    return np.asarray(y[k] + t * (d[k] + t * (square[k] + t * cube[k])))
 
 
 def _derivatives(steps: FloatArray, slopes: FloatArray) -> FloatArray:
     """Return the derivative at every place."""
     if len(slopes) == 1:
-        return np.repeat(slopes, 2)
+        return np.repeat(slopes, 2, axis=0)
     before, after = 2 * steps[1:] + steps[:-1], steps[1:] + 2 * steps[:-1]
     same = np.sign(slopes[1:]) * np.sign(slopes[:-1]) > 0
     left, right = np.where(same, slopes[:-1], 1.0), np.where(same, slopes[1:], 1.0)
     inner = np.where(same, (before + after) / (before / left + after / right), 0.0)
-    first, last = (_at_end(*steps[side], *slopes[side]) for side in (slice(0, 2), slice(-1, -3, -1)))
-    return np.concatenate([[first], inner, [last]])
+    ends = (_at_end(*steps[side], *slopes[side]) for side in (slice(0, 2), slice(-1, -3, -1)))
+    first, last = (np.expand_dims(end, 0) for end in ends)
+    return np.concatenate([first, inner, last])
 
 
-def _at_end(step: float, next_step: float, slope: float, next_slope: float) -> float:
+def _at_end(step: FloatArray, next_step: FloatArray, slope: FloatArray, next_slope: FloatArray) -> FloatArray:
     d = ((2 * step + next_step) * slope - step * next_slope) / (step + next_step)
-    if np.sign(d) != np.sign(slope):
-        return 0.0
-    return 3 * slope if slope * next_slope < 0 and abs(d) > 3 * abs(slope) else d
+    steep = (slope * next_slope < 0) & (np.abs(d) > 3 * np.abs(slope))
+    return np.where(np.sign(d) != np.sign(slope), 0.0, np.where(steep, 3 * slope, d))

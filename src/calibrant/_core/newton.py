@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ _SUFFICIENT = 1e-4
 
 _LOST_DIGITS = 1e-12
 """A predicted decrease below this share of the value is lost in rounding, and the step is not judged by it."""
+
+_ROUNDING = 4.0 * float(np.finfo(float).eps)
+"""Share of the value by which rounding alone may raise it."""
 
 _MAX_HALVINGS = 50
 
@@ -110,7 +114,7 @@ def _line_search(
     """Return the first of x + step, x + step / 2, ... where the value falls far enough, and what is found there."""
     size = 1.0
     lost = decrement <= _LOST_DIGITS * max(1.0, abs(value))
-    allowance = 4.0 * np.finfo(float).eps * max(1.0, abs(value)) if lost else 0.0
+    allowance = _ROUNDING * max(1.0, abs(value)) if lost else 0.0
     for _ in range(_MAX_HALVINGS):
         candidate = x + size * step
         found = evaluate(candidate)
@@ -159,8 +163,12 @@ class LogisticLoss:
         sums = add_blocks(lambda rows: self._sums(x, rows), self.design.shape[::-1])
         pull = self.penalty * (x - self.target)
         hessian = sums[m + 1 :].reshape(m, m)
-        hessian[np.diag_indices(m)] += self.penalty
+        hessian.reshape(-1)[:: m + 1] += self.penalty
         return float(sums[0] + pull @ (x - self.target) / 2), sums[1 : m + 1] + pull, hessian
+
+    @cached_property
+    def _others(self) -> FloatArray:
+        return self.counts - self.events
 
     def minimum(self, start: FloatArray) -> Minimum:
         """Return where the loss is least, by Newton's method with halved steps."""
@@ -168,20 +176,27 @@ class LogisticLoss:
 
     def _sums(self, x: FloatArray, rows: slice) -> FloatArray:
         """Return what some rows add to the loss and its derivatives, one after another."""
-        design, events, counts = self.design[:, rows], self.events[rows], self.counts[rows]
-        scores = x @ design
+        design, events, counts, others = self.design[:, rows], self.events[rows], self.counts[rows], self._others[rows]
+        # One piece of memory for all: asking the system for many takes longer than what is computed in them.
+        scores, tail, near, far, spare = np.empty((5, len(counts)))
+        np.matmul(x, design, out=scores)
         scores += self.offset if isinstance(self.offset, float) else self.offset[rows]
-        tail = np.exp(-np.abs(scores))
-        near = 1 / (1 + tail)
-        far = near * tail
+        np.exp(np.negative(np.abs(scores, out=tail), out=tail), out=tail)
+        np.reciprocal(np.add(tail, 1, out=far), out=near)
+        sums = np.empty(1 + len(design) + len(design) ** 2)
+        # Steps are judged by differences of 1e-12 and more: log1p, which takes longer, is not needed.
+        sums[0] = counts @ np.log(far, out=far)
+        sums[0] += others @ np.maximum(scores, 0.0, out=spare) - events @ np.minimum(scores, 0.0, out=spare)
+        np.multiply(near, tail, out=far)
         # Events and others apart: p - 1 would lose the digits of a p near 1.
-        rises, others = scores > 0, counts - events
-        pull = others * np.where(rises, near, far) - events * np.where(rises, far, near)
-        loss = counts @ np.log1p(tail) + others @ np.maximum(scores, 0.0) - events @ np.minimum(scores, 0.0)
+        rises = scores > 0
+        np.multiply(others, np.where(rises, near, far), out=spare)
+        spare -= np.multiply(events, np.where(rises, far, near), out=tail)
+        sums[1 : len(design) + 1] = design @ spare
         far *= near
         far *= counts
-        hessian = (design * far) @ design.T
-        return np.concatenate([[loss], design @ pull, hessian.ravel()])
+        sums[len(design) + 1 :] = ((design * far) @ design.T).ravel()
+        return sums
 
 
 def maximise_all(

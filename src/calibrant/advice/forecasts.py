@@ -129,7 +129,8 @@ def hold_out_forecasts(
 ) -> tuple[Forecasts, Fix]:
     """Calibrate every row by a calibrator that was fitted to other rows; "auto" is what is advised."""
     _check_folds(n_folds, forecasts)
-    seed = int(np.random.default_rng(rng).integers(2**63))  # Twice, so that the folds are those of the advice.
+    # Once for advice and folds, and a number as it is: then both are those of recommend with the same number.
+    seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
     advice = None
     if method == "auto":
         advice = recommend_forecasts(forecasts, n_folds=n_folds, progress=progress, rng=seed)

@@ -65,7 +65,8 @@ def calibrate_held_out(
 
         return hold_out_forecasts(predictions, method, n_folds=n_folds, progress=progress, rng=rng)
     check_folds(n_folds, predictions)
-    seed = int(np.random.default_rng(rng).integers(2**63))  # Twice, so that the folds are those of the advice.
+    # Once for advice and folds, and a number as it is: then both are those of recommend with the same number.
+    seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
     advice = None
     if method == AUTO:
         advice = recommend(predictions, features=features, n_folds=n_folds, progress=progress, rng=seed)

@@ -15,6 +15,7 @@ from calibrant.assessment.work import Steps, Work, rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import METRICS, Metric
+from calibrant.metrics.measuring import suited_names
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
@@ -55,7 +56,8 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         "ranking", further "tests", "groups". A page needs all of them. What a section holds does not depend on which
         others are computed.
     metrics : mapping of str to Metric, or sequence of names in METRICS, optional
-        By default all of METRICS, except those that are slow for the given number of rows and classes.
+        By default all of METRICS, except those that are slow for the given number of rows and classes, and for two
+        classes averages over classes: class 1 determines class 0.
     n_resamples : int, default=999
         Redraws of the labels in the test behind the verdict; and bootstrap samples behind the limits, of which there
         are 399 at most.
@@ -170,8 +172,9 @@ def _chosen(sections: Iterable[str] | None) -> list[str]:
 
 
 def _affordable(predictions: Predictions) -> Mapping[str, Metric]:
-    """Return all metrics that do not take long."""
-    return {key: metric for key, metric in METRICS.items() if metric.is_affordable(predictions)}
+    """Return all metrics that do not take long and do not say the same twice."""
+    names = suited_names([*METRICS], predictions.n_classes)
+    return {key: METRICS[key] for key in names if METRICS[key].is_affordable(predictions)}
 
 
 def _share(n_resamples: int) -> int:

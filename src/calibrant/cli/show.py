@@ -136,14 +136,8 @@ def print_tests(
         sign = "≤" if at_floor else "="
         words = "speaks against calibration" if result.pvalue <= LEVEL else "is consistent with calibration"
         out.print(Text(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}.", style="bold"))
-        if "detectable" in result.details:
-            found, least = result.estimate or 0.0, result.details["detectable"]
-            out.print(
-                Text(f"  {measured[name]} {found:.4g}; up to about {least:.4g} could be chance with this many rows")
-            )
-        if result.about is not None:
-            for words in (f"Detects: {result.about.meaning}", result.about.caution):
-                out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
+        for words in _about_a_test(result, measured[name]):
+            out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
     for name, reason in refused.items():
         out.print(Text(f"{name}: refused.", style="bold"))
         out.print(Text(f"  {reason}"))
@@ -151,6 +145,19 @@ def print_tests(
         out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
         for name, value in adjusted.items():
             out.print(f"  {name:<24} {value:.3g}")
+
+
+def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
+    """Yield the numbers behind a p-value, what the test can see, and when it is valid."""
+    if "detectable" in result.details:
+        found, least = result.estimate or 0.0, result.details["detectable"]
+        yield f"{measured} {found:.4g}; up to about {least:.4g} could be chance with this many rows"
+    if parts := result.details.get("parts"):
+        listed = ", ".join(f"{key} {part['pvalue']:.3g}" for key, part in parts.items())
+        yield f"p-values of its parts, each by itself: {listed}."
+    if result.about is not None:
+        yield f"Detects: {result.about.meaning}"
+        yield result.about.caution
 
 
 def print_checked(values: Sequence[CheckedValue]) -> None:

@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 def run_tests(
     *files: File,
     options: Options = Options(),
-    test: Annotated[tuple[str, ...], Parameter(name="--test", group=JUDGING, consume_multiple=True)] = ("consistency",),
+    test: Annotated[tuple[str, ...], Parameter(name="--test", group=JUDGING, consume_multiple=True)] = (),
     kernel: Annotated[str | None, Parameter(group=JUDGING)] = None,
     fail_below: Annotated[float | None, Parameter(group=JUDGING)] = None,
 ) -> int:
     """Test whether the predictions in FILES are calibrated, up to chance.
 
-    The default is the exact test: labels are redrawn from the predictions.
+    The default is an exact test, whose labels are redrawn from the predictions: of classes the omnibus test behind the
+    verdict of evaluate, of forecasts or with a kernel the consistency test.
 
     For example:
       calibrant test predictions.csv
-      calibrant test predictions.csv --test consistency skce --fail-below 0.05
+      calibrant test predictions.csv --test omnibus skce --fail-below 0.05
       calibrant test predictions.csv --test all --json
 
     Parameters
@@ -47,7 +48,8 @@ def run_tests(
     _check_level(fail_below)
     paths = expanded(files)
     data = options.forecasts(paths)[0] if options.are_forecasts else options.predictions(paths)
-    tests = {name: _configured(name, options, kernel, data) for name in _names(test, data)}
+    names = _names(test, data) if test else (_default(data, kernel),)
+    tests = {name: _configured(name, options, kernel, data) for name in names}
     results, refused = {}, {}
     for name, configured in tests.items():
         with show.progress_bar(name, quiet=options.silent) as progress:
@@ -80,6 +82,12 @@ def _check_level(level: float | None) -> None:
 
     if level is not None and not 0 <= level <= 1:
         raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {level:g}.")
+
+
+def _default(data: object, kernel: str | None) -> str:
+    from calibrant.predictions import Predictions
+
+    return "omnibus" if isinstance(data, Predictions) and kernel is None else "consistency"
 
 
 def _names(names: tuple[str, ...], data: object) -> tuple[str, ...]:

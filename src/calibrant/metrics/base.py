@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.metrics.counted import Counted
+from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
@@ -116,13 +116,14 @@ class Metric(ABC):
         """Return values, (B,), as calibrated forecasts have them; None if they are not known."""
         return None
 
-    def prepare_counts(self, predictions: Predictions) -> Counted | None:  # noqa: ARG002 (most need the labels)
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
         """Return the map from numbers of events in cells of rows to values, if that is all a binary metric needs.
 
         None if there are so few rows that the labels themselves are no slower. Where rows of a cell differ, in their
-        weights or coefficients, the value is that of rows with their mean.
+        weights or coefficients, the value is that of rows with their mean. Most metrics need the labels, unless the
+        rows are cells themselves.
         """
-        return None
+        return None if predictions.copies is None else counted_anew(predictions, self.fit_bandwidth(predictions))
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,), at the data's own weights."""

@@ -1,5 +1,6 @@
 """Measures of clinical prediction models that compare predictions with a smooth calibration curve, and O/E."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -14,8 +15,29 @@ from calibrant.predictions import Predictions
 from calibrant.results import Description
 
 
+class CurveGaps(PooledMetric):
+    """A summary of the distances between the predictions and a calibration curve."""
+
+    family = "smooth"
+    measures = "calibration"
+    curve: Smoother
+
+    @abstractmethod
+    def summarise(self, gaps: FloatArray, mass: FloatArray) -> FloatArray:
+        """Return B values, given columns of distances, (m, B), and the weight of each row of them."""
+
+    def combine(self, pools: Pools) -> float:
+        """Return the summary of the distances."""
+        curve = pools.once(self.curve, lambda: self.curve.fit(pools))
+        return float(self.summarise(np.abs(pools.values - curve)[:, None], pools.mass)[0])
+
+    def combine_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
+        """Return the same of all columns at once."""
+        return self.summarise(np.abs(pools.values[:, None] - self.curve.fit_redraws(pools, hits)), pools.mass)
+
+
 @dataclass(frozen=True)
-class ICI(PooledMetric):
+class ICI(CurveGaps):
     r"""Integrated calibration index: the mean distance between the predictions and a smooth calibration curve.
 
     Parameters
@@ -39,8 +61,6 @@ class ICI(PooledMetric):
     0.1
     """
 
-    family = "smooth"
-    measures = "calibration"
     curve: Smoother = Loess()
 
     def about(self) -> Description:
@@ -52,15 +72,13 @@ class ICI(PooledMetric):
     def __post_init__(self) -> None:
         _check_curve(self.curve)
 
-    def combine(self, pools: Pools) -> float:
-        """Return the mean distance."""
-        return float(
-            np.average(np.abs(pools.values - pools.once(self.curve, lambda: self.curve.fit(pools))), weights=pools.mass)
-        )
+    def summarise(self, gaps: FloatArray, mass: FloatArray) -> FloatArray:
+        """Return the mean distance of every column."""
+        return np.asarray(np.average(gaps, axis=0, weights=mass))
 
 
 @dataclass(frozen=True)
-class GapQuantile(PooledMetric):
+class GapQuantile(CurveGaps):
     r"""A quantile of the distances between the predictions and a smooth calibration curve: E50, E90, Emax.
 
     Parameters
@@ -80,8 +98,6 @@ class GapQuantile(PooledMetric):
     0.1
     """
 
-    family = "smooth"
-    measures = "calibration"
     q: float = 0.9
     curve: Smoother = Loess()
 
@@ -100,13 +116,13 @@ class GapQuantile(PooledMetric):
             raise InputError(f"q must be a number from 0 to 1, but is {self.q!r}.")
         _check_curve(self.curve)
 
-    def combine(self, pools: Pools) -> float:
-        """Return the quantile of the distances."""
-        gaps = np.abs(pools.values - pools.once(self.curve, lambda: self.curve.fit(pools)))
-        order = np.argsort(gaps)
-        mass = np.cumsum(pools.mass[order])
-        at = np.searchsorted(mass, self.q * mass[-1] * (1 - 1e-12))
-        return float(gaps[order[at]])
+    def summarise(self, gaps: FloatArray, mass: FloatArray) -> FloatArray:
+        """Return the quantile of the distances of every column."""
+        order = np.argsort(gaps, axis=0)
+        running = np.cumsum(mass[order], axis=0)
+        at = np.argmax(running >= self.q * running[-1] * (1 - 1e-12), axis=0)
+        columns = np.arange(gaps.shape[1])
+        return np.asarray(gaps[order[at, columns], columns])
 
 
 @dataclass(frozen=True)

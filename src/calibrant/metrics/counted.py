@@ -1,5 +1,6 @@
 """Binned metrics of how many events fine cells of rows have: what redraws of many rows need."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -15,6 +16,27 @@ class Counted(NamedTuple):
 
     cells: EventCells
     evaluate: Evaluator
+
+
+def counted_anew(view: Predictions, value: Callable[[Predictions], float]) -> Counted:
+    """Return the value of binary predictions whose rows stand for many, as a function of the events of their cells.
+
+    Every redraw becomes predictions of its own, with as many rows for each cell with and without the event.
+    """
+    cells = fine_cells(view)
+    assert cells is not None  # noqa: S101 (rows that stand for many are cells, few or many)
+    first = cells.order[cells.starts]
+    probs, labels = np.repeat(view.probs[first], 2, axis=0), np.tile([0, 1], len(first))
+    weights = np.repeat(view.row_weights[first], 2)
+
+    def redrawn(events: FloatArray) -> Predictions:
+        copies = np.column_stack([cells.sizes - events, events]).ravel()
+        kept = copies > 0
+        return Predictions._trusted(  # noqa: SLF001 (derived)
+            probs[kept], labels[kept], (weights * copies)[kept], view.classes, copies=copies[kept]
+        )
+
+    return Counted(cells, lambda counts: np.array([value(redrawn(events)) for events in counts.T]))
 
 
 class BinnedCells(NamedTuple):

@@ -277,8 +277,12 @@ def line_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[f
     """Return intercept and slope of one set of outcomes, whose shares sum to 1."""
     centre = float(share @ log_odds)
     design = np.stack([np.ones(len(log_odds)), log_odds - centre])
-    # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum.
-    level, tilt = _maximise(log_odds, design, hits, share, np.array([-centre, -1.0]))
+    # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum. All probabilities are
+    # 1/2 there, so that the first step is a linear regression.
+    even = np.array([-centre, -1.0])
+    curvature = (design * share) @ design.T / 4 + PENALTY * np.eye(2)
+    step = np.linalg.solve(curvature, design @ (share * (hits - 0.5)) - PENALTY * even)
+    level, tilt = _maximise(log_odds, design, hits, share, even + step)
     return float(level - tilt * centre), float(1 + tilt)
 
 

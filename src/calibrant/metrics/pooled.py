@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.types import Evaluator, FloatArray
+from calibrant._border.types import BoolArray, Evaluator, FloatArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
@@ -54,6 +54,10 @@ class Pools:
         """Join neighbours: the pools that begin at these indices, the first of which is 0."""
         mass, predicted, hits = (np.add.reduceat(sums, starts) for sums in (self.mass, self.predicted, self.hits))
         return Pools(mass, predicted, hits)
+
+    def with_hits(self, hits: FloatArray) -> "Pools":
+        """Return the pools of other labels, (m,)."""
+        return Pools(self.mass, self.predicted, hits, self.fixed)
 
     def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
         """Return what `compute` returns, which is computed once: several measures share a curve."""
@@ -124,7 +128,12 @@ def _pooled(view: Predictions) -> Pools:
     ties = Ties.of_view(view)
     columns = (view.weights, view.weights * view.positive, view.weights * view.labels)
     mass, predicted, hits = (ties.sums(column) for column in columns)
-    return _present(mass, predicted, hits, _fixed(view))
+    return _pools(mass, predicted, hits, _fixed(view))
+
+
+def _pools(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, Any]) -> Pools:
+    present = _present(mass)
+    return Pools(mass[present], predicted[present], hits[present], fixed)
 
 
 def _fixed(view: Predictions) -> dict[Hashable, Any]:
@@ -153,7 +162,8 @@ class PooledMetric(Metric):
         p, y = view.positive[:, None], view.labels[:, None]
 
         def evaluate(weights: FloatArray) -> FloatArray:
-            return self._each(ties.sums(weights), ties.sums(weights * p), ties.sums(weights * y), dict)
+            columns = zip(ties.sums(weights).T, ties.sums(weights * p).T, ties.sums(weights * y).T, strict=True)
+            return np.array([self.combine(_pools(mass, sums, hits, {})) for mass, sums, hits in columns])
 
         return evaluate
 
@@ -162,26 +172,19 @@ class PooledMetric(Metric):
         view = self.view(predictions)
         ties = Ties.of_view(view)
         weights = view.weights[:, None]
-        mass, predicted = ties.sums(weights), ties.sums(weights * view.positive[:, None])
         target = 1 if view is predictions else predictions.predicted[:, None]
-        fixed = _fixed(view)
-        return lambda labels: self._each(mass, predicted, ties.sums(weights * (labels == target)), lambda: fixed)
+        pools, present = pool(view), _present(ties.sums(view.weights))
+        return lambda labels: self.combine_redraws(pools, ties.sums(weights * (labels == target))[present])
 
-    def _each(
-        self, mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: Callable[[], dict[Hashable, Any]]
-    ) -> FloatArray:
-        values = np.empty(hits.shape[1])
-        for b in range(len(values)):
-            weight, expected, observed = (m[:, b if m.shape[1] > 1 else 0] for m in (mass, predicted, hits))
-            values[b] = self.combine(_present(weight, expected, observed, fixed()))
-        return values
+    def combine_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
+        """Return the values of the same pools with other hits, (m, B)."""
+        return np.array([self.combine(pools.with_hits(column)) for column in hits.T])
 
 
-def _present(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, Any]) -> Pools:
+def _present(mass: FloatArray) -> BoolArray | slice:
+    """Return which pools hold weight: all of them, mostly."""
     present = mass > NEGLIGIBLE * mass.max()
-    if present.all():
-        return Pools(mass, predicted, hits, fixed)
-    return Pools(mass[present], predicted[present], hits[present], fixed)
+    return slice(None) if present.all() else present
 
 
 @dataclass(frozen=True)

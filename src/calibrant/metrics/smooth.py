@@ -22,8 +22,8 @@ FEW_CELLS, FEW_ROWS = 5_000_000, 250_000
 CELLS = 2**14
 """Residuals are moved to the points j / CELLS."""
 
-AT_ONCE = 50
-"""Sets of labels or weights whose bandwidths are searched together: more would only take more memory."""
+AT_ONCE = 25
+"""Sets of labels or weights whose bandwidths are searched together: more would not fit into the cache."""
 
 ROWS_AT_ONCE = 2**16
 """Rows moved to the grid together: what they need stays in the cache."""

@@ -17,6 +17,9 @@ POINTS_A_WIDTH = 32
 FEWEST, MOST = 2**10, 2**15
 """Number of such points in [0, 1]."""
 
+AT_FIRST = 2**8
+"""Number of points until a bandwidth is known roughly."""
+
 MOST_STEPS = 60
 """About six are needed; rounding could make the last digits of an error go up and down forever."""
 
@@ -33,7 +36,7 @@ def fixed_points(waves: FloatArray, gaps: FloatArray) -> FloatArray:
     low = np.maximum(np.abs(waves[:, 0]), NARROWEST)
     values = np.minimum(gaps, low)
     rows = np.flatnonzero(gaps > low)
-    values[rows] = _crossings(waves[rows, :FEWEST], low[rows], FEWEST, ROUGHLY)
+    values[rows] = _crossings(waves[rows, :AT_FIRST], low[rows], AT_FIRST, ROUGHLY)
     points = np.zeros(len(gaps), dtype=int)
     while len(rows):
         needed = resolution(np.maximum(values, low))

@@ -28,7 +28,11 @@ class Smoother(ABC):
 
     @abstractmethod
     def fit(self, pools: Pools) -> FloatArray:
-        """Return the estimated frequency at each distinct prediction."""
+        """Return the estimated frequency at each distinct prediction, (m,)."""
+
+    def fit_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
+        """Return the same of the pools with other hits, (m, B)."""
+        return np.stack([self.fit(pools.with_hits(column)) for column in hits.T], axis=1)
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,14 @@ class Loess(Smoother):
 
     def fit(self, pools: Pools) -> FloatArray:
         """Return the local regression."""
+        return self.fit_redraws(pools, pools.hits[:, None])[:, 0]
+
+    def fit_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
+        """Return the same of the pools with other hits, all at once."""
         if self not in pools.fixed:
             pools.fixed[self] = self._local_fits(pools)
         starts, places, rows = pools.fixed[self]
-        curve = rows @ (np.add.reduceat(pools.hits, starts) / np.add.reduceat(pools.mass, starts))
+        curve = rows @ (np.add.reduceat(hits, starts) / np.add.reduceat(pools.mass, starts)[:, None])
         if len(places) == len(pools.mass):
             return curve
         return monotone_cubic(places, curve, pools.values)

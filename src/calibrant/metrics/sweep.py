@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, IntArray
 from calibrant.binning.interval import ROUNDING
+from calibrant.binning.ties import starts_of_ties
 from calibrant.metrics.binned import ECE
 from calibrant.metrics.pooled import PooledMetric, Pools, pool
 from calibrant.predictions import Predictions
@@ -65,19 +66,26 @@ class SweepECE(PooledMetric):
 
     def combine(self, pools: Pools) -> float:
         """Sweep, and return the error in the last bins in order."""
-        bins = pools.merged(_bin_starts(pools, _sweep(pools)))
+        bins = pools.merged(_swept(pools))
         columns = (sums[:, None] for sums in (bins.mass, bins.predicted, bins.hits))
         return float(ECE(norm=self.norm).combine(pools.mass.sum(keepdims=True), *columns)[0])
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
         """Give the number of bins."""
-        pools = pool(self.view(predictions))
-        return {"bins_used": len(_bin_starts(pools, _sweep(pools)))}
+        return {"bins_used": len(_swept(pool(self.view(predictions))))}
 
 
-def _sweep(pools: Pools) -> int:
-    """Return the largest number of bins before the first at which the frequencies fall."""
+def _swept(pools: Pools) -> IntArray:
+    """Return the first pool of every bin in the end; bins that ties leave empty do not count."""
     line = _Line(pools)
+    n_bins = _sweep(pools, line)
+    starts = line.start_of(np.arange(n_bins), np.array(n_bins))
+    starts = starts[starts < len(pools.mass)]
+    return starts[starts_of_ties(starts)]
+
+
+def _sweep(pools: Pools, line: "_Line") -> int:
+    """Return the largest number of bins before the first at which the frequencies fall."""
     n_pools = len(pools.mass)
     # A cut is safe if no frequency before it is above any after it.
     highest, lowest = np.maximum.accumulate(pools.frequencies), np.minimum.accumulate(pools.frequencies[::-1])[::-1]
@@ -105,12 +113,6 @@ def _blocks(n_pools: int, share: float) -> Iterator[IntArray]:
         stop = start + max(1, min(start, int(EDGES_A_BLOCK / (3 + 2 * start * share))))
         yield np.arange(start, min(stop, n_pools + 1))
         start = stop
-
-
-def _bin_starts(pools: Pools, n_bins: int) -> IntArray:
-    """Return the first pool of every bin that is not empty."""
-    starts = np.unique(_Line(pools).start_of(np.arange(n_bins), np.array(n_bins)))
-    return starts[starts < len(pools.mass)]
 
 
 class _Line:

@@ -87,6 +87,16 @@ def judged(entry: Compared) -> str:
     return {1: "better", 0: "could be chance", -1: "worse"}[favours(entry)]
 
 
+def alone(comparison: Comparison) -> str:
+    """Say which differences are judged by their own interval alone, as the adjusted p-value does not confirm them."""
+    entries = [comparison.entry(model, metric) for metric in comparison.metrics for model in others(comparison)]
+    found = [e for e in entries if favours(e) and e.difference and e.difference.adjusted > 1 - comparison.level]
+    labels = dict.fromkeys(of_metric(comparison, entry.metric).label for entry in found)
+    if not labels:
+        return ""
+    return f" {'; '.join(labels)}: the interval excludes 0, but among several differences this one could be chance."
+
+
 def _interval(value: float, low: float, high: float, verdict: str) -> Element | None:
     """Draw a difference with its limits, and where 0 is."""
     if not all(map(isfinite, (value, low, high))):

@@ -106,7 +106,19 @@ def _about_the_slope(case: Case) -> str:
     words = ""
     if case.code not in EXTREMITY and abs(case.facts.extreme) > SIGNIFICANT_Z and not case.facts.is_mixed:
         words = ": too extreme" if case.facts.extreme > 0 else ": too timid"
-    return f"; slope {case.slope:.2g}{words}"
+    return f"; slope {_beside_one(case.slope)}{words}"
+
+
+def _beside_one(slope: float) -> str:
+    """Return two digits, or as many as show on which side of 1 it is.
+
+    Examples
+    --------
+    >>> _beside_one(0.6213), _beside_one(1.0042), _beside_one(1.0)
+    ('0.62', '1.004', '1')
+    """
+    texts = (f"{slope:.{digits}g}" for digits in range(2, 7))
+    return next((text for text in texts if float(text) != 1), "1")
 
 
 def _about_confidence(case: Case) -> str:
