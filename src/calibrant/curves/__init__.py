@@ -3,16 +3,16 @@
 from typing import TYPE_CHECKING
 
 from calibrant._lazy import attributes
-from calibrant.curves.binned import bin_totals, joint_bin_totals, reliability_curve
-from calibrant.curves.classwise import classwise_curves
-from calibrant.curves.cumulative import cumulative_curve
-from calibrant.curves.forecasts import pit_histogram, quantile_curve
-from calibrant.curves.isotonic import isotonic_curve
-from calibrant.curves.kernel import kernel_curve
-from calibrant.curves.spread import spread_curve
 
 if TYPE_CHECKING:
+    from calibrant.curves.binned import bin_totals, joint_bin_totals, reliability_curve
+    from calibrant.curves.classwise import classwise_curves
+    from calibrant.curves.cumulative import cumulative_curve
     from calibrant.curves.display import ReliabilityDisplay
+    from calibrant.curves.forecasts import pit_histogram, quantile_curve
+    from calibrant.curves.isotonic import isotonic_curve
+    from calibrant.curves.kernel import kernel_curve
+    from calibrant.curves.spread import spread_curve
 
 __all__ = [
     "ReliabilityDisplay",
@@ -28,4 +28,21 @@ __all__ = [
     "spread_curve",
 ]
 
-__getattr__ = attributes(__name__, {"curves.display": "ReliabilityDisplay"})  # It takes the figures.
+__getattr__ = attributes(
+    __name__,
+    {
+        "curves.binned": "bin_totals joint_bin_totals reliability_curve",
+        "curves.classwise": "classwise_curves",
+        "curves.cumulative": "cumulative_curve",
+        "curves.display": "ReliabilityDisplay",
+        "curves.forecasts": "pit_histogram quantile_curve",
+        "curves.isotonic": "isotonic_curve",
+        "curves.kernel": "kernel_curve",
+        "curves.spread": "spread_curve",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted(__all__)

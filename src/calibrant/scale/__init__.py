@@ -1,14 +1,19 @@
 """Predictions beyond one machine and one day: a mergeable sketch, and engines that fill it."""
 
-from calibrant.scale.assess import assess_sketch
-from calibrant.scale.dask_engine import sketch_dask
-from calibrant.scale.grouped import GroupedSketch
-from calibrant.scale.local import Sketched, sketch_files
-from calibrant.scale.passes import fit_passes
-from calibrant.scale.reading import Reading, files_of
-from calibrant.scale.saved import read_sketch, write_sketch
-from calibrant.scale.sketch import Counters, Sketch
-from calibrant.scale.spark_engine import sketch_frame, sketch_spark
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import attributes
+
+if TYPE_CHECKING:
+    from calibrant.scale.assess import assess_sketch
+    from calibrant.scale.dask_engine import sketch_dask
+    from calibrant.scale.grouped import GroupedSketch
+    from calibrant.scale.local import Sketched, sketch_files
+    from calibrant.scale.passes import fit_passes
+    from calibrant.scale.reading import Reading, files_of
+    from calibrant.scale.saved import read_sketch, write_sketch
+    from calibrant.scale.sketch import Counters, Sketch
+    from calibrant.scale.spark_engine import sketch_frame, sketch_spark
 
 __all__ = [
     "Counters",
@@ -26,3 +31,23 @@ __all__ = [
     "sketch_spark",
     "write_sketch",
 ]
+
+__getattr__ = attributes(
+    __name__,
+    {
+        "scale.assess": "assess_sketch",
+        "scale.dask_engine": "sketch_dask",
+        "scale.grouped": "GroupedSketch",
+        "scale.local": "Sketched sketch_files",
+        "scale.passes": "fit_passes",
+        "scale.reading": "Reading files_of",
+        "scale.saved": "read_sketch write_sketch",
+        "scale.sketch": "Counters Sketch",
+        "scale.spark_engine": "sketch_frame sketch_spark",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted(__all__)
