@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant._core.laws import normal_tail
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import pooled
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
@@ -158,7 +158,7 @@ def maximum_tail(x: float) -> float:
     odd = 2 * TERMS + 1
     if x < CROSSOVER:
         return float(1 - 4 / np.pi * np.sum((-1.0) ** TERMS / odd * np.exp(-((odd * np.pi / x) ** 2) / 8)))
-    return float(4 * np.sum((-1.0) ** TERMS * _tails(odd * x)))
+    return float(4 * np.sum((-1.0) ** TERMS * _tails(odd, x)))
 
 
 def range_tail(x: float) -> float:
@@ -169,8 +169,9 @@ def range_tail(x: float) -> float:
         rate = ((2 * TERMS + 1) * np.pi) ** 2 / 2
         return float(1 - np.sum((8 / x**2 + 4 / rate) * np.exp(-rate / x**2)))
     k = TERMS + 1
-    return float(8 * np.sum((-1.0) ** TERMS * k * _tails(k * x)))
+    return float(8 * np.sum((-1.0) ** TERMS * k * _tails(k, x)))
 
 
-def _tails(x: FloatArray) -> FloatArray:
-    return np.array([normal_tail(each) for each in x.tolist()])
+def _tails(multiples: IntArray, x: float) -> FloatArray:
+    """Return the probabilities that a standard normal number exceeds multiples of x."""
+    return np.array([normal_tail(k * x) for k in multiples.tolist()])
