@@ -13,7 +13,7 @@ from calibrant._core.line.sums import KernelSums
 from calibrant._core.redraws import DEPTH, Rows
 from calibrant._core.sketch import count_rows, sum_scores
 from calibrant._core.sorted1d import SortedLine
-from calibrant.cells.grid import Grid
+from calibrant.binning.cells.grid import Grid
 from pair_definition import simulate
 
 

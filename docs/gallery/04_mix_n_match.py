@@ -95,5 +95,5 @@ for ax, name in zip(axes, ["identity", "ts", "ts>irova"], strict=True):
 fig.tight_layout()
 
 # %%
-# The whole design of the note, with focal loss, three seeds and paired significance, is :doc:`/experiment`; where its
+# The whole design of the note, with focal loss, several seeds and paired significance, is :doc:`/experiment`; where its
 # advice and the evidence differ is in :doc:`/calibrators`.

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._border.checks import SUM_TOLERANCE, as_weights, check_count
 from calibrant._border.convert import convert
 from calibrant._border.labels import as_classes, as_labels
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.assessment.comparison import compare
 from calibrant.intervals import METHODS, method_for
 from calibrant.intervals.requirements import FEWEST_PAIRED

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.predictions import Predictions
 from studies.simulations import worlds
 

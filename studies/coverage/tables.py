@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.io import write_text
 from studies.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
 from studies.coverage.cells import ALL_SHAPES, CLASSES, HELD_OUT, World

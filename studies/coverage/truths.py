@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from studies.coverage.cells import ALL_BETAS, ALL_SHAPES, World
 
 N_ROWS = 2**20

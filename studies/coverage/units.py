@@ -4,7 +4,7 @@ import warnings
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from studies.coverage.battery import BATTERY, LEVEL, N_RESAMPLES
 from studies.coverage.cells import SEED, SETS, Cell, World, all_worlds, simulate

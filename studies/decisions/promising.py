@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant import Predictions
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.decisions import coverage_at_risk
 
 FEW = np.array([0.99, 0.95, 0.9, 0.8, 0.6])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.groups import GroupSearch
 from studies.groups.worlds import Columns

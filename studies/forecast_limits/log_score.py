@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from calibrant import Forecasts, Normal
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.intervals.forecasts import missing_for_forecasts
 from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import LogScore

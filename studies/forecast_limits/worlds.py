@@ -3,7 +3,7 @@
 import numpy as np
 
 from calibrant import Forecasts, Normal
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import CRPS, IntervalScore, IntervalWidth, LogScore, PinballLoss
 from calibrant.metrics.forecast_base import ForecastScore

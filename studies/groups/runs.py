@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.groups import GroupBoosting, GroupSearch
 from studies.groups.worlds import Drawn, World
 

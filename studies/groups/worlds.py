@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import expit
-from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.predictions import Predictions
 
 Columns = dict[str, "FloatArray | IntArray"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit, softplus
-from calibrant._typing import FloatArray
 from calibrant.scale.over_time import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.evidence import accumulate
 from studies.over_time.worlds import World

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit
-from calibrant._typing import FloatArray
 from calibrant.scale.over_time.cells import Cells, gather
 
 

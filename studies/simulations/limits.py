@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 
 
 def clopper_pearson(hits: int, total: int, level: float = 0.999) -> tuple[float, float]:

@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 
 
 def generators(seed: int, cell: str, index: int) -> tuple[np.random.Generator, np.random.Generator]:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit, softmax
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.predictions import Predictions
 from studies.simulations import worlds

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from studies.validity.battery import BATTERY
 from studies.validity.summaries import Rate, Summary, summarise
 from studies.validity.units import Unit

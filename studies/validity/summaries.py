@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from studies.simulations.limits import Departure, band_width, clopper_pearson, departure
 from studies.validity.units import Unit
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.io import write_text
 from studies.simulations import text
 from studies.simulations.limits import clopper_pearson

@@ -69,9 +69,9 @@ def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
 
 @EVERY_KERNEL
 @pytest.mark.parametrize("name", ["uniform", "clustered"])
-def test_two_thousand_rows_equal_the_double_loop(kernel, name):
+def test_a_thousand_rows_equal_the_double_loop(kernel, name):
     rng = np.random.default_rng(11)
-    c = COLLECTIONS[name](rng, 2000)
+    c = COLLECTIONS[name](rng, 1000)
     for h in (0.005, 0.05, 0.2):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect=True)
 
@@ -236,10 +236,10 @@ def test_a_hundred_thousand_clustered_rows_agree_with_single_rows_summed_directl
     rng = np.random.default_rng(8)
     c = clustered(rng, 100_000)
     Q = outcomes_and_weights(rng, c)
-    rows = rng.choice(100_000, 60, replace=False)
+    rows = rng.choice(100_000, 20, replace=False)
     for h in (1e-4, 0.003, 0.1):
         K = kernel_matrix(c[rows], c, h, kernel, reflect=True)
-        K[np.arange(60), rows] = 0
+        K[np.arange(20), rows] = 0
         found = KernelSums(Line.of(c), h, kernel).leave_one_out(Q)[rows]
         assert found == pytest.approx(K @ Q, rel=1e-10, abs=1e-14)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrant._core import sketch as module
 from calibrant._core.sketch import count_rows, place, scores, sum_scores
-from calibrant.cells.grid import Grid
+from calibrant.binning.cells.grid import Grid
 
 NUMBERS = st.one_of(
     st.floats(0, 1),

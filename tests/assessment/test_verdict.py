@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calibrant import InputError, Predictions, assess
+from calibrant import DataWarning, InputError, Predictions, assess
 from calibrant.assessment.verdict import Size, examine, judge
 from calibrant.assessment.verdict.evidence import Evidence, evidence_of, in_words
 from calibrant.assessment.verdict.facts import facts_of, slope_of
@@ -58,6 +58,15 @@ def test_rare_events_that_are_predicted_too_often_are_biased(seed):
     assert verdict.headline.startswith("Biased: it predicts class 1 too often, with 4.")
     assert (verdict.part, verdict.gave_away) == ("bias", "the mean (too high)")
     assert verdict.gap == pytest.approx(rare(seed=seed).positive.mean() - rare(seed=seed).labels.mean())
+
+
+def test_where_one_class_occurs_nothing_is_said_of_the_slope():
+    probs = np.linspace(0.02, 0.98, 60)
+    with pytest.warns(DataWarning, match="class 0 never occurs"):
+        p = Predictions(probs, np.ones(60, int))
+    found = assess(p, sections=(), rng=0).verdict
+    assert found.code == "biased"
+    assert found.headline.startswith("Biased: it predicts class 1 too rarely, with 50.0% on average where 100.0%")
 
 
 def test_a_wrong_slope_of_rare_events_is_seen():

@@ -48,7 +48,7 @@ def test_the_words_of_costs(file, capsys):
         "cost per row",
         "after platt",
         "on none",
-        "Net benefit at 0.04762",
+        "Net benefit at 0.0476:",
         "After a fix, act from 0.0476 on",
     ):
         assert words in shown

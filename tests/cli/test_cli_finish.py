@@ -257,6 +257,14 @@ def test_output_that_nobody_takes_is_no_traceback(folder, shell, code, words):
     assert result.stderr.count(b"\n") == bool(words)
 
 
+@pytest.mark.parametrize("output", ["| true", "2>&1 | true", ">&-"])
+@pytest.mark.parametrize("json", [(), ("--json",)], ids=["text", "json"])
+def test_a_gate_fails_also_where_nobody_reads(folder, json, output):
+    shell = f"set -o pipefail; CALIBRANT {output}"
+    gate = ("evaluate", "p.csv", "--fail-if", "'ece>0'", *FEW, *json)
+    assert command(*gate, folder=folder, shell=shell).returncode == 1
+
+
 def test_colours_are_for_terminals_that_want_them(folder):
     pty = pytest.importorskip("pty")
 

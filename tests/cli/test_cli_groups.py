@@ -121,7 +121,7 @@ def test_the_fix_of_groups_is_recommended_and_shown(file, tmp_path, capsys, monk
         (["fit", "--features", "x_g", "--mean", "score", "--sd", "score"], "the options are for forecasts"),
         (["recommend", "--features", "x_g", "--mean", "score", "--sd", "score"], "for forecasts. Remove it"),
         (["report", "--calibrate", "groups"], "--calibrate groups needs the columns"),
-        (["groups", "--features", "x_g", "x_h"], "x_h is no file but a column"),
+        (["groups", "--features", "x_g", "x_h"], "x_h is not a file but a column"),
     ],
 )
 def test_what_groups_cannot_be_fixed_for_is_refused(file, capsys, command, words):

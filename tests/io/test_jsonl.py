@@ -61,6 +61,7 @@ def test_forecasts(tmp_path):
     "content, words",
     [
         ('{"p": 0.5, "y": 1}\n{"p": "high", "y": 1}', "line 2, field 'p': 'high' is not a number"),
+        ('{"p": "50%", "y": 1}', "'50%' is not a number. If all of them are percentages, read them with percent=True"),
         ('{"p": 0.5, "y": 1}\n{"p": {}, "y": 1}', "line 2, field 'p': '{}' is not a number"),
         ('{"p": 0.5, "y": [1]}', "line 1, field 'y': one value is needed"),
         ('{"p": 0.5, "y": 1}\n[1, 2]', "line 2: every line must hold a JSON object"),

@@ -36,6 +36,16 @@ def test_rows_with_missing_values_are_left_out_and_counted(tmp_path, kind):
     assert part.others["note"].tolist() == ["a", "e"]
 
 
+@pytest.mark.parametrize("mark", ["", "NA", "nan"])
+def test_labels_beside_a_missing_one_stay_numbers(tmp_path, mark):
+    path = tmp_path / "a.csv"
+    path.write_text(f"y,p\n1,.8\n{mark},.4\n0,.3\n")
+    with pytest.warns(DataWarning, match=r"missing in 1 of 3 rows \('y' 1\)"):
+        found = read_predictions(path, drop_missing=True)
+    assert found.labels.tolist() == [1, 0]
+    assert found.positive.tolist() == [0.8, 0.3]
+
+
 def test_arrays_and_forecasts_are_treated_alike(tmp_path):
     np.savez(tmp_path / "a.npz", probs=[[0.5, 0.5], [np.nan, 1.0], [0.2, 0.8]], labels=[0, 1, 1])
     assert "in 1 of 3 rows ('probs' 1), the first on row 1" in failure(tmp_path / "a.npz")

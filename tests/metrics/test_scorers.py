@@ -45,8 +45,8 @@ def test_binary_models_are_scored_on_class_one():
     assert scorer("ece")(model, X, y == 1) == pytest.approx(-ECE()(expected))
 
 
-def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(InputError, match="metric must be one of accuracy, nll"):
+def test_unknown_names_are_refused_with_what_was_meant():
+    with pytest.raises(InputError, match=r"'eec' is not. Did you mean 'ece'"):
         scorer("eec")
     with pytest.raises(TypeError, match="metric must be a name in METRICS or a Metric"):
         scorer(3)

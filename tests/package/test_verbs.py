@@ -139,6 +139,8 @@ def test_positive_names_the_class_of_one_column():
         (lambda: fix(Y_PROB, Y_TRUE), "look swapped"),
         (lambda: show(Y_PROB, Y_TRUE), "look swapped"),
         (lambda: measure(SAME, metrics="eec"), "names in METRICS, but 'eec' is not. Did you mean 'ece'"),
+        (lambda: measure(SAME, metrics=ECE(bins=10)), "Name it"),
+        (lambda: measure(SAME, metrics=["nll", ECE(bins=10)]), "Name it"),
         (lambda: measure(WEATHER, metrics="ece"), "names in FORECAST_METRICS, but 'ece' is not"),
         (lambda: calibrant.test(SAME, test="coxx"), "name in TESTS, but is 'coxx'. Did you mean 'cox'"),
         (lambda: fix(SAME, method="sigmod"), "Did you mean 'platt'"),
@@ -147,6 +149,19 @@ def test_positive_names_the_class_of_one_column():
 def test_mistakes_are_named(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+def test_one_row_is_measured_by_what_needs_no_pairs():
+    found = measure([1], [0.75])
+    assert "skce" not in found
+    assert found["brier"] == 0.125
+    with pytest.raises(InputError, match="the unbiased SKCE needs at least two rows"):
+        measure([1], [0.75], metrics="skce")
+
+
+def test_forecasts_are_sent_where_they_are_assessed():
+    with pytest.raises(TypeError, match="Pass them to assess_forecasts"):
+        calibrant.assess(WEATHER)
 
 
 def test_labels_alone_are_refused():

@@ -64,7 +64,10 @@ def test_one_column_is_the_probability_of_the_second_class():
         ((Y_PROB,), TypeError, "computed from Predictions, but got ndarray. Pass Predictions, or"),
         ((SAME, Y_PROB), TypeError, "pass them alone"),
         ((NAMES[np.zeros(300, int)], Y_PROB), InputError, "hold all 3 classes.*but holds 1"),
-        (([0, "a", None], Y_PROB[:3]), InputError, "labels of one kind"),
+        (([0, "a", 0.5], Y_PROB[:3]), InputError, "labels of one kind"),
+        (([0, "a", None], Y_PROB[:3]), InputError, r"no missing values, but row 2 is None \(1 of 3"),
+        (([0, 1.0, np.nan, np.nan], Y_PROB[:4]), InputError, r"no missing values, but row 2 is nan \(2 of 4"),
+        ((Y_TRUE, Y_PROB, "ece"), TypeError, "sample_weight must be an array, but is 'ece'. Pass names by keyword"),
         ((Y_TRUE[:9], Y_PROB), InputError, "labels must have one entry per row"),
     ],
 )

@@ -8,7 +8,6 @@ import pytest
 
 from calibrant.hypotest import TESTS, CoxTest
 from calibrant.report import (
-    cumulative,
     fix,
     metrics,
     panels,
@@ -120,13 +119,13 @@ class TestViews:
         assert heights[2] == heights[3] == heights[4] > 200
 
     def test_the_running_sum_says_where_the_worst_interval_is(self):
-        words = cumulative.reading(as_series(pictured()))
+        words = views.reading(as_series(pictured()))
         assert words[-1] == (
             "The largest net error (thick) is in the predictions from 0.1 to 0.4: 28% predicted, 20% observed in "
             "750 rows."
         )
         still = replace(pictured(), cumulative=replace(pictured().cumulative, worst=None))
-        assert cumulative.reading(as_series(still))[-1] == "The path never leaves 0."
+        assert views.reading(as_series(still))[-1] == "The path never leaves 0."
 
 
 class TestMetrics:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import InputError, Predictions, assess, interval
-from calibrant.cells.weights import LIMB, normalised, of_ones, products, stand_in, weighted_sum
+from calibrant.binning.cells.weights import LIMB, normalised, of_ones, products, stand_in, weighted_sum
 from calibrant.hypotest import OmnibusTest, SpiegelhalterTest
 from calibrant.metrics import METRICS, NLL, Accuracy, Brier
 from calibrant.scale import Reading, Sketch, sketch_files

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from calibrant._border.convert import Raw, convert
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 
 SUM_TOLERANCE = 1e-3

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.checks import check_length
 from calibrant._border.convert import Raw, convert, is_missing
-from calibrant._typing import IntArray
+from calibrant._border.types import IntArray
 from calibrant.exceptions import InputError
 
 Names = tuple[Hashable, ...]

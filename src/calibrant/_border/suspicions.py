@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import SUM_TOLERANCE
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 
 LEAST_ROWS = 50
 """Below this many rows, what `suspicions` would warn of may well be chance."""

@@ -1,12 +1,12 @@
 """Work on the rows of a large matrix, a block at a time: a block and its intermediate results fit into the cache."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray, IntArray
 
 Result = TypeVar("Result")
 
@@ -31,6 +31,14 @@ def by_blocks(
     return in_order(task, blocks, n_threads)
 
 
+def each_block(
+    task: Callable[[slice], None], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
+) -> None:
+    """Run task(rows) for every block of rows, where nothing is returned."""
+    for _ in by_blocks(task, shape, entries=entries, n_threads=n_threads):
+        pass
+
+
 def add_blocks(
     task: Callable[[slice], FloatArray], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
 ) -> FloatArray:
@@ -47,7 +55,7 @@ def threads_for(shape: tuple[int, ...]) -> int | None:
     return None if shape[0] * shape[1] >= _MANY_ENTRIES else 1
 
 
-def over_classes(operation: Any, values: FloatArray) -> FloatArray:
+def over_classes(operation: np.ufunc, values: FloatArray) -> FloatArray:
     """Reduce every row by a ufunc such as np.add, and keep the axis: (n, K) to (n, 1)."""
     if values.shape[1] >= FEW_CLASSES:
         return operation.reduce(values, axis=1, keepdims=True)
@@ -67,8 +75,7 @@ def softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
         np.exp(p, out=p)
         p *= 1.0 / over_classes(np.add, p)
 
-    for _ in by_blocks(task, scores.shape, n_threads=threads_for(scores.shape)):
-        pass
+    each_block(task, scores.shape, n_threads=threads_for(scores.shape))
     return probs
 
 
@@ -81,8 +88,7 @@ def log_softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray
         np.subtract(scores[rows], over_classes(np.maximum, scores[rows]), out=log_p)
         log_p -= np.log(over_classes(np.add, np.exp(log_p)))
 
-    for _ in by_blocks(task, scores.shape, n_threads=threads_for(scores.shape)):
-        pass
+    each_block(task, scores.shape, n_threads=threads_for(scores.shape))
     return log_probs
 
 
@@ -95,10 +101,7 @@ def _places(before: FloatArray, after: FloatArray, top: IntArray, found: IntArra
 def keep_argmax(before: FloatArray, after: FloatArray) -> FloatArray:
     """Let the largest entry of every row be where it was, in place, if it is another one by rounding alone."""
     top, found = np.empty((2, len(before)), dtype=np.int64)
-    for _ in by_blocks(
-        lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1
-    ):
-        pass
+    each_block(lambda rows: _places(before[rows], after[rows], top[rows], found[rows]), before.shape, n_threads=1)
     rows = np.flatnonzero(top != found)
     if len(rows):
         largest = after[rows, found[rows]]

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.library import library
 from calibrant._core.packing import Layout
-from calibrant._core.threads import in_order
+from calibrant._core.threads import run_all
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +32,5 @@ def distances(x: Floats, y: Floats, *, squared: bool, n_threads: int | None = No
         part = found[first : first + _ROWS_PER_JOB]
         core.distances(squared, points, first, *part.shape, part)
 
-    for _ in in_order(task, range(0, len(found), _ROWS_PER_JOB), n_threads):
-        pass
+    run_all(task, range(0, len(found), _ROWS_PER_JOB), n_threads)
     return found[: len(x), : len(y)]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 
 PASSES = 100
 """Nearly all data needs fewer; what needs more is left to SciPy, whose time never grows faster than the data."""

@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.roots import root
-from calibrant._typing import FloatArray
 
 # Beyond 9 the weight of the normal law, exp(-r^2 / 2), is below 3e-18; 80 points integrate what is left to rounding.
 _FARTHEST, _POINTS = 9.0, 80

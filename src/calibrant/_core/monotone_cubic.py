@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 
 
 def monotone_cubic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.blocks import add_blocks
-from calibrant._typing import BoolArray, FloatArray
 
 Curve = tuple[float, FloatArray, FloatArray]
 """Value, gradient and Hessian; the Hessian is empty where the direction is found without it."""

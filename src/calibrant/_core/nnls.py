@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 
 
 def nnls(factor: FloatArray, target: FloatArray) -> FloatArray:

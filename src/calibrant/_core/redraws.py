@@ -22,7 +22,7 @@ def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
     if core is None:
         return twin_draws.count_draws(keys, n)
     counts = np.empty((n, len(keys)))
-    # Eight at least: so many are cleared by a library that was built before these sources, as in an editable install.
+    # At least eight: a library built before these sources, as in an editable install, clears that many.
     room = np.empty(n * max(8, min(_TOGETHER, len(keys))), dtype=np.uint16)
     core.draw_counts(np.ascontiguousarray(keys), len(keys), n, room, counts)
     return counts

@@ -1,7 +1,7 @@
 """Rows counted into the cells of a sketch: compiled, or in NumPy; the same integers from both on every machine.
 
-Cells are intervals of p by the exponent and the leading binary digits of min(p, 1 - p); `calibrant.cells.grid` says
-which. Sums of scores are in units of 2^-32. Nothing here depends on the order of the rows.
+Cells are intervals of p by the exponent and the leading binary digits of min(p, 1 - p), see `calibrant.binning.cells`.
+Sums of scores are in units of 2^-32. Nothing here depends on the order of the rows.
 """
 
 from typing import NamedTuple

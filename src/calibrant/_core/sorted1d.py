@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.library import required
-from calibrant._core.threads import in_order
+from calibrant._core.threads import run_all
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +71,5 @@ class SortedLine:
             width = min(_COLUMNS_PER_JOB, columns - first)
             core.sorted_product(self.order, self.decay, r, n, block, product, columns, first, width)
 
-        for _ in in_order(task, range(0, columns, _COLUMNS_PER_JOB), n_threads):
-            pass
+        run_all(task, range(0, columns, _COLUMNS_PER_JOB), n_threads)
         return product, r * r

@@ -48,6 +48,12 @@ def in_order(task: Callable[[Job], Result], jobs: Sequence[Job], n_threads: int 
         wait([job for job in waiting if not job.cancel()])
 
 
+def run_all(task: Callable[[Job], None], jobs: Sequence[Job], n_threads: int | None = None) -> None:
+    """Run task on every job, as `in_order` does, where nothing is returned."""
+    for _ in in_order(task, jobs, n_threads):
+        pass
+
+
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, "calibrant", initializer=_mark_worker)

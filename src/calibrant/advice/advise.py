@@ -8,8 +8,8 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
+from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.advice.choice import choose
 from calibrant.advice.cross_fit import OutOfFold, check_folds, cross_fit_all, draw_folds
 from calibrant.advice.group_fix import GROUPS, cross_fit_groups, group_table

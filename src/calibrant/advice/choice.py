@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.hypotest import holm
 from calibrant.intervals import percentiles
 from calibrant.intervals.scores import hall_laws

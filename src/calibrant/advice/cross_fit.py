@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.blocks import keep_argmax
 from calibrant._core.threads import available_threads, in_order
-from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.advice.rule import has_impossible_labels
 from calibrant.calibrators import Calibrator, StackedCalibration
 from calibrant.calibrators.estimator import clone

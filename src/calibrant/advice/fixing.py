@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from calibrant._typing import Rng
+from calibrant._border.types import Rng
 from calibrant.advice.advise import recommend
 from calibrant.calibrators import parse
 from calibrant.forecasts import Forecasts

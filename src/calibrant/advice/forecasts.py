@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
-from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import TOLERANCE, Choice, choose
 from calibrant.advice.forecast_rule import forecast_shortlist
 from calibrant.advice.rule import NOTHING
@@ -193,7 +193,7 @@ def _covered(advice: ForecastRecommendation) -> str:
     before, after = advice.candidates[0].coverage, advice.candidate(advice.name).coverage
     if advice.name == NOTHING or before is None or after is None:
         return ""
-    return f"Intervals of probability 90 % held {before:.1%} of the targets before, and hold {after:.1%} after."
+    return f"Intervals of probability 90% held {before:.1%} of the targets before, and hold {after:.1%} after."
 
 
 def _candidates(

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import IntArray
+from calibrant._border.types import IntArray
 from calibrant.advice.cross_fit import OutOfFold
 from calibrant.exceptions import InputError
 from calibrant.groups import GroupBoosting

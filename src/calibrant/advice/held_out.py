@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import Progress, Rng
+from calibrant._border.types import Progress, Rng
 from calibrant.advice.advise import recommend
 from calibrant.advice.cross_fit import check_folds, cross_fit, draw_folds
 from calibrant.advice.fixing import AUTO

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.checks import check_count
-from calibrant._typing import FloatArray, Progress, Rng
+from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.advice.cross_fit import fitted
 from calibrant.calibrators import Calibrator, calibrate
 from calibrant.calibrators.compose import parse

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
-from calibrant._typing import Evaluator, FloatArray, Progress, Rng
+from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
 from calibrant.assessment.comparison_inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning
 from calibrant.assessment.forecasts.comparison import compare_forecasts
 from calibrant.forecasts import Forecasts

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from calibrant import __version__
-from calibrant._typing import Progress, Rng
+from calibrant._border.types import Progress, Rng
 from calibrant.assessment.many_rows import of_rows, summarised
 from calibrant.assessment.sections import SECTIONS, assembled
 from calibrant.assessment.verdict import TOLERANCE, Examined, check_tolerance, examine
 from calibrant.assessment.work import Steps, Work, rows_by_group
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions, check_predictions
@@ -90,8 +91,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
             raise InputError("by is for rows, but a sketch holds none. Make a sketch of each group.")
         own = {"name": name, "sections": sections, "metrics": metrics, "n_resamples": n_resamples}
         return predictions.assessed(**own, tolerance=tolerance, progress=progress, rng=rng)
-    rows = as_data(predictions, y_prob, sample_weight)
-    check_predictions(rows)
+    rows = _as_rows(predictions, y_prob, sample_weight)
     predictions = summarised(rows)
     wanted = _chosen(sections)
     groups = {} if by is None else _split(rows, by)
@@ -146,6 +146,14 @@ def _examined(
     if not isinstance(seed, int):
         return compute()
     return predictions.once(("examined", n_resamples, tolerance, seed), compute)
+
+
+def _as_rows(data: object, y_prob: object, sample_weight: object) -> Predictions:
+    rows = as_data(data, y_prob, sample_weight)
+    if isinstance(rows, Forecasts):
+        raise TypeError("assess is for class probabilities, but got Forecasts. Pass them to assess_forecasts.")
+    check_predictions(rows)
+    return cast("Predictions", rows)
 
 
 def _chosen(sections: Iterable[str] | None) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from calibrant._typing import FloatArray, Progress
+from calibrant._border.types import FloatArray, Progress
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import ICI, DirichletECE, GapQuantile, KdeECE, Metric, Root, SmoothECE, TopLabel
 from calibrant.metrics.lift import Lift

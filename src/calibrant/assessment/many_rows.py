@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant.assessment.work import measured
-from calibrant.cells.grid import grid_of
-from calibrant.cells.line import Line, as_predictions
-from calibrant.cells.weights import ONE, as_units
+from calibrant.binning.cells.grid import grid_of
+from calibrant.binning.cells.line import Line, as_predictions
+from calibrant.binning.cells.weights import ONE, as_units
 from calibrant.metrics import METRICS, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment

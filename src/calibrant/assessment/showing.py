@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from calibrant._typing import Rng
+from calibrant._border.types import Rng
 from calibrant.assessment.core import assess
 from calibrant.assessment.forecasts import assess_forecasts
 from calibrant.forecasts import Forecasts

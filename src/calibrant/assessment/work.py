@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant._border.convert import convert
-from calibrant._typing import IntArray, Progress
+from calibrant._border.types import IntArray, Progress
 from calibrant.assessment.verdict import Examined
 from calibrant.exceptions import InputError
 from calibrant.metrics import Metric

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.bins import bin_index
-from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
 from calibrant.binning.ties import comparable, line_of
 from calibrant.exceptions import InputError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.base import Cells, SimplexBinning
 from calibrant.binning.interval import ROUNDING
 from calibrant.binning.ties import NEGLIGIBLE

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.bins import bin_columns, bin_index, bin_sums
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.base import Binning, Bins
 from calibrant.binning.interval import ROUNDING, EqualWidth, largest_values
 from calibrant.binning.ties import comparable

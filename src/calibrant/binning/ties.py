@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.line.boxes import Line
-from calibrant._typing import FloatArray, IntArray
 from calibrant.predictions import Predictions
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import attributes
+from calibrant._border.lazy import attributes
 from calibrant.calibrators.base import Calibrator, calibrate
 from calibrant.calibrators.bbq import BBQ
 from calibrant.calibrators.beta import BetaCalibration
@@ -111,6 +111,5 @@ Names joined by ">", such as "ts>irova", are found too: they build a composition
 names as papers write them, such as "TS" and "IROvA"; see `calibrator_name`.
 """
 
-__getattr__ = attributes(
-    __name__, {"calibrators.model": "CalibratedModel"}
-)  # It takes scikit-learn, which calibrators do without.
+# It takes scikit-learn, which calibrators do without.
+__getattr__ = attributes(__name__, {"CalibratedModel": "calibrant.calibrators.model"})

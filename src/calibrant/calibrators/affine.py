@@ -5,8 +5,8 @@ from typing import Self
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.inverse_temperature import best_log_beta
 from calibrant.calibrators.newton import warn_unless_converged

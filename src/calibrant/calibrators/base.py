@@ -7,8 +7,8 @@ import numpy as np
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies
 from calibrant._border.labels import column_order
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import keep_argmax, log_softmax, softmax
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.calibrators.given import check_order, check_same_columns, columns_of, texts, words_of_calibrators
 from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.binning.ties import comparable
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties

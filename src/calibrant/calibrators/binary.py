@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.checks import check_copies
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
-from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.estimator import check_is_fitted, clone
 from calibrant.exceptions import InputError

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Literal
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import WithMembers, all_converged

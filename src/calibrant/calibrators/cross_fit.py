@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 
 Response = Literal["predict_proba", "predict_log_proba", "decision_function"]

@@ -40,7 +40,7 @@ def choice_classes() -> dict[str, type]:
     return {choice.__name__: choice for choice in (binning.EqualMass, binning.EqualWidth, *smoothings)}
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Any:
     """Return what JSON can say of a value."""
     if isinstance(value, Estimator):
         return _encode_calibrator(value)
@@ -81,7 +81,7 @@ def _encode_array(array: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(content).decode("ascii")}
 
 
-def decode(value: Any, depth: int = 0) -> Any:
+def decode(value: object, depth: int = 0) -> Any:
     """Return the value that `encode` was given; anything else than its output is refused."""
     if depth > 3 * MAX_DEPTH:
         raise InputError(f"calibrators must be nested at most {MAX_DEPTH} deep, but these are deeper.")
@@ -97,12 +97,12 @@ def decode(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _decode_array(dtype: Any, shape: Any, data: Any, _depth: int) -> NDArray[Any]:
+def _decode_array(dtype: object, shape: object, data: object, _depth: int) -> NDArray[Any]:
     if not isinstance(shape, list) or len(shape) > 2 or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
         raise InputError(f"the shape of an array must be one or two sizes, but is {shape!r:.60}.")
     if dtype == "str":
         return _decode_texts(data, shape)
-    if dtype not in _DTYPES.values() or not isinstance(data, str):
+    if not isinstance(dtype, str) or dtype not in _DTYPES.values() or not isinstance(data, str):
         raise InputError(f"an array must be of type <f8, <i8, |b1 or str, but is {dtype!r:.40}.")
     try:
         content = base64.b64decode(data, validate=True)
@@ -115,7 +115,7 @@ def _decode_array(dtype: Any, shape: Any, data: Any, _depth: int) -> NDArray[Any
     return np.frombuffer(content, dtype).astype(dtype[1:]).reshape(shape)
 
 
-def _decode_texts(data: Any, shape: list[int]) -> NDArray[Any]:
+def _decode_texts(data: object, shape: list[int]) -> NDArray[Any]:
     if not isinstance(data, list) or not all(isinstance(text, str) for text in data) or len(data) != math.prod(shape):
         raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
     longest = max(map(len, data), default=0)
@@ -124,17 +124,17 @@ def _decode_texts(data: Any, shape: list[int]) -> NDArray[Any]:
     return np.array(data, dtype=str).reshape(shape)
 
 
-def _decode_float(text: Any, _depth: int) -> float:
+def _decode_float(text: object, _depth: int) -> float:
     if text not in ("inf", "-inf"):
         raise InputError(f"a number must be finite, inf or -inf, but is {text!r:.30}.")
-    return float(text)
+    return float(str(text))
 
 
-def _decode_choice(name: Any, settings: Any, depth: int) -> Any:
+def _decode_choice(name: object, settings: object, depth: int) -> Any:
     return _built(choice_classes(), name, settings, depth)
 
 
-def _decode_calibrator(name: Any, params: Any, fitted: Any, depth: int) -> Estimator:
+def _decode_calibrator(name: object, params: object, fitted: object, depth: int) -> Estimator:
     calibrator: Estimator = _built(calibrator_classes(), name, params, depth)
     if not isinstance(fitted, dict) or not all(_is_learnt(key) for key in fitted):
         raise InputError(f"what {name} has learnt must be named with a final underscore.")
@@ -149,7 +149,7 @@ def _is_learnt(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_") and name.isidentifier()
 
 
-def _built(classes: Mapping[str, type], name: Any, settings: Any, depth: int) -> Any:
+def _built(classes: Mapping[str, type], name: object, settings: object, depth: int) -> Any:
     """Build an object of a known class from its settings."""
     if not isinstance(name, str) or name not in classes:
         raise InputError(

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB

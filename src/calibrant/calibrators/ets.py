@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from calibrant._core.blocks import add_blocks, by_blocks, log_softmax, over_classes, threads_for
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.blocks import add_blocks, by_blocks, each_block, log_softmax, over_classes, threads_for
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
@@ -104,8 +104,7 @@ class EnsembleTemperatureScaling(Calibrator):
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         result, shape = np.empty(log_probs.shape), log_probs.shape
-        for _ in by_blocks(lambda rows: self._mix(log_probs[rows], result[rows]), shape, n_threads=threads_for(shape)):
-            pass
+        each_block(lambda rows: self._mix(log_probs[rows], result[rows]), shape, n_threads=threads_for(shape))
         return result
 
     def _mix(self, log_probs: FloatArray, out: FloatArray) -> None:

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties, pools
 from calibrant.counts import Smoothing, as_smoothing

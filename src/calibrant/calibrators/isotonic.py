@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.binary import BinaryCalibrator
 
 SMALLEST_STEP = 1e-290

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._core.blocks import BLOCK, by_blocks
+from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.blocks import BLOCK, each_block
 from calibrant._core.newton import Minimum
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.inverse_temperature import never_wrong
@@ -168,8 +168,7 @@ class JointScaling(Calibrator):
             features = np.column_stack([scores[rows], np.ones(len(scores[rows]))])
             result[rows] = joint_logits(shared, self._shared(scores[rows]), matrix, features)
 
-        for _ in by_blocks(task, scores.shape, entries=BLOCK):
-            pass
+        each_block(task, scores.shape, entries=BLOCK)
         return result
 
     def parameters(self) -> FloatArray:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import add_blocks, over_classes
-from calibrant._typing import FloatArray, IntArray
-from calibrant.calibrators.softmax import Full
+from calibrant.calibrators.softmax import Full, residuals_of
 
 _MOST_KEPT = 1 << 23
 """At most this many numbers (64 MB) are kept from one step of the search to the next."""
@@ -65,15 +65,8 @@ class JointLikelihood:
 
         def task(rows: slice) -> FloatArray:
             share, labels, probs = self.share[rows], self.labels[rows], self.probs[rows]
-            each, shared = np.arange(len(labels)), self.shared(rows)
-            logits = self._logits(x, shared, rows)
-            logits -= over_classes(np.maximum, logits)
-            np.exp(logits, out=probs)
-            total = over_classes(np.add, probs)
-            probs /= total
-            loss = np.sum(share[:, 0] * (np.log(total[:, 0]) - logits[each, labels]))
-            residuals = np.multiply(probs, share, out=logits)
-            residuals[each, labels] -= share[:, 0]
+            shared = self.shared(rows)
+            residuals, loss = residuals_of(self._logits(x, shared, rows), labels, share, probs)
             return np.append(self._sums(residuals, shared, rows), loss)
 
         sums = self._add_blocks(task)

@@ -4,8 +4,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
-from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.binary import BinaryCalibrator, Score, class_scores
 from calibrant.calibrators.estimator import clone

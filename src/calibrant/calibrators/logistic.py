@@ -6,8 +6,8 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import LogisticLoss
-from calibrant._typing import FloatArray, IntArray
 
 RIDGE = 1e-12
 """Weight of the prior: it decides only what the data does not determine, such as a slope where all scores are equal."""
@@ -42,7 +42,7 @@ class LogisticFit:
     log_det: float
 
 
-def fit_logistic(
+def fit_logistic(  # noqa: PLR0913 (the parts of one problem)
     features: FloatArray,
     targets: FloatArray,
     weights: FloatArray,
@@ -51,6 +51,7 @@ def fit_logistic(
     intercept: bool = True,
     bounded: bool = False,
     penalty: FloatArray | None = None,
+    start: LogisticFit | None = None,
 ) -> LogisticFit:
     r"""Minimise the weighted log-loss of :math:`\sigma(c + \sum_j \theta_j f_{ij})`.
 
@@ -67,6 +68,8 @@ def fit_logistic(
         Whether no coefficient may be negative.
     penalty : ndarray of shape (d,), optional
         Multiples of half the squared distance of each coefficient from its prior, beside the mean loss.
+    start : LogisticFit, optional
+        The solution of a similar problem with the same features: fewer steps lead to the same minimum.
     """
     shares = weights / weights.sum()
     means = shares @ features if intercept else np.zeros(features.shape[1])
@@ -78,8 +81,11 @@ def fit_logistic(
     target = np.append(prior[0] + means @ prior[1:] if intercept else 0.0, scales * prior[1:])
     ridges = np.append(RIDGE, np.broadcast_to(ridge, means.shape))
     problem = LogisticLoss(design, shares * targets, shares, penalty=ridges, target=target)
-    start = _flat(targets, shares, intercept, len(design))
-    theta, free = _on_best_face(problem, start) if bounded else (problem.minimum(start).x, np.arange(len(design)))
+    if start is None:
+        begin = _flat(targets, shares, intercept, len(design))
+    else:
+        begin = np.append(start.intercept + means @ start.coef, scales * start.coef)
+    theta, free = _on_best_face(problem, begin) if bounded else (problem.minimum(begin).x, np.arange(len(design)))
     value, gradient, hessian = problem(theta)
     gradient, hessian = gradient[free], hessian[np.ix_(free, free)]
     decrement = gradient @ np.linalg.solve(hessian, gradient)

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored, scaled_diagonal
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Full, PenalisedLikelihood

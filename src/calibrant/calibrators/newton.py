@@ -7,10 +7,10 @@ from typing import Protocol
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import FloatArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.newton import Curve, Minimum, descend
 from calibrant._core.nnls import nnls
-from calibrant._typing import FloatArray
 
 _FEW_PARAMETERS = 150
 """Up to this many parameters the Hessian is written down and factorised; above, only products with it are formed."""

@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._core.blocks import by_blocks, softmax
+from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.blocks import each_block, softmax
 from calibrant._core.newton import Curve, Minimum
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
@@ -195,8 +195,7 @@ class OrderPreserving(Calibrator):
         def task(rows: slice) -> None:
             logits[rows] = segments.logits(slopes, rows)
 
-        for _ in by_blocks(task, log_probs.shape):
-            pass
+        each_block(task, log_probs.shape)
         logits[np.isneginf(log_probs)] = -np.inf
         return logits
 

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator, bounded
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
 from calibrant.exceptions import InputError

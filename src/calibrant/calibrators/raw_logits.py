@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.checks import as_floats, fail_at
 from calibrant._border.convert import convert
 from calibrant._border.labels import column_order
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 
 SMALLEST_LOG_PROB = float(np.log(np.finfo(np.float64).tiny))

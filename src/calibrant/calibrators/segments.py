@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, FEW_CLASSES, add_blocks
 from calibrant._core.newton import Curve
-from calibrant._typing import FloatArray, IntArray
 
 _FEW_ENTRIES = 1024
 

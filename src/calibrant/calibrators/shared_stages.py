@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.compose import Compose
 from calibrant.calibrators.estimator import clone

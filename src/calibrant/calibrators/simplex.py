@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve
 from calibrant._core.nnls import nnls
-from calibrant._typing import FloatArray
 from calibrant.calibrators.newton import minimise_nonnegative
 
 SMALL_GAP = 1e-10

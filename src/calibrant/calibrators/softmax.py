@@ -5,8 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, add_blocks, over_classes
-from calibrant._typing import FloatArray, IntArray
 
 _SMALL_PRODUCT = 1 << 18
 """The libraries of linear algebra multiply matrices on one thread up to this many multiplications."""
@@ -130,6 +130,24 @@ class Full:
         return (self.each(factors, features).T @ features).reshape(k, m, m)
 
 
+def residuals_of(
+    logits: FloatArray, labels: IntArray, share: FloatArray, probs: FloatArray
+) -> tuple[FloatArray, np.float64]:
+    """Return the derivatives of a weighted log loss with respect to the logits, in their place, and the loss itself.
+
+    The softmax of the logits is left in `probs`; `share` holds the weights, (n, 1).
+    """
+    each = np.arange(len(labels))
+    logits -= over_classes(np.maximum, logits)
+    np.exp(logits, out=probs)
+    total = over_classes(np.add, probs)
+    probs /= total
+    loss = np.sum(share[:, 0] * (np.log(total[:, 0]) - logits[each, labels]))
+    residuals = np.multiply(probs, share, out=logits)
+    residuals[each, labels] -= share[:, 0]
+    return residuals, loss
+
+
 class PenalisedLikelihood:
     r"""Mean negative log-likelihood of a softmax, plus a weighted square of the distance from a target.
 
@@ -165,15 +183,7 @@ class PenalisedLikelihood:
 
         def task(rows: slice) -> FloatArray:
             features, share, labels, probs = self.features[rows], self.share[rows], self.labels[rows], self.probs[rows]
-            each = np.arange(len(labels))
-            logits = self.family.logits(parameters, features)
-            logits -= over_classes(np.maximum, logits)
-            np.exp(logits, out=probs)
-            total = over_classes(np.add, probs)
-            probs /= total
-            loss = np.sum(share[:, 0] * (np.log(total[:, 0]) - logits[each, labels]))
-            residuals = np.multiply(probs, share, out=logits)
-            residuals[each, labels] -= share[:, 0]
+            residuals, loss = residuals_of(self.family.logits(parameters, features), labels, share, probs)
             return np.append(self.family.sums(residuals, features), loss)
 
         sums = self._add_blocks(task)

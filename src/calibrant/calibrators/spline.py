@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator, bounded
 from calibrant.calibrators.isotonic import pooled_ties
 from calibrant.calibrators.logistic import warn_unless_converged

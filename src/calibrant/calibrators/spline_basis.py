@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic
 
 N_CELLS = 400
@@ -67,14 +67,22 @@ class Basis:
     def _features(self, rows: Rows) -> FloatArray:
         return np.column_stack([rows.scores, natural_spline(self.knots, self._curves, rows.scores)])
 
-    def _fit(self, features: FloatArray, rows: Rows, smoothing: float, *, level: bool = False) -> LogisticFit:
+    def _fit(
+        self,
+        features: FloatArray,
+        rows: Rows,
+        smoothing: float,
+        *,
+        level: bool = False,
+        start: LogisticFit | None = None,
+    ) -> LogisticFit:
         prior = np.zeros(features.shape[1] + 1)
         prior[1] = 1.0
         if level:
             return fit_logistic(features * 0.0, rows.positives / rows.totals, rows.totals, prior * 0.0)
         penalty = np.full(features.shape[1], smoothing / rows.totals.sum())
         penalty[0] = 0.0
-        return fit_logistic(features, rows.positives / rows.totals, rows.totals, prior, penalty=penalty)
+        return fit_logistic(features, rows.positives / rows.totals, rows.totals, prior, penalty=penalty, start=start)
 
     def at_knots(self, fitted: LogisticFit) -> FloatArray:
         """Return the curve at the knots, which is all that there is to know of it."""
@@ -99,10 +107,12 @@ class Basis:
             return float(np.exp(LOG_SMOOTHING[1]))
 
         features = self._features(rows)
+        fitted: LogisticFit | None = None
 
         def criterion(log_smoothing: float) -> float:
+            nonlocal fitted
             smoothing = float(np.exp(log_smoothing))
-            fitted = self._fit(features, rows, smoothing)
+            fitted = self._fit(features, rows, smoothing, start=fitted)
             rough = fitted.coef[1:]
             cost = rows.totals.sum() * fitted.loss + smoothing * float(rough @ rough) / 2
             return cost + (fitted.log_det - len(rough) * log_smoothing) / 2

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.ensemble import mixture, warn_unless_converged
 from calibrant.calibrators.folds import Unseen, out_of_fold

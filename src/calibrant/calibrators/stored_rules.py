@@ -1,12 +1,12 @@
 """What must hold for a calibrator that comes from a file: what it has learnt, and its output for scores."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.calibrators.guard import LaplaceGuard
@@ -24,59 +24,62 @@ class Rule(NamedTuple):
     words: str
 
 
-def vector(value: Any) -> FloatArray:
+def vector(value: object) -> FloatArray:
     """Return a value that must be an array of numbers of one dimension."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype != np.float64:
         raise TypeError
     return value
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError
     return float(value)
 
 
-def positive(value: Any) -> bool:
+def positive(value: object) -> bool:
     """Whether it is a positive number."""
     return bool(0 < _number(value) < np.inf)
 
 
-def not_negative(*values: Any) -> bool:
+def not_negative(*values: object) -> bool:
     """Whether they are numbers of at least 0."""
     return all(0 <= _number(value) < np.inf for value in values)
 
 
-def finite(*values: Any) -> bool:
+def finite(*values: object) -> bool:
     """Whether they are finite numbers."""
     return all(np.isfinite(_number(value)) for value in values)
 
 
-def _rising(values: Any) -> bool:
-    return bool(np.all(vector(values)[1:] >= values[:-1]))
+def _rising(values: object) -> bool:
+    numbers = vector(values)
+    return bool(np.all(numbers[1:] >= numbers[:-1]))
 
 
-def _probabilities(values: Any) -> bool:
-    return len(vector(values)) > 0 and values.min() >= 0 and values.max() <= 1
+def _probabilities(values: object) -> bool:
+    numbers = vector(values)
+    return len(numbers) > 0 and bool(numbers.min() >= 0 and numbers.max() <= 1)
 
 
-def _shares(weights: Any, n: int | None = None) -> bool:
-    return _probabilities(weights) and abs(float(weights.sum()) - 1) < 1e-9 and len(weights) == (n or len(weights))
+def _shares(weights: object, n: int | None = None) -> bool:
+    shares = vector(weights)
+    return _probabilities(shares) and abs(float(shares.sum()) - 1) < 1e-9 and len(shares) == (n or len(shares))
 
 
-def _steps(*arrays: Any, more: int = 0, rising: bool = True) -> bool:
+def _steps(*arrays: FloatArray, more: int = 0, rising: bool = True) -> bool:
     """Whether the last array is a step function over the others, which have `more` entries more."""
     *places, values = arrays
     in_order = all(_rising(p) and len(p) == len(values) + more for p in places)
     return in_order and _probabilities(values) and (not rising or _rising(values))
 
 
-def _affine(coef: Any, intercept: Any) -> bool:
+def _affine(coef: FloatArray, intercept: FloatArray) -> bool:
     k = len(vector(intercept))
     return coef.shape in ((k,), (k, k)) and bool(np.isfinite(coef).all() and np.isfinite(intercept).all())
 
 
-def _curve(knots: Any, values: Any) -> bool:
+def _curve(knots: FloatArray, values: FloatArray) -> bool:
     same_length = len(vector(knots)) == len(vector(values))
     return same_length and bool(np.all(np.diff(knots) > 0) and np.isfinite(values).all())
 
@@ -85,40 +88,40 @@ def _columns(names: Any, classes: Any) -> bool:
     return names.dtype.kind == "U" and names.shape in ((1,), classes.shape) and len(set(names.tolist())) == len(names)
 
 
-def _all_calibrators(members: Any) -> bool:
+def _all_calibrators(members: object) -> bool:
     return isinstance(members, list) and len(members) > 0 and all(isinstance(m, Calibrator) for m in members)
 
 
-def _all_maps_of_lines(layers: Any) -> bool:
+def _all_maps_of_lines(layers: Sequence[object]) -> bool:
     return _all_calibrators(layers) and all(
         isinstance(layer, OrderPreserving) and layer.family == "diag" and not uses_raw_logits(layer) for layer in layers
     )
 
 
-def _falling_line(knots: Any, slopes: Any) -> bool:
+def _falling_line(knots: FloatArray, slopes: FloatArray) -> bool:
     falls = knots[0] == 0 and knots[-1] == -np.inf and np.all(vector(knots)[1:] < knots[:-1])
     return bool(falls and len(knots) == len(vector(slopes)) + 1 and np.isfinite(slopes).all())
 
 
-def _mixture(members: Any, weights: Any) -> bool:
+def _mixture(members: Sequence[object], weights: object) -> bool:
     return _all_calibrators(members) and _shares(weights, len(members))
 
 
-def _segments(family: Any, knots: Any, slopes: Any) -> bool:
+def _segments(family: object, knots: object, slopes: object) -> bool:
     n_segments = len(vector(knots)) - 1
     return n_segments > 0 and len(vector(slopes)) == (2 * n_segments if family == "oi" else n_segments)
 
 
-def _starts_raw(scores: Any, stages: Any) -> bool:
+def _starts_raw(scores: object, stages: Sequence[Calibrator]) -> bool:
     """Whether the first of the stages, and no other, takes raw logits if the whole does."""
     return [uses_raw_logits(stage) for stage in stages] == [scores == RAW_LOGITS] + [False] * (len(stages) - 1)
 
 
-def _ranks_raw(scores: Any, members: Any) -> bool:
+def _ranks_raw(scores: object, members: Sequence[Calibrator]) -> bool:
     return scores != RAW_LOGITS or all(member.scores == "raw" for member in members)
 
 
-def _knots(family: Any, segments: Any, knots: Any, scores: Any) -> bool:
+def _knots(family: object, segments: int, knots: FloatArray, scores: object) -> bool:
     """Whether knots go from 0 to the last rank, or from the top down to minus infinity, in at most `segments` steps."""
     raw_top = scores == RAW_LOGITS and family == "diag" and abs(knots[0]) <= LARGEST_LOGIT
     if not (raw_top or knots[0] == 0) or len(vector(knots)) - 1 > segments:

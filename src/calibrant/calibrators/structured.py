@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._core.blocks import by_blocks, over_classes, threads_for
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.blocks import each_block, over_classes, threads_for
 from calibrant.calibrators.affine import AffineScaling
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.matrix import check_strength
@@ -167,8 +167,7 @@ class StructuredScaling(AffineScaling):
             np.log(scores, out=scores)
             np.add(scores, top + np.log(total), out=result[rows])
 
-        for _ in by_blocks(task, log_probs.shape, n_threads=threads_for(log_probs.shape)):
-            pass
+        each_block(task, log_probs.shape, n_threads=threads_for(log_probs.shape))
         return result
 
     def _problem(self, k: int, n: float) -> tuple[Family, FloatArray, FloatArray]:

@@ -4,7 +4,7 @@ import math
 import warnings
 from typing import ClassVar, Literal
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
 from calibrant.calibrators.scaling import finite

@@ -2,8 +2,8 @@
 
 from typing import ClassVar, Literal
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.affine import RIDGE, AffineScaling, scaled_diagonal
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, PenalisedLikelihood

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.binary import BinaryCalibrator, class_scores
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.isotonic import pooled_ties, pools

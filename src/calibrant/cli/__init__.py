@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run_with_notes(argv)
     except BrokenPipeError:
-        streams.discard_output()  # The reader has closed the pipe: there is nobody to report to.
+        streams.discard(sys.stdout)  # The reader has closed the pipe: there is nobody to report to.
         return 0
     except KeyboardInterrupt:
         return _complain("interrupted.", INTERRUPTED)
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _complain(_with_options(str(error)), BAD_INPUT)
     except OSError as error:
-        streams.discard_output()
+        streams.discard(sys.stdout)
         return _complain(_about_file(error), BAD_FILE)
     except Exception as error:
         if sys.flags.dev_mode:
@@ -73,7 +73,7 @@ def _run_with_notes(argv: Sequence[str] | None) -> int:
         warnings.simplefilter("always", DataWarning)
         warnings.showwarning = _note
         code = _run(argv)
-        sys.stdout.flush()  # A full disk is noticed here, where it can still be reported.
+        streams.write(sys.stdout, "")  # A full disk is noticed here, where it can still be reported.
         return code
 
 
@@ -134,7 +134,7 @@ def _defect(error: Exception) -> str:
 def _complain(message: object, code: int) -> int:
     from calibrant.io import printable
 
-    sys.stderr.write(f"calibrant: {printable(str(message))}\n")
+    streams.write(sys.stderr, f"calibrant: {printable(str(message))}\n")
     return code
 
 
@@ -152,7 +152,8 @@ def _note(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line, without the place in the code, which means nothing to a user."""
     from calibrant.io import printable
 
-    sys.stderr.write(f"calibrant: note: {printable(str(message))}\n")
+    text = _with_options(str(message)).replace("pass them to Predictions itself", "leave out --logits")
+    streams.write(sys.stderr, f"calibrant: note: {printable(text)}\n")
 
 
 def _terminate(*_: object) -> NoReturn:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from calibrant.cli.fitted import fingerprint, listed
 from calibrant.cli.options import FIXING, OUTPUT, EitherSource, File, Out, Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibrant._typing import FloatArray, Progress
+    from calibrant._border.types import FloatArray, Progress
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.cli.shifting import Shift
 
@@ -183,11 +184,6 @@ def _check_kind(stored: "StoredCalibrator", source: EitherSource, base_rate: str
         )
 
 
-def listed(columns: "Sequence[str]") -> str:
-    """Return names of columns, of many the first and the last."""
-    return ", ".join(columns) if len(columns) <= 4 else f"{columns[0]}, {columns[1]}, ..., {columns[-1]}"
-
-
 class _Counts:
     """Numbers of rows to report."""
 
@@ -238,7 +234,6 @@ def _calibrate(
     import numpy as np
 
     from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
-    from calibrant.cli.fit import fingerprint
     from calibrant.exceptions import DataWarning
     from calibrant.groups import GroupBoosting
     from calibrant.predictions import row_blocks

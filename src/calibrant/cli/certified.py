@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import calibrators, hypotest, metrics
-from calibrant._typing import Progress
+from calibrant._border.types import Progress
 from calibrant.binning import EqualMass
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, TotalVariation, Wasserstein, WhiteKernel

@@ -6,7 +6,6 @@ from itertools import product
 from rich.text import Text
 
 from calibrant.cli.outputs import console
-from calibrant.cli.show import number
 from calibrant.io import printable
 from calibrant.results import (
     Compared,
@@ -19,6 +18,7 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
+from calibrant.results.writing import significant
 
 
 def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
@@ -60,7 +60,7 @@ def _numbers(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _cells(entry: Compared) -> tuple[str, ...]:
     """Return a value with its limits, and the difference with its limits and p-value."""
     difference = entry.difference
-    own = (number(entry.value, 3), _limits(entry.interval, ".3g"))
+    own = (significant(entry.value, 3), _limits(entry.interval, ".3g"))
     if difference is None:
         return (*own, "", "", "")
     mark = "*" if difference.is_significant else " "

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant.cli.outputs import console
-from calibrant.cli.show import number, print_heading, print_lines
+from calibrant.cli.show import print_heading, print_lines
 from calibrant.io import printable
 from calibrant.results import (
     DecisionChange,
@@ -18,6 +18,7 @@ from calibrant.results import (
     RiskCoverage,
 )
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, share, threshold_words
+from calibrant.results.writing import significant
 
 
 def print_decisions(report: DecisionReport) -> None:
@@ -43,16 +44,21 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     level = share(cost.cost.level)
     for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
         table.add_column(heading, justify="right", overflow="fold")
-    table.add_row(f"from {number(cost.threshold)} on", number(cost.cost.value), _limits(cost.cost), "", "")
+    table.add_row(f"from {significant(cost.threshold, 3)} on", significant(cost.cost.value), _limits(cost.cost), "", "")
     if change is not None:
-        words = f"after {change.method}, from {number(cost.best_if_calibrated)} on"
-        shown = (number(change.after.value), _limits(change.after), number(change.cost.value), _limits(change.cost))
+        words = f"after {change.method}, from {significant(cost.best_if_calibrated, 3)} on"
+        shown = (
+            significant(change.after.value),
+            _limits(change.after),
+            significant(change.cost.value),
+            _limits(change.cost),
+        )
         table.add_row(printable(words), *shown)
     for words, value, over in (
         ("on all", cost.treat_all, cost.over_all),
         ("on none", cost.treat_none, cost.over_none),
     ):
-        table.add_row(words, number(value), "", number(-over.value), _limits(over, turned=True))
+        table.add_row(words, significant(value), "", significant(-over.value), _limits(over, turned=True))
     out = console()
     out.print(table)
     wrong, missed = cost.costs["false_positive"], cost.costs["false_negative"]
@@ -80,13 +86,15 @@ def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
     at = int(abs(curve.thresholds - threshold).argmin())
     benefit = curve.net_benefit
     yield (
-        f"Net benefit at {number(threshold)}: {number(benefit.value[at])}{_band(benefit.low[at], benefit.high[at])}; "
-        f"acting on all {number(curve.treat_all[at])}, on none 0."
+        f"Net benefit at {significant(threshold, 3)}: {significant(benefit.value[at])}"
+        f"{_band(benefit.low[at], benefit.high[at])}; "
+        f"acting on all {significant(curve.treat_all[at])}, on none 0."
     )
 
 
 def _print_areas(curve: RiskCoverage) -> None:
-    areas = f"AURC {number(curve.aurc)}, E-AURC {number(curve.excess_aurc)}, AUGRC {number(curve.augrc)}"
+    named = {"AURC": curve.aurc, "E-AURC": curve.excess_aurc, "AUGRC": curve.augrc}
+    areas = ", ".join(f"{name} {significant(area)}" for name, area in named.items())
     print_lines([f"All rows: error rate {share(float(curve.risk[-1]))}; {areas}."])
     if curve.n_distinct > FEW:
         return
@@ -104,8 +112,8 @@ def _limits(found: Interval, *, turned: bool = False) -> str:
     if found.low is None or found.high is None:
         return ""
     low, high = (-found.high, -found.low) if turned else (found.low, found.high)
-    return f"{number(low)} to {number(high)}"
+    return f"{significant(low)} to {significant(high)}"
 
 
 def _band(low: float, high: float) -> str:
-    return "" if low == -float("inf") else f" ({number(low)} to {number(high)})"
+    return "" if low == -float("inf") else f" ({significant(low)} to {significant(high)})"

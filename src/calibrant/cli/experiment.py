@@ -160,8 +160,8 @@ def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
 
     from calibrant.cli.outputs import console
     from calibrant.io import printable
-    from calibrant.lab.experiment.markdown import number
     from calibrant.report.experiment import stars
+    from calibrant.results.writing import four_decimals
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("pipeline", overflow="fold")
@@ -170,7 +170,7 @@ def _print_values(comparison: "Comparison", metrics: tuple[str, ...]) -> None:
         table.add_column(fill(metric, HEADING), justify="right", no_wrap=True)
     for model in comparison.models:
         entries = [comparison.entry(model, metric) for metric in metrics]
-        cells = [f"{number(e.value)}{stars(e.difference, comparison.level):<2}" for e in entries]
+        cells = [f"{four_decimals(e.value)}{stars(e.difference, comparison.level):<2}" for e in entries]
         table.add_row(Text(printable(model)), *map(Text, cells))
     out = console()
     out.print()

@@ -1,37 +1,25 @@
 """`calibrant fit`: learn a calibrator from a file of predictions."""
 
-import json as json_text
-import math
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from calibrant.cli.engines import Engine
+from calibrant.cli.fitted import MEASURES, OPTIMISTIC, class_shares, describe, fingerprint, learnt, print_fitted
 from calibrant.cli.groups import Features
 from calibrant.cli.options import FIXING, EitherSource, File, Out, Source, expanded
 
 if TYPE_CHECKING:
-    from calibrant._typing import FloatArray
+    from calibrant._border.types import FloatArray
     from calibrant.calibrators import Calibrator
     from calibrant.predictions import Predictions
 
-MEASURES = ("nll", "brier", "ece", "accuracy")
-"""What is printed before and after."""
-
-OPTIMISTIC = (
-    'Both columns are computed on the rows that the calibrator was fitted on, so "after" is too optimistic. Apply it '
-    "to other rows and evaluate those."
-)
 
 BY_PASSES = ("ts", "vs", "ms")
 """What is fitted by passes over files if there is an engine."""
-
-LONGEST = 8
-"""More numbers than this are not printed one by one."""
 
 
 def fit(
@@ -134,17 +122,15 @@ def _fit_classes(
         details["scores"] = calibrator.scores
     checksum = save(calibrator, out, details=details)
     before, after, changed = in_sample(calibrator, predictions, logits)
-    if source.json:
-        measured = {"before": before, "after": after, "changed": changed}
-        show.print_json({**details, "learnt": learnt(calibrator), "in_sample": measured, "sha256": checksum})
-        return
+    found, measured = learnt(calibrator), {"before": before, "after": after, "changed": changed}
     what = f"{method} of raw logits" if raw_logits else method
-    show.print_heading(f"{what}, fitted to {show.rows(predictions.n_rows)} of {predictions.n_classes} classes")
-    show.print_lines(describe(learnt(calibrator)))
-    show.print_heading("On the same rows")
-    show.print_estimates({"before": before, "after": after})
-    show.print_lines([f"{changed:.2%} of the predicted classes have changed.", OPTIMISTIC])
-    show.print_path("calibrator", out)
+    print_fitted(
+        f"{what}, fitted to {show.rows(predictions.n_rows)} of {predictions.n_classes} classes",
+        describe(found),
+        {**details, "learnt": found, "in_sample": measured, "sha256": checksum},
+        out,
+        json=source.json,
+    )
 
 
 def _fit_passes(paths: list[Path], method: str, source: Source, engine: Engine, out: Path) -> None:
@@ -242,23 +228,6 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
     calibrator.learn(log_probs, predictions.labels, predictions.weights)
 
 
-def class_shares(predictions: "Predictions") -> list[float]:
-    """Return the share of every class, which `apply --base-rate` moves from."""
-    import numpy as np
-
-    mass = np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes)
-    return [float(share) for share in mass / mass.sum()]
-
-
-def fingerprint(probs: "FloatArray") -> str:
-    """Return a fingerprint that distinguishes sets of predictions."""
-    from hashlib import sha256
-
-    import numpy as np
-
-    return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
-
-
 def in_sample(
     calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None
 ) -> tuple[dict[str, Any], dict[str, Any], float]:
@@ -286,56 +255,3 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
         part = calibrate(calibrator, some) if logits is None else calibrate_logits(calibrator, logits[rows], some)
         probs[rows], observed[rows] = part.probs, part.observed_log_probs
     return Predictions._joined(predictions, probs, observed)  # noqa: SLF001 (normalised by construction)
-
-
-def learnt(calibrator: Any) -> dict[str, Any]:
-    """Return what a calibrator and those inside it have learnt, as numbers and texts."""
-    import numpy as np
-
-    from calibrant.calibrators.estimator import Estimator
-
-    result: dict[str, Any] = {"class": type(calibrator).__name__}
-    for name, value in vars(calibrator).items():
-        plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-        if not name.endswith("_") or name in ("classes_", "dim_"):
-            continue
-        if isinstance(plain, Estimator):
-            result[name[:-1]] = learnt(plain)
-        elif isinstance(plain, list) and any(isinstance(entry, Estimator) for entry in plain):
-            result[name[:-1]] = [learnt(entry) for entry in plain[:LONGEST]]
-        else:
-            result[name[:-1]] = _short(value, plain)
-    return result
-
-
-def _short(value: Any, plain: Any) -> Any:
-    """Return a number or a few of them; of more, their count."""
-    import numpy as np
-
-    numbers = np.atleast_1d(plain)
-    if numbers.size > LONGEST:
-        return f"{' x '.join(str(n) for n in np.shape(value))} numbers"
-    if numbers.dtype.kind == "f" and not all(math.isfinite(number) for number in numbers.ravel()):
-        return json_text.dumps(plain).replace("Infinity", "inf")
-    return plain
-
-
-def describe(found: dict[str, Any], indent: str = "") -> Iterator[str]:
-    """Yield what was learnt line by line."""
-    yield f"{indent}{found['class']}"
-    for name, value in found.items():
-        if isinstance(value, dict):
-            yield from describe(value, indent + "  ")
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            for entry in value:
-                yield from describe(entry, indent + "  ")
-        elif name != "class":
-            yield f"{indent}  {name.replace('_', ' ')}: {_text(value)}"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)

@@ -27,7 +27,7 @@ def fit_forecasts(files: "Sequence[Path]", source: "EitherSource", method: str |
     from calibrant.calibrators.forecasts import forecast_calibrator_name, parse_forecast
     from calibrant.calibrators.store import save
     from calibrant.cli import show
-    from calibrant.cli.fit import OPTIMISTIC, describe, learnt
+    from calibrant.cli.fitted import describe, learnt, print_fitted
     from calibrant.metrics.forecast_table import suited_metrics
 
     named = None if method is None else forecast_calibrator_name(method)
@@ -48,16 +48,14 @@ def fit_forecasts(files: "Sequence[Path]", source: "EitherSource", method: str |
     metrics = {name: metric for name, metric in suited_metrics(forecasts).items() if name in measures}
     shown = [name for name, metric in metrics.items() if metric.suits(after)]
     before, changed = ({name: metrics[name].estimate(f) for name in shown} for f in (forecasts, after))
-    if source.json:
-        measured = {"before": before, "after": changed}
-        show.print_json({**details, "learnt": learnt(calibrator), "in_sample": measured, "sha256": checksum})
-        return
-    show.print_heading(f"{method}, fitted to {forecasts.n_samples:,} {details['law']} forecasts")
-    show.print_lines(describe(learnt(calibrator)))
-    show.print_heading("On the same rows")
-    show.print_estimates({"before": before, "after": changed})
-    show.print_lines([OPTIMISTIC])
-    show.print_path("calibrator", out)
+    found, measured = learnt(calibrator), {"before": before, "after": changed}
+    print_fitted(
+        f"{method}, fitted to {forecasts.n_samples:,} {details['law']} forecasts",
+        describe(found),
+        {**details, "learnt": found, "in_sample": measured, "sha256": checksum},
+        out,
+        json=source.json,
+    )
 
 
 def apply_forecasts(
@@ -65,7 +63,7 @@ def apply_forecasts(
 ) -> None:
     """Write a copy of the file with columns of calibrated forecasts."""
     from calibrant.cli import show
-    from calibrant.cli.apply import listed
+    from calibrant.cli.fitted import listed
     from calibrant.exceptions import DataWarning
     from calibrant.io.rewrite_forecasts import rewrite_forecasts
 

@@ -27,8 +27,8 @@ def wants_groups(method: str | None, features: str | None) -> bool:
 def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, out: Path) -> None:
     """Learn the steps that fix groups, save them, and say what they are."""
     from calibrant.cli import show
-    from calibrant.cli.fit import MEASURES, OPTIMISTIC, class_shares, fingerprint
-    from calibrant.cli.groups import print_left_out, read_features
+    from calibrant.cli.fitted import MEASURES, class_shares, fingerprint, print_fitted
+    from calibrant.cli.groups import left_out_lines, read_features
     from calibrant.groups import GroupBoosting
     from calibrant.groups.store import save
     from calibrant.metrics import METRICS
@@ -48,17 +48,14 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
     after = Predictions(probs, before.labels, before.weights, before.classes)
     measured = [{name: METRICS[name].estimate(p) for name in MEASURES} for p in (before, after)]
     changed = float((after.predicted != before.predicted).mean())
-    if source.json:
-        in_sample = {"before": measured[0], "after": measured[1], "changed": changed}
-        show.print_json({**details, "learnt": fixed.report_, "in_sample": in_sample, "sha256": checksum})
-        return
-    show.print_heading(f"{METHOD}, fitted to {show.rows(before.n_rows)} of {before.n_classes} classes")
-    show.print_lines(repr(fixed.report_).splitlines())
-    print_left_out(left_out_columns(table))
-    show.print_heading("On the same rows")
-    show.print_estimates({"before": measured[0], "after": measured[1]})
-    show.print_lines([f"{changed:.2%} of the predicted classes have changed.", OPTIMISTIC])
-    show.print_path("calibrator", out)
+    in_sample = {"before": measured[0], "after": measured[1], "changed": changed}
+    print_fitted(
+        f"{METHOD}, fitted to {show.rows(before.n_rows)} of {before.n_classes} classes",
+        [*repr(fixed.report_).splitlines(), *left_out_lines(left_out_columns(table))],
+        {**details, "learnt": fixed.report_, "in_sample": in_sample, "sha256": checksum},
+        out,
+        json=source.json,
+    )
 
 
 def left_out_columns(table: dict[str, Any]) -> dict[str, str]:

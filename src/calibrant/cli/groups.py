@@ -136,8 +136,8 @@ def _check_columns(files: Sequence[Path]) -> None:
     for path in files[1:]:
         if not path.exists() and str(path) in column_names(files[0]):
             raise InputError(
-                f"{printable(path)} is no file but a column of {printable(files[0].name)}. Separate columns by commas: "
-                f"--features one,{printable(path)}."
+                f"{printable(path)} is not a file but a column of {printable(files[0].name)}. "
+                f"Separate columns by commas: --features one,{printable(path)}."
             )
 
 
@@ -146,6 +146,7 @@ def print_findings(found: "GroupFindings") -> None:
     from rich.text import Text
 
     from calibrant.cli.outputs import console
+    from calibrant.cli.show import print_lines
     from calibrant.io import printable
 
     out = console()
@@ -153,17 +154,16 @@ def print_findings(found: "GroupFindings") -> None:
     out.print(Text(printable(found.explanation)))
     if found.found:
         _print_table([group for group in found.found if group.stands_alone], of_forecasts=found.of_forecasts)
-    print_left_out(found.left_out)
+    print_lines(left_out_lines(found.left_out))
 
 
-def print_left_out(columns: Mapping[str, str]) -> None:
-    """Print which columns no groups are made of, and why."""
-    from calibrant.cli.show import print_lines
-
-    if columns:
-        named = [f"  {name}: {reason}" for name, reason in list(columns.items())[:MOST_SHOWN]]
-        more = len(columns) - len(named)
-        print_lines(["", "Columns left out:", *named, *([f"  and {more} more"] if more else [])])
+def left_out_lines(columns: Mapping[str, str]) -> list[str]:
+    """Say which columns no groups are made of, and why."""
+    if not columns:
+        return []
+    named = [f"  {name}: {reason}" for name, reason in list(columns.items())[:MOST_SHOWN]]
+    more = len(columns) - len(named)
+    return ["", "Columns left out:", *named, *([f"  and {more} more"] if more else [])]
 
 
 def _print_table(groups: "Sequence[FoundGroup]", *, of_forecasts: bool) -> None:

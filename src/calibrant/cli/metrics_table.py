@@ -9,11 +9,12 @@ from rich.text import Text
 from calibrant import metrics
 from calibrant._border.text import suggestion
 from calibrant.cli.outputs import console
-from calibrant.cli.show import NAME_ROOM, folded, number
+from calibrant.cli.show import NAME_ROOM, folded
 from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name
 from calibrant.results import Assessment, ForecastAssessment, Interval, known_limits, missing_limits
+from calibrant.results.writing import significant
 
 ALL = "all"
 
@@ -51,7 +52,7 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
             table.add_row(Text(group if out.width >= ROOM else fill(group, longest), style="bold"))
         for name in members:
             own = limits.get(name)
-            value = number(assessment.metrics[name].value)
+            value = significant(assessment.metrics[name].value)
             table.add_row(folded(f"  {name}", out.width), value, interval_text(own), _range(own.null if own else None))
     out.print(table)
     for reason, without in missing_limits((name, limits.get(name)) for name in shown).items():

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from rich.console import Console
 
+from calibrant.cli import streams
+
 
 class _Console(Console):
-    """A console that lets the command handle a closed pipe, so that its exit code is not that of a failed gate."""
+    """A console that goes on when its reader has closed the pipe, so that the exit code is that of the gates."""
 
-    def on_broken_pipe(self) -> NoReturn:
-        """Signal that the reader has closed the pipe."""
-        raise BrokenPipeError
+    def on_broken_pipe(self) -> None:
+        """Write to nowhere from now on."""
+        streams.discard(self.file)
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibrant._typing import FloatArray
+    from calibrant._border.types import FloatArray
 
 AUTO = "auto"
 """The base rate that is estimated from the rows."""

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from calibrant.cli import streams
 from calibrant.cli.outputs import console
 from calibrant.io import printable
 from calibrant.results import (
@@ -27,7 +28,7 @@ from calibrant.results import (
     as_record,
     state,
 )
-from calibrant.results.writing import counted
+from calibrant.results.writing import counted, significant
 
 rows = counted
 """Write a number of rows."""
@@ -89,7 +90,7 @@ def print_json(value: Any) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # The terminal cannot show all of Unicode, or a name is not valid Unicode.
         text = json.dumps(record, indent=2, allow_nan=False)
-    sys.stdout.write(f"{text}\n")
+    streams.write(sys.stdout, f"{text}\n")
 
 
 def without_draws(assessment: Judged) -> Judged:
@@ -116,7 +117,7 @@ def print_estimates(columns: Mapping[str, Mapping[str, Estimate]]) -> None:
     for name in columns:
         table.add_column(Text(printable(name)), justify="right", overflow="fold")
     for metric in next(iter(columns.values())):
-        table.add_row(metric, *(number(column[metric].value) for column in columns.values()))
+        table.add_row(metric, *(significant(column[metric].value) for column in columns.values()))
     console().print(table)
 
 
@@ -172,7 +173,7 @@ def print_checked(values: Sequence[CheckedValue]) -> None:
 def report_failures(failures: Sequence[str]) -> int:
     """Print the gates that failed on standard error, and return the exit code."""
     for failure in failures:
-        sys.stderr.write(f"calibrant: failed: {printable(failure)}\n")
+        streams.write(sys.stderr, f"calibrant: failed: {printable(failure)}\n")
     return int(bool(failures))
 
 
@@ -196,9 +197,15 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
     groups: Mapping[str, Assessment | ForecastAssessment] = assessment.groups
     for name, group in sorted(groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict
-        share = number(group.metrics[measured].value) if measured in group.metrics else ""
+        share = significant(group.metrics[measured].value) if measured in group.metrics else ""
         limits = "" if verdict.low is None or verdict.high is None else f"{verdict.low:.2g} to {verdict.high:.2g}"
-        numbers = (share, number(verdict.error), limits, number(verdict.detectable), number(verdict.pvalue))
+        numbers = (
+            share,
+            significant(verdict.error),
+            limits,
+            significant(verdict.detectable),
+            significant(verdict.pvalue),
+        )
         table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
     out = console()
     out.print(table)
@@ -243,11 +250,6 @@ def folded(name: str, width: int, room: int = 80) -> str:
     """
     margin = name[: len(name) - len(name.lstrip())]
     return name if width >= room else fill(name, len(margin) + NAME_ROOM, subsequent_indent=margin)
-
-
-def number(value: float, digits: int = 4) -> str:
-    """Return a number with this many significant digits."""
-    return f"{value:.{digits}g}"
 
 
 def _symbol(out: Console, code: str) -> str:

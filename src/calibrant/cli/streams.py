@@ -5,6 +5,7 @@ import io
 import os
 import sys
 from pathlib import Path
+from typing import IO, TextIO
 
 PLAIN = {
     "≤": "<=",
@@ -41,10 +42,19 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
     return "".join(PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
 
 
-def discard_output() -> None:
+def write(stream: TextIO, text: str) -> None:
+    """Write a text at once. That the reader has closed the pipe is no reason to stop: a gate may still fail."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        discard(stream)
+
+
+def discard(stream: IO[str]) -> None:
     """Forget what could not be written, so that Python does not try it again when it ends."""
     try:
-        descriptor = sys.stdout.fileno()
+        descriptor = stream.fileno()
     except (OSError, ValueError):  # Output into memory.
         return
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import attributes
+from calibrant._border.lazy import attributes
 
 if TYPE_CHECKING:
     from calibrant.curves.binned import bin_totals, joint_bin_totals, reliability_curve
@@ -31,14 +31,17 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "curves.binned": "bin_totals joint_bin_totals reliability_curve",
-        "curves.classwise": "classwise_curves",
-        "curves.cumulative": "cumulative_curve",
-        "curves.display": "ReliabilityDisplay",
-        "curves.forecasts": "pit_histogram quantile_curve",
-        "curves.isotonic": "isotonic_curve",
-        "curves.kernel": "kernel_curve",
-        "curves.spread": "spread_curve",
+        "bin_totals": "calibrant.curves.binned",
+        "joint_bin_totals": "calibrant.curves.binned",
+        "reliability_curve": "calibrant.curves.binned",
+        "classwise_curves": "calibrant.curves.classwise",
+        "cumulative_curve": "calibrant.curves.cumulative",
+        "ReliabilityDisplay": "calibrant.curves.display",
+        "pit_histogram": "calibrant.curves.forecasts",
+        "quantile_curve": "calibrant.curves.forecasts",
+        "isotonic_curve": "calibrant.curves.isotonic",
+        "kernel_curve": "calibrant.curves.kernel",
+        "spread_curve": "calibrant.curves.spread",
     },
 )
 

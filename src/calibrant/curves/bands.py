@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile
-from calibrant._typing import FloatArray
 
 SHAPE_LEVEL = 0.95
 """A simultaneous band is this pointwise band, widened by one factor."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import check_level
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning import Binning, Bins, Cells, EqualWidth
 from calibrant.curves.bands import wilson
 from calibrant.curves.view import binary_view, outcome_histograms

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.ties import NEGLIGIBLE, pooled
 from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from calibrant._border.checks import check_count, check_level
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.forecasts.transform import Ensemble, level_shares, pit_limits

@@ -8,8 +8,8 @@ from typing import Literal, Self
 import numpy as np
 
 from calibrant._border.checks import check_count, check_level
+from calibrant._border.types import BoolArray, FloatArray, IntArray, Progress, Rng
 from calibrant._core.isotonic import isotonic_regression
-from calibrant._typing import BoolArray, FloatArray, IntArray, Progress, Rng
 from calibrant.binning.ties import comparable
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits
 from calibrant.curves.view import binary_view, outcome_histogram

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import as_floats, check_level
 from calibrant._border.convert import convert
-from calibrant._typing import BoolArray, FloatArray, Rng
+from calibrant._border.types import BoolArray, FloatArray, Rng
 from calibrant.curves.bands import least_resamples, pointwise_limits
 from calibrant.curves.view import binary_view, cells_around, outcome_histogram
 from calibrant.exceptions import InputError

@@ -3,8 +3,8 @@
 import numpy as np
 
 from calibrant._border.checks import check_level
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import normal_quantile
-from calibrant._typing import BoolArray, FloatArray
 from calibrant.binning import Binning, Bins, EqualMass
 from calibrant.curves.binned import bin_totals
 from calibrant.exceptions import InputError

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import OutcomeHistogram
 
@@ -25,7 +25,7 @@ def cells_around(
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
     """Cut [0, 1] halfway between points; return the ends of the cells, and the number and weight of positions in each.
 
-    Positions are (n,), or (n, K) with the weight of their row. With copies, each counts as so many.
+    Positions are (n,), or (n, K) with the weight of their row. With copies, a row counts as often as it was copied.
     """
     between = (points[1:] + points[:-1]) / 2
     positions = positions.reshape(len(weights), -1)

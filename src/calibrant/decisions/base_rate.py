@@ -6,9 +6,9 @@ import numpy as np
 
 from calibrant._border.checks import as_probabilities, as_weights, check_level
 from calibrant._border.convert import convert
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile
 from calibrant._core.roots import root
-from calibrant._typing import FloatArray
 from calibrant.calibrators.prior_shift import as_rates
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions

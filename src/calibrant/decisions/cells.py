@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.student import StudentLaw
 from calibrant.predictions import Predictions

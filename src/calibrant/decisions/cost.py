@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.decisions.cells import Cells, Means
 from calibrant.decisions.curve import check_same_rows, check_settings
 from calibrant.metrics.costs import Costs, ExpectedCost

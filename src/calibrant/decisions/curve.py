@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._border.checks import check_count, check_level
-from calibrant._typing import FloatArray, Rng
+from calibrant._border.types import FloatArray, Rng
 from calibrant.decisions.cells import Cells, Means
 from calibrant.exceptions import InputError
 from calibrant.metrics.costs import check_threshold

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.prior_shift import as_rates, log_ratios
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions, check_predictions

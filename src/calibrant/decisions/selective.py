@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.costs import check_threshold

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray, Rng
+from calibrant._border.types import FloatArray, Rng
 from calibrant.decisions.cost import cost_difference, expected_cost
 from calibrant.decisions.curve import decision_curve, decision_difference, even_thresholds
 from calibrant.decisions.selective import coverage_at_risk, risk_coverage

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.binning.ties import DECIMALS
 from calibrant.calibrators import bbq, beta, histogram, hull, isotonic, platt, spline, venn_abers
 from calibrant.calibrators.binary import LARGEST_LOG_ODDS

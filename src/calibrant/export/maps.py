@@ -1,8 +1,8 @@
 """The maps of calibrators, from log-probabilities to log-probabilities, as operations."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
 from calibrant.export.lines import LINES
 from calibrant.export.program import Program, Value, log_add_exp, log_softmax, softmax, softplus
+
+Build = TypeVar("Build", bound=Callable[..., Value])
 
 _FLOOR = -1e9
 """Stands for -inf where differences are taken, and is replaced by it again afterwards."""
@@ -64,17 +66,19 @@ def _map(c: Calibrator, x: Value, k: int) -> Value:
         if k > 2:
             return _map(c.lifted_, x, k)
         return _of_log_odds(_line(c, x.columns([1]) - x.columns([0])))
-    found = MAPS.get(type(c))
-    if found is None:
-        raise InputError(f"{type(c).__name__} cannot be exported. Those that can are {_exportable()}.")
-    return found(c, x, k)
+    return _known(MAPS, c)(c, x, k)
 
 
 def _line(c: Calibrator, x: Value) -> Value:
-    found = LINES.get(type(c))
+    return _known(LINES, c)(c, x)
+
+
+def _known(table: Mapping[type, Build], c: Calibrator) -> Build:
+    """Return what builds the map of a calibrator, if there is one."""
+    found = table.get(type(c))
     if found is None:
         raise InputError(f"{type(c).__name__} cannot be exported. Those that can are {_exportable()}.")
-    return found(c, x)
+    return found
 
 
 def _exportable() -> str:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import attributes
+from calibrant._border.lazy import attributes
 
 if TYPE_CHECKING:
     from calibrant.forecasts.base import Distribution
@@ -47,22 +47,25 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "forecasts.base": "Distribution",
-        "forecasts.container": "Forecasts",
-        "forecasts.convolution": "Profile",
-        "forecasts.joined": "join",
-        "forecasts.laplace": "Laplace",
-        "forecasts.mixture": "Mixture",
-        "forecasts.mvnormal": "MvNormal",
-        "forecasts.normal": "Normal",
-        "forecasts.probability_map": "ProbabilityMap",
-        "forecasts.quantile_columns": "Quantiles",
-        "forecasts.recalibrated": "Recalibrated",
-        "forecasts.sampled": "MonteCarlo",
-        "forecasts.samples": "Samples",
-        "forecasts.student": "Student",
-        "forecasts.targets": "default_lengthscale target_deviation target_discrepancy target_kernel",
-        "forecasts.transform": "pit",
+        "Distribution": "calibrant.forecasts.base",
+        "Forecasts": "calibrant.forecasts.container",
+        "Profile": "calibrant.forecasts.convolution",
+        "join": "calibrant.forecasts.joined",
+        "Laplace": "calibrant.forecasts.laplace",
+        "Mixture": "calibrant.forecasts.mixture",
+        "MvNormal": "calibrant.forecasts.mvnormal",
+        "Normal": "calibrant.forecasts.normal",
+        "ProbabilityMap": "calibrant.forecasts.probability_map",
+        "Quantiles": "calibrant.forecasts.quantile_columns",
+        "Recalibrated": "calibrant.forecasts.recalibrated",
+        "MonteCarlo": "calibrant.forecasts.sampled",
+        "Samples": "calibrant.forecasts.samples",
+        "Student": "calibrant.forecasts.student",
+        "default_lengthscale": "calibrant.forecasts.targets",
+        "target_deviation": "calibrant.forecasts.targets",
+        "target_discrepancy": "calibrant.forecasts.targets",
+        "target_kernel": "calibrant.forecasts.targets",
+        "pit": "calibrant.forecasts.transform",
     },
 )
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant._border.convert import Raw
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import as_levels
 from calibrant.forecasts.convolution import Profile, check_kernel

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.samples import Samples

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import check_alignment
 from calibrant._border.convert import Raw, convert
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 
 SMALLEST, LARGEST = 1e-75, 1e75

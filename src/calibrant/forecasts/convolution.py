@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import LARGEST, SMALLEST
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile
 from calibrant.forecasts.laplace import Laplace

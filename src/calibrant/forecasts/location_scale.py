@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_columns, check_positive
 from calibrant.forecasts.convolution import Profile, expected_kernel

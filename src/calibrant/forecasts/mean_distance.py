@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts.convolution import LAPLACE_SUMS, NORMAL_SUMS
 
 STEP, FIRST, LAST = 0.32, -22.0, 33.0

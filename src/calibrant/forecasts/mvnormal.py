@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.checks import check_alignment, check_length
 from calibrant._border.convert import Raw, convert
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
 from calibrant.forecasts.base import Distribution

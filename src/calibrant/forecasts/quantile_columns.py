@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.checks import as_numbers, source_of

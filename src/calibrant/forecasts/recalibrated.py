@@ -7,7 +7,7 @@ from typing import Any, Self, TypeGuard
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.by_quantiles import ByQuantiles

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import LARGEST, fail_at

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
 from calibrant.forecasts.base import Distribution

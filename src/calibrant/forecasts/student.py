@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.checks import as_columns, check_positive, fail_at
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.container import Forecasts
 from calibrant.forecasts.convolution import Profile, check_kernel, kernel_value

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from calibrant._typing import FloatArray, Rng
+from calibrant._border.types import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts.container import Forecasts
 from calibrant.forecasts.samples import Samples

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 
 MOST_PERMUTED = 5
 """Up to this many atoms of equal weight, all assignments are tried at once instead of one pair at a time."""

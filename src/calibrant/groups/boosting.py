@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies, check_count
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import softmax
-from calibrant._typing import FloatArray, IntArray
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.exceptions import InputError
 from calibrant.groups.cells import Cell, Grid

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.groups.columns import Levels
 from calibrant.groups.rows import Rows
 

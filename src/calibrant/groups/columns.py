@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.convert import convert, is_missing
 from calibrant._border.text import listing, printable, suggestion
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 
 FEW_VALUES = 12

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import expit, normal_quantile, normal_tail
-from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.groups.cells import Combination
 from calibrant.groups.rows import Rows
 from calibrant.groups.tails import CERTAIN, EventSum

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import student_quantile
-from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import EnsembleInflation, ForecastCalibrator, QuantileShift, ShiftScaling
 from calibrant.exceptions import InputError

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._typing import BoolArray, IntArray
+from calibrant._border.types import BoolArray, IntArray
 from calibrant.groups.rows import Rows
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.groups.cells import Cell, Combination, Grid, Sizes, combinations_of
 from calibrant.groups.columns import Levels, cut_into_levels
 from calibrant.groups.evidence import Evidence

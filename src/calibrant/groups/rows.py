@@ -5,8 +5,8 @@ from typing import Self
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import expit
-from calibrant._typing import BoolArray, FloatArray
 from calibrant.groups.tails import CERTAIN
 
 STEEPEST = 4.0

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_tail
 from calibrant._core.roots import root
-from calibrant._typing import FloatArray
 
 FARTHEST = 300.0
 """Largest tilt; a sum that needs more is as unlikely as can be told apart."""

@@ -9,8 +9,8 @@ import numpy as np
 from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.convert import convert
+from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
 from calibrant._core.laws import normal_quantile
-from calibrant._typing import BoolArray, FloatArray, IntArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, common_levels

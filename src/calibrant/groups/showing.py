@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.groups.evidence import Evidence
 from calibrant.groups.parts import Tested
 from calibrant.groups.rows import Rows

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import softmax
 from calibrant._core.roots import root
-from calibrant._typing import FloatArray, IntArray
 from calibrant.groups.cells import (
     Cell,
     Combination,

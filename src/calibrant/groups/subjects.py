@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.forecasts import Forecasts
 from calibrant.groups.evidence import ClusteredRows, Evidence, IndependentRows
 from calibrant.groups.forecasts import (

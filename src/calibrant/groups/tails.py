@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit, normal_tail
 from calibrant._core.roots import root
-from calibrant._typing import FloatArray
 
 EXACT_ROWS = 500
 """Up to this many rows of equal weight the law of the number of events is computed, above it approximated."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.text import printable
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.groups.columns import LONGEST_LEVEL, Levels, range_label
 
 MOST_NAMED = 4

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import attributes
+from calibrant._border.lazy import attributes
 from calibrant.hypotest.holm import holm
 
 if TYPE_CHECKING:
@@ -39,18 +39,19 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "hypotest.base": "CalibrationTest",
-        "hypotest.binary": "BinaryTest",
-        "hypotest.block": "BlockSKCETest",
-        "hypotest.classical": "HosmerLemeshowTest SpiegelhalterTest",
-        "hypotest.consistency": "ConsistencyTest",
-        "hypotest.cox": "CoxTest",
-        "hypotest.cumulative": "ECCETest",
-        "hypotest.distribution_free": "DistributionFreeSKCETest",
-        "hypotest.mean_embedding": "CMETest",
-        "hypotest.omnibus": "OmnibusTest",
-        "hypotest.skce": "AsymptoticSKCETest",
-        "hypotest.table": "TESTS",
+        "CalibrationTest": "calibrant.hypotest.base",
+        "BinaryTest": "calibrant.hypotest.binary",
+        "BlockSKCETest": "calibrant.hypotest.block",
+        "HosmerLemeshowTest": "calibrant.hypotest.classical",
+        "SpiegelhalterTest": "calibrant.hypotest.classical",
+        "ConsistencyTest": "calibrant.hypotest.consistency",
+        "CoxTest": "calibrant.hypotest.cox",
+        "ECCETest": "calibrant.hypotest.cumulative",
+        "DistributionFreeSKCETest": "calibrant.hypotest.distribution_free",
+        "CMETest": "calibrant.hypotest.mean_embedding",
+        "OmnibusTest": "calibrant.hypotest.omnibus",
+        "AsymptoticSKCETest": "calibrant.hypotest.skce",
+        "TESTS": "calibrant.hypotest.table",
     },
 )
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._typing import FloatArray, Progress, Rng
+from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.binning.ties import NEGLIGIBLE
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, Progress, Rng
+from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
 from calibrant.predictions import Predictions

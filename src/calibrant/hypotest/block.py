@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import student_quantile, student_tail
-from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, relative_weights

@@ -6,8 +6,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
-from calibrant._typing import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant.binning import EqualMass
 from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.quantiles import quantiles
-from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue

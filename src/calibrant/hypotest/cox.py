@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.laws import expit
 from calibrant._core.newton import PENALTY
-from calibrant._typing import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import DRAWN_IF_FEW, BinaryTest, Finding, refuse_certainty, root_sum_of_squares
 from calibrant.hypotest.events import effective_events

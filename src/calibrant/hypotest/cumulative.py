@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
-from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import pooled
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.forecasts import Forecasts, target_kernel
 from calibrant.kernels.base import TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune

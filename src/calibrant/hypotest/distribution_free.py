@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray, Progress, Rng
+from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, check_rows
 from calibrant.kernels.base import JointKernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.discrepancy import Data

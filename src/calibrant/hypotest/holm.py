@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import as_floats
 from calibrant._border.convert import convert
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 
 Key = TypeVar("Key", bound=Hashable)

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.blas import one_blas_thread
-from calibrant._typing import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.evidence import (
     ClassEvidence,

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._typing import FloatArray, Progress, Rng
+from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights

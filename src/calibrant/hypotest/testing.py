@@ -1,7 +1,7 @@
 """Whether miscalibration could be chance, in one call."""
 
 from calibrant._border.names import meant
-from calibrant._typing import Rng
+from calibrant._border.types import Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest import TESTS

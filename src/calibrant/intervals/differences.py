@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.intervals.debiased import debiased_difference
 from calibrant.intervals.forecasts import UNEQUAL
 from calibrant.intervals.methods import is_positive_by_chance

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.base import Metric
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from calibrant._border.checks import check_level
+from calibrant._border.types import FloatArray, Rng
 from calibrant._core.quantiles import quantiles
-from calibrant._typing import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.intervals import debiased, kernel, resampled, sandwich, scores

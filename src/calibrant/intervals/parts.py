@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning import Binning
 from calibrant.exceptions import InputError
 from calibrant.metrics import Classwise, DebiasedSquaredGap, Metric, PerPredictedClass, Root, TopLabel

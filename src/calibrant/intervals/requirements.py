@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
 from calibrant.intervals.forecasts import FEWEST_WEIGHTED, UNEQUAL, missing_for_forecasts
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
@@ -80,7 +80,7 @@ def what_is_missing(method: str, metric: Metric, data: object, bootstrap: Bootst
 
 def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if not isinstance(metric, SKCE) or not is_known(metric, data):
-        return "they are for the unbiased estimate from rows of equal weight, in one block and without random features"
+        return "limits are for the unbiased estimate from rows of equal weight, in one block, without random features"
     if not metric.sorts_pairs(data) and data.n_samples**2 * data.n_classes > MOST_PAIRED:
         return "its law, a sum over all pairs of rows, takes too long for this many rows"
     if data.n_samples < FEWEST_PAIRED:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits
 from calibrant.intervals.scores import tails

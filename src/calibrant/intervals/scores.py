@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.curves import bands
 from calibrant.intervals.base import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import student_quantile, student_tail
-from calibrant._typing import FloatArray
 from calibrant.intervals.base import Limits
 
 TINY = float(np.finfo(float).tiny)

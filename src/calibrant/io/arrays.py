@@ -22,8 +22,9 @@ from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.text import CELL_LIMIT, brief, damaged, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, Request, choose_keys, find_column
+from calibrant.io.columns import Columns, Request, choose_keys
 from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, Arguments, ForecastRequest, choose_forecasts
+from calibrant.io.matching import find_column
 from calibrant.io.sniff import Kind, recognise
 from calibrant.io.sources import Source
 
@@ -83,7 +84,7 @@ def _check_type(where: str, dtype: np.dtype[Any]) -> None:
     if dtype.hasobject:
         raise InputError(
             f"{where} holds pickled Python objects, which are never loaded because they can run code. "
-            "Save it with a type of numbers or text."
+            "Save it as an array of numbers or text."
         )
     if dtype.kind not in "fiubUS" or not dtype.itemsize:
         raise InputError(

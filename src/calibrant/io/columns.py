@@ -3,11 +3,12 @@
 import re
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 from calibrant._border.text import listing, quoted, repeated, suggestion
 from calibrant.exceptions import InputError
+from calibrant.io.forecast_columns import WHOLE_DRAWS, forecasts_hint
+from calibrant.io.matching import as_patterns, choose_one, expand, find_column, hint, in_any_case, matches
 
 CORRECT, CONFIDENCE = "correct", "confidence"
 """Whether an answer was right, and the confidence in it, as language models are evaluated."""
@@ -137,8 +138,6 @@ def _one_column(columns: Columns, names: Sequence[str], request: Request) -> Col
 
 def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     """Choose the arrays of an archive, or the fields of a structured array."""
-    from calibrant.io.forecast_columns import WHOLE_DRAWS, forecasts_hint
-
     label = _choose_label(file, names, request, ARRAY_LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
@@ -157,57 +156,8 @@ def _choose_label(file: str, names: Sequence[str], request: Request, usual: Sequ
     return choose_one(file, names, "label", request.label, usual)
 
 
-def find_column(file: str, names: Sequence[str], name: str) -> str:
-    """Return the name, which must be among the columns."""
-    if name not in names:
-        raise InputError(
-            f"{file} has no column {quoted(name)}.{suggestion(name, names)} "
-            f"Columns found: {listing(names)}.{hint(names)}"
-        )
-    return name
-
-
-def choose_one(
-    file: str,
-    names: Sequence[str],
-    argument: str,
-    wanted: str | None,
-    defaults: Sequence[str],
-    advice: str = "",
-    taken: Collection[str] = (),
-) -> str:
-    """Return the column that the caller wants, or else the first of the usual names that is there and not taken."""
-    if wanted is not None:
-        return find_column(file, names, wanted)
-    free = [name for name in names if name not in taken]
-    found = next((name for name in defaults if name in free), None) or in_any_case(free, defaults)
-    if found is None:
-        other = "other " if set(names).intersection(defaults) else ""
-        raise InputError(
-            f"{file} has no {other}column named {' or '.join(defaults)}. Columns found: {listing(names)}. "
-            f"Name the right one with {argument}=.{advice or hint(names)}"
-        )
-    return found
-
-
-def in_any_case(names: Sequence[str], usual: Sequence[str]) -> str | None:
-    """Return the first name that is a usual one but for capital letters."""
-    return next((name for name in names if name.lower() in usual), None)
-
-
-def hint(names: Sequence[str]) -> str:
-    """Say what is probably wrong with a header in which nothing is found."""
-    if names and all(re.fullmatch(r"[-+.,0-9eE]+", name) for name in names if name):
-        return " The first line must name the columns."
-    if len(names) == 1 and re.search(r"\s", names[0]):
-        return " Columns must be separated by commas, semicolons, tabs or bars."
-    return ""
-
-
 def _hint(names: Sequence[str], nested: Collection[str], request: Request) -> str:
     """Say what was probably meant by columns among which there are no probabilities."""
-    from calibrant.io.forecast_columns import forecasts_hint
-
     return _logits_hint(names, request) or forecasts_hint(names, nested) or hint(names)
 
 
@@ -246,18 +196,6 @@ def _choose_probs(
     )
 
 
-def expand(file: str, names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
-    """Return the columns that a name or a pattern means, as `matches` does, of which there must be one."""
-    if pattern in names:
-        return [(pattern, pattern)]
-    if not is_pattern(pattern):
-        find_column(file, names, pattern)
-    pairs = matches(names, pattern)
-    if not pairs:
-        raise InputError(f"{file} has no column that matches {quoted(pattern)}. Columns found: {listing(names)}.")
-    return pairs
-
-
 def _check_positive(file: str, column: str, part: str, nested: Collection[str]) -> None:
     if part == "0" and column not in nested:
         raise InputError(
@@ -293,37 +231,3 @@ def check_positional(file: str, columns: Columns) -> None:
             f"and {listing(columns.probs)} stand in another order in the file. List the columns in the order of the "
             "classes with probs=."
         )
-
-
-def as_patterns(argument: str, value: Any, example: str) -> tuple[str, ...] | None:
-    """Return a name, a pattern or a list of them as a tuple; None stays None."""
-    if value is None:
-        return None
-    patterns = (value,) if isinstance(value, str) else tuple(value)
-    if not (patterns and all(isinstance(p, str) for p in patterns)):
-        raise TypeError(
-            f"{argument} must be a column name, a pattern such as {example!r}, or a list of them, not {value!r}."
-        )
-    return patterns
-
-
-def is_pattern(text: str) -> bool:
-    """Whether there is a wildcard in it."""
-    return any(c in text for c in "*?[")
-
-
-def matches(names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
-    """Return matching columns, never nameless ones, with the part that stands for the star, sorted naturally by it."""
-    matching = [name for name in names if name and fnmatchcase(name, pattern)]
-    before, star, after = pattern.partition("*")
-    if star and not is_pattern(before + after):
-        pairs = [(name, name[len(before) : len(name) - len(after)]) for name in matching]
-    else:
-        pairs = [(name, name) for name in matching]
-    return sorted(pairs, key=lambda pair: _natural(pair[1]))
-
-
-def _natural(text: str) -> list[tuple[bool, int, str]]:
-    """Sort key by which 2 comes before 10."""
-    pieces = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
-    return [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in pieces]

@@ -68,10 +68,11 @@ def check_header(file: str, names: Sequence[str]) -> None:
 def bad_cell(file: str, line: int, column: str, cell: str) -> InputError:
     """Return the error for a cell in which a number is needed."""
     where = f"{file}, line {line}, column {quoted(column)}"
-    return InputError(f"{where}: {quoted(cell)} is not a number. {_advice(cell.strip())}")
+    return InputError(f"{where}: {quoted(cell)} is not a number. {advice(cell.strip())}")
 
 
-def _advice(cell: str) -> str:
+def advice(cell: str) -> str:
+    """Say how to mend what should have been a number."""
     if re.fullmatch(r"[-+]?[0-9]*,[0-9]+", cell):
         return "Use a point as the decimal separator, and no thousands separator."
     if re.fullmatch(r"[-+]?[0-9][0-9 _'’.,\u00a0\u202f]*", cell):  # noqa: RUF001 (typographic thousands signs)
@@ -105,7 +106,8 @@ def first_problem(
 
 
 def _ragged(file: str, line: int, fields: Sequence[str], width: int) -> InputError:
-    problem = f"{file}, line {line}: the row has {len(fields)} fields, but the header names {width} columns."
+    found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+    problem = f"{file}, line {line}: the row has {found}, but the header names {width} columns."
     if any("\n" in field for field in fields):
         return InputError(f"{problem} Is a quotation mark on this line never closed?")
     if len(fields) == width + 1 and not fields[-1].strip():

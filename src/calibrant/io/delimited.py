@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.files import OpenFile
 from calibrant._border.text import brief
-from calibrant._typing import BoolArray
+from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io import csv_errors, limits
 from calibrant.io.missing import NUMBER_MARKS

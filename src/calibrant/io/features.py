@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from calibrant._border.text import listing, quoted
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Request, expand, is_pattern
+from calibrant.io.columns import Request
 from calibrant.io.forecast_columns import ForecastRequest
+from calibrant.io.matching import expand, is_pattern
 from calibrant.io.read import open_source
 from calibrant.io.sources import Source
 

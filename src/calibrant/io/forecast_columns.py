@@ -6,7 +6,7 @@ from typing import Any
 
 from calibrant._border.text import listing, quoted, repeated
 from calibrant.exceptions import InputError
-from calibrant.io.columns import as_patterns, choose_one, expand, find_column, hint, is_pattern, matches
+from calibrant.io.matching import as_patterns, choose_one, expand, find_column, hint, is_pattern, matches
 from calibrant.io.quantile_names import EXAMPLES, QUANTILES, level_of, quantile_columns, usual_quantiles
 
 TARGETS = ("target", "targets", "y", "y_true", "label", "observed", "value")

@@ -40,9 +40,9 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
     r"""Read predictive distributions and observed targets from a file.
 
     The formats are those of `read_predictions`, recognised by content: CSV, perhaps compressed, Parquet, Arrow IPC,
-    NPZ and NPY. A mean and a standard deviation a row give a `Normal`, draws give `Samples`, columns of quantiles give
-    `Quantiles`. If nothing is said, a column with a usual name of means decides for `Normal`, even beside draws, and
-    draws before quantiles. Columns that are not needed are ignored.
+    NPZ and NPY. A mean and a standard deviation per row give a `Normal`, draws give `Samples`, columns of quantiles
+    give `Quantiles`. If nothing is said, a column with a usual name of means decides for `Normal`, even beside draws,
+    and draws before quantiles. Columns that are not needed are ignored.
 
     Parameters
     ----------

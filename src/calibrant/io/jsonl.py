@@ -97,7 +97,9 @@ class JsonLines(TextTable):
         if isinstance(value, float):
             return value
         where = f"{self.file.name}, line {line}, field {quoted(name)}"
-        raise InputError(f"{where}: {quoted(str(fields[name]))} is not a number. Write a number or drop the row.")
+        raise InputError(
+            f"{where}: {quoted(str(fields[name]))} is not a number. {csv_errors.advice(str(fields[name]).strip())}"
+        )
 
 
 def _read(text: str, *, percent: bool) -> float | str | None:

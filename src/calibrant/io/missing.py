@@ -2,14 +2,13 @@
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from calibrant._border.convert import is_missing
 from calibrant._border.text import quoted
-from calibrant._typing import BoolArray
+from calibrant._border.types import BoolArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.sources import Source
 from calibrant.io.values import Coded
@@ -94,7 +93,7 @@ def taken(values: Any, rows: BoolArray | None) -> Any:
     """Return the values at these rows."""
     if rows is None or values is None:
         return values
-    return replace(values, codes=values.codes[rows]) if isinstance(values, Coded) else values[rows]
+    return values.take(rows) if isinstance(values, Coded) else values[rows]
 
 
 def _missing(arrays: dict[str, Any], columns: Mapping[str, Sequence[str]], known: set[str]) -> dict[str, BoolArray]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from calibrant._border.text import listing, quoted
 from calibrant.exceptions import InputError
-from calibrant.io.columns import expand, is_pattern, matches
+from calibrant.io.matching import expand, is_pattern, matches
 
 QUANTILES = ("q*", "quantile*")
 """Patterns of columns that are quantiles if a level stands for the star."""
@@ -75,7 +75,7 @@ def _level_in(file: str, name: str) -> float:
 
 
 def _checked(file: str, found: dict[str, float]) -> dict[str, float]:
-    """Return the columns by ascending level, of which each may be there once."""
+    """Return the columns by ascending level; no level may occur twice."""
     ordered = dict(sorted(found.items(), key=lambda item: item[1]))
     columns, levels = list(ordered), list(ordered.values())
     outside = next((name for name, level in ordered.items() if not 0 < level < 1), None)
@@ -91,7 +91,9 @@ def _checked(file: str, found: dict[str, float]) -> dict[str, float]:
             f"{levels[twice]:g}. Name one of them."
         )
     if len(levels) < 2:
-        raise InputError(f"{file}: at least two columns of quantiles are needed, but there is {listing(columns)} only.")
+        raise InputError(
+            f"{file}: at least two columns of quantiles are needed, but only {listing(columns)} was found."
+        )
     if len(levels) > 2 and levels[-1] < 0.1 and all(name[-1:].isdecimal() for name in columns):
         raise InputError(
             f"{file}: it is not clear which levels {listing(columns)} mean: percent, tenths or others. Write levels as "

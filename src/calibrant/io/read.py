@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile, open_regular
-from calibrant._typing import BoolArray, FloatArray
-from calibrant.exceptions import DataWarning
+from calibrant._border.suspicions import suspicions
+from calibrant._border.text import listing, printable
+from calibrant._border.types import BoolArray, FloatArray
+from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
 from calibrant.io.columns import Columns, Request, as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.joined import join_predictions
 from calibrant.io.jsonl import JsonLines
 from calibrant.io.missing import LeftOut, complete_rows, taken, warn_of
 from calibrant.io.paths import Paths, as_paths
@@ -275,3 +276,42 @@ def _read_arrays(
     arrays = {argument: taken(values, rows) for argument, values in arrays.items()}
     scores = arrays["probs"] / 100 if request.percent else arrays["probs"]
     return scores, as_labels(source.file.name, arrays["label"], columns), arrays.get("weights"), rows
+
+
+def join_predictions(parts: Mapping[str, Predictions], request: Request) -> Predictions:
+    """Return the rows of all files, one after another; their classes must be the same.
+
+    Parameters
+    ----------
+    parts : mapping of str to Predictions
+        By the name of the file.
+    request : Request
+        How they were read.
+    """
+    classes = _shared_classes(parts, request)
+    every = list(parts.values())
+    log_probs = np.concatenate([p.log_probs for p in every]) if request.logits else None
+    joined = Predictions._trusted(  # noqa: SLF001 (of predictions that have been checked)
+        np.concatenate([p.probs for p in every]),
+        np.concatenate([p.labels for p in every]),
+        np.concatenate([p.weights for p in every]),
+        classes,
+        log_probs,
+    )
+    for message in suspicions(joined.probs, joined.predicted, joined.labels, joined.weights, classes):
+        warnings.warn(message, DataWarning, stacklevel=4)
+    return joined
+
+
+def _shared_classes(parts: Mapping[str, Predictions], request: Request) -> tuple[Hashable, ...]:
+    """Return the classes of all files; one in which only the positive class occurs does not name the other."""
+    unnamed = f"not {request.positive}"
+    named = {name: p.classes for name, p in parts.items() if request.positive is None or p.classes[0] != unnamed}
+    first, classes = next(iter(named.items()), next((name, p.classes) for name, p in parts.items()))
+    for name, others in named.items():
+        if others != classes:
+            raise InputError(
+                f"{printable(first)} and {printable(name)} must have the same classes to be read as one, but have "
+                f"{listing([*map(str, classes)])} and {listing([*map(str, others)])}. Read them one by one."
+            )
+    return classes

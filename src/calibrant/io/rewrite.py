@@ -16,7 +16,7 @@ import numpy as np
 
 from calibrant._border.files import write_atomically
 from calibrant._border.text import listing, printable, quoted
-from calibrant._typing import FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, Arrays
 from calibrant.io.columns import as_request
@@ -104,32 +104,26 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     with open_source(path) as source:
         check_formats(source, out)
         columns = source.choose(request).probs
-        added = columns if replace else _new_names(source, columns)
-        new: Any = _transformed(source, columns, transform, others, percent=percent, drop_missing=drop_missing)
-        suffix = PurePath(out).suffix.lower()
-        if suffix in FRAMES:  # A table has its own copy of the matrix, which is not needed while it is written.
-            new = with_columns(cast("Table", source), (columns, added), new)
-        with write_atomically(out) as handle:
-            if suffix in FRAMES:
-                FRAMES[suffix](new, handle)
-            elif isinstance(source, Archive):
-                write_archive(source, {added[0]: new}, handle)
-            else:
-                write_text(cast("Table", source), (columns, added), new, handle, suffix)
-            source.file.check_unchanged()
+        added = columns if replace else tuple(f"{ADDED}{name}" for name in columns)
+        check_new(source, () if replace else added)
+        read = {"percent": percent, "drop_missing": drop_missing}
+        write_copy(source, out, columns, by_column(added, _transformed(source, columns, transform, others, **read)))
     return added
 
 
-def _new_names(source: Source, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of added columns, none of which may exist already."""
-    names = tuple(f"{ADDED}{name}" for name in columns)
-    taken_names = [name for name in names if name in source.names]
-    if taken_names:
+def check_new(source: Source, names: Sequence[str]) -> None:
+    """Refuse to add columns that exist already."""
+    exist = [name for name in names if name in source.names]
+    if exist:
         raise InputError(
-            f"{source.file.name} has a column {quoted(taken_names[0])} already, which is what the new one would be "
-            "called. Remove it first, or write over the original columns with replace=True."
+            f"{source.file.name} has a column {quoted(exist[0])} already, which is what the new one would be called. "
+            "Remove it first, or write over the original columns with replace=True."
         )
-    return names
+
+
+def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]:
+    """Return one column per number of a row, or all of them in one."""
+    return {names[0]: values} if len(names) == 1 else {name: values[:, j] for j, name in enumerate(names)}
 
 
 def _transformed(
@@ -151,10 +145,20 @@ def _transformed(
     more = [{name: taken(source.column(name), rows) for name in others}] if others else []
     with located(source, {"probs": columns, "logits": columns}, ADVICE):
         new = transform(taken(values, rows) / scale if percent else taken(values, rows), *more)
-    if left_out is not None and left_out.rows:
+    if left_out is not None:
+        warn_uncalibrated(left_out, stacklevel=4)
+    return complete(new * scale if percent else new, rows)
+
+
+def warn_uncalibrated(left_out: LeftOut, stacklevel: int) -> None:
+    """Say which rows have nothing in the new columns, if any."""
+    if left_out.rows:
         message = f"values are missing in {left_out}: nothing is calibrated in these rows."
-        warnings.warn(message, DataWarning, stacklevel=3)
-    new = new * scale if percent else new
+        warnings.warn(message, DataWarning, stacklevel=stacklevel)
+
+
+def complete(new: FloatArray, rows: BoolArray | None) -> FloatArray:
+    """Return numbers for all rows of the file, NaN where a value is missing."""
     if rows is None:
         return new
     full = np.full((len(rows), *new.shape[1:]), np.nan)
@@ -175,7 +179,26 @@ def check_formats(source: Source, out: str | os.PathLike[str]) -> None:
         raise InputError(f"{source.file.name} must be an NPZ file: save the array with numpy.savez(file, probs=...).")
 
 
-def write_archive(source: Archive, new: Mapping[str, FloatArray], handle: BinaryIO) -> None:
+def write_copy(source: Source, out: str | os.PathLike[str], old: Sequence[str], new: Mapping[str, FloatArray]) -> None:
+    """Write a file again with new columns, made from the old ones, completely or not at all.
+
+    A column whose name the file has takes the place of that one; others come last.
+    """
+    suffix = PurePath(out).suffix.lower()
+    frame = with_columns(cast("Table", source), old, new) if suffix in FRAMES else None
+    if frame is not None:
+        del new  # The table has its own copy, and the first need not be kept while it is written.
+    with write_atomically(out) as handle:
+        if frame is not None:
+            FRAMES[suffix](frame, handle)
+        elif isinstance(source, Archive):
+            _write_archive(source, new, handle)
+        else:
+            _write_text(cast("Table", source), old, new, handle, suffix)
+        source.file.check_unchanged()
+
+
+def _write_archive(source: Archive, new: Mapping[str, FloatArray], handle: BinaryIO) -> None:
     """Copy all members but those that are written; `Archive` has checked their sizes."""
     replaced = {f"{name}.npy": values for name, values in new.items()}
     with source.undamaged(), zipfile.ZipFile(handle, "w") as written:
@@ -194,16 +217,16 @@ def write_archive(source: Archive, new: Mapping[str, FloatArray], handle: Binary
                         shutil.copyfileobj(content, target)
 
 
-def write_text(
-    source: Table, columns: tuple[Sequence[str], Sequence[str]], new: FloatArray, handle: BinaryIO, suffix: str
+def _write_text(
+    source: Table, old: Sequence[str], new: Mapping[str, FloatArray], handle: BinaryIO, suffix: str
 ) -> None:
-    """Write a table as text with new numbers, for the first columns, in the second."""
+    """Write a table as text."""
     separator = "\t" if suffix == ".tsv" else getattr(source, "separator", ",")
     with _compressed(handle) if suffix == ".gz" else nullcontext(handle) as content:
         if isinstance(source, Delimited):
-            _write_cells(source, columns, new, content, separator)
+            _write_cells(source, new, content, separator)
             return
-        frame = with_columns(source, columns, new)
+        frame = with_columns(source, old, new)
         nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
         if nested:
             raise InputError(f"CSV cannot hold lists, which {listing(nested)} does. Write Parquet.")
@@ -215,35 +238,26 @@ def _compressed(handle: BinaryIO) -> AbstractContextManager[BinaryIO]:
     return cast("AbstractContextManager[BinaryIO]", gzip.GzipFile(fileobj=handle, mode="wb", filename="", mtime=0))
 
 
-def with_columns(source: Table, columns: tuple[Sequence[str], Sequence[str]], new: FloatArray) -> "pl.DataFrame":
-    """Return the whole table with the new numbers."""
+def with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArray]) -> "pl.DataFrame":
+    """Return the whole table with the new columns, made from the old ones."""
     import polars as pl
 
     frame = source.frame()
-    old, names = columns
     if isinstance(source, Delimited):  # Which has read numbers of more digits than fit as text.
         frame = frame.with_columns(pl.col(old).cast(pl.Float64, strict=False))
     if old[0] in source.nested:
-        cells = pl.Series(names[0], new)
+        cells = [pl.Series(name, values) for name, values in new.items()]
         is_list = isinstance(frame.schema[old[0]], pl.List)
-        return frame.with_columns(cells.arr.to_list() if is_list else cells)
-    matrix = new.reshape(len(new), -1)
-    return frame.with_columns([pl.Series(name, matrix[:, j]).fill_nan(None) for j, name in enumerate(names)])
+        return frame.with_columns([cell.arr.to_list() for cell in cells] if is_list else cells)
+    return frame.with_columns([pl.Series(name, values.reshape(-1)).fill_nan(None) for name, values in new.items()])
 
 
-def _write_cells(
-    source: Delimited,
-    columns: tuple[Sequence[str], Sequence[str]],
-    new: FloatArray,
-    content: BinaryIO,
-    separator: str,
-) -> None:
+def _write_cells(source: Delimited, new: Mapping[str, FloatArray], content: BinaryIO, separator: str) -> None:
     """Write a text table with new numbers, in the old cells or after the last, and every other byte as it is."""
     text = io.TextIOWrapper(content, encoding="utf-8", newline="")
-    old, names = columns
-    added = [_quoted_field(name, separator) for name in names if name not in old]
-    places = [len(source.names) + j if added else source.names.index(name) for j, name in enumerate(names)]
-    numbers = new.reshape(len(new), -1).tolist()
+    added = [_quoted_field(name, separator) for name in new if name not in source.names]
+    places = [len(source.names) + j if added else source.names.index(name) for j, name in enumerate(new)]
+    numbers = np.column_stack([*new.values()]).tolist()
     row = -1  # The header.
     for line in _joined(source.lines(), ""):
         body = line.rstrip("\r\n")
@@ -261,7 +275,9 @@ def _write_cells(
             fields = [f'"{f}"' if separator in f and not f.lstrip().startswith('"') else f for f in fields]
         text.write(separator.join(fields) + line[len(body) :])
     if row != len(numbers):
-        raise InputError(f"{source.file.name} has {len(numbers)} rows or {row}: quotation marks are misplaced.")
+        raise InputError(
+            f"{source.file.name} has {len(numbers)} rows by one count and {row} by another: check its quotation marks."
+        )
     text.flush()
     text.detach()
 

@@ -2,28 +2,20 @@
 
 import dataclasses
 import os
-import warnings
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 
-from calibrant._border.files import write_atomically
-from calibrant._border.text import quoted
-from calibrant._typing import FloatArray
-from calibrant.exceptions import DataWarning, InputError
+from calibrant._border.types import FloatArray
+from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
-from calibrant.io.arrays import Archive
 from calibrant.io.forecast_columns import as_forecast_request
 from calibrant.io.forecasts import WORDS, law_of
 from calibrant.io.missing import LeftOut, complete_rows, taken
 from calibrant.io.read import open_source
-from calibrant.io.rewrite import ADDED, FRAMES, check_formats, with_columns, write_archive, write_text
-from calibrant.io.sources import Source, located
-
-if TYPE_CHECKING:
-    from calibrant.io.tables import Table
+from calibrant.io.rewrite import ADDED, by_column, check_formats, check_new, complete, warn_uncalibrated, write_copy
+from calibrant.io.sources import located
 
 SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that describe a law which is no longer normal."""
@@ -71,31 +63,12 @@ def rewrite_forecasts(
         with located(source, columns, WORDS):
             law = law_of(source, {k: taken(v, rows) for k, v in numbers.items()}, columns, request)
             new = _columns_of(transform(law), law, columns, replace=replace)
-        if left_out is not None and left_out.rows:
-            message = f"values are missing in {left_out}: nothing is calibrated in these rows."
-            warnings.warn(message, DataWarning, stacklevel=2)
-        _check_new(source, [] if replace else [*new])
-        arrays = {name: _complete(values, rows) for name, values in new.items()}
+        if left_out is not None:
+            warn_uncalibrated(left_out, stacklevel=3)
+        check_new(source, () if replace else tuple(new))
         old = tuple(name for names in columns.values() for name in names)
-        with write_atomically(out) as handle:
-            if isinstance(source, Archive):
-                write_archive(source, arrays, handle)
-            else:
-                _write_table(cast("Table", source), (old, replace), arrays, handle, PurePath(out).suffix.lower())
-            source.file.check_unchanged()
+        write_copy(source, out, old, {name: complete(values, rows) for name, values in new.items()})
     return tuple(new)
-
-
-def _write_table(
-    source: "Table", columns: tuple[tuple[str, ...], bool], new: Mapping[str, FloatArray], handle: BinaryIO, suffix: str
-) -> None:
-    """Write a table with new columns, in the place of the old ones or beside them."""
-    old, replace = columns
-    matrix = np.column_stack([*new.values()])
-    if suffix in FRAMES:
-        FRAMES[suffix](with_columns(source, (old, tuple(new)), matrix), handle)
-    else:
-        write_text(source, (old if replace else ("",), tuple(new)), matrix, handle, suffix)
 
 
 def _columns_of(
@@ -108,12 +81,14 @@ def _columns_of(
     """Return the columns that describe calibrated laws, by name."""
     if isinstance(law, Mapping):
         if replace:
-            raise InputError("intervals cannot replace the laws in the file: leave out replace=True.")
+            raise InputError("intervals cannot replace the distributions in the file: leave out replace=True.")
         return {f"{ADDED}{name}": values for name, values in law.items()}
     if same := _same_columns(law, before, columns):
         return {f"{'' if replace else ADDED}{name}": values for name, values in same.items()}
     if replace:
-        raise InputError("the calibrated laws are of another kind than those in the file: leave out replace=True.")
+        raise InputError(
+            "the calibrated distributions are of another kind than those in the file: leave out replace=True."
+        )
     names = [columns[key][0] for key in ("loc", "scale")] if "loc" in columns else ["mean", "sd"]
     sd = law.sd()
     moments = {f"{ADDED}{names[0]}": law.mean(), f"{ADDED}{names[1]}": np.where(np.isfinite(sd), sd, np.nan)}
@@ -126,36 +101,10 @@ def _same_columns(
 ) -> dict[str, FloatArray]:
     """Return the columns of laws of the same kind as before, by the old names; nothing if they are of another."""
     if isinstance(law, Samples) and isinstance(before, Samples) and law.draws.shape == before.draws.shape:
-        return _side_by_side(columns["draws"], law.draws)
+        return by_column(columns["draws"], law.draws)
     if isinstance(before, Quantiles):
         values = law.values if isinstance(law, Quantiles) else law.quantile(before.levels)
-        return _side_by_side(columns["values"], values)
+        return by_column(columns["values"], values)
     if isinstance(law, Normal) and isinstance(before, Normal):
         return {columns["loc"][0]: law.loc, columns["scale"][0]: law.scale}
     return {}
-
-
-def _side_by_side(names: tuple[str, ...], values: FloatArray) -> dict[str, FloatArray]:
-    """Return one column per number of a row, or all of them in one."""
-    if len(names) == 1:
-        return {names[0]: values}
-    return {name: values[:, j] for j, name in enumerate(names)}
-
-
-def _check_new(source: Source, names: list[str]) -> None:
-    """Refuse to add columns that exist already."""
-    exist = [name for name in names if name in source.names]
-    if exist:
-        raise InputError(
-            f"{source.file.name} has a column {quoted(exist[0])} already, which is what the new one would be called. "
-            "Remove it first, or write over the original columns with replace=True."
-        )
-
-
-def _complete(new: FloatArray, rows: Any) -> FloatArray:
-    """Return numbers for all rows of the file, NaN where a value is missing."""
-    if rows is None:
-        return new
-    full = np.full((len(rows), *new.shape[1:]), np.nan)
-    full[rows] = new
-    return full

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.text import quoted
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.columns import find_column
+from calibrant.io.matching import find_column
 from calibrant.io.sources import Source
 from calibrant.io.values import Collector, Stack, as_array
 

@@ -59,6 +59,17 @@ class Coded:
         table[:] = values
         return table[self.codes]
 
+    def take(self, rows: NDArray[Any]) -> "Coded":
+        """Return some rows, with those texts that occur in them.
+
+        Examples
+        --------
+        >>> Coded(["1", None, "0"], np.array([0, 1, 2, 0])).take(np.array([True, False, True, True])).texts
+        ['1', '0']
+        """
+        used, codes = np.unique(self.codes[rows], return_inverse=True)
+        return Coded([self.texts[i] for i in used], codes)
+
 
 class Collector:
     """One column of any kind, collected from batches."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.binning.ties import at_equal_ranks
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.kernel import Kernel as CompiledKernel
-from calibrant._typing import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.base import JointKernel, Kernel, TensorProduct, unscaled

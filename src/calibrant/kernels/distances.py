@@ -8,10 +8,10 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.distances import distances
 from calibrant._core.quantiles import quantiles
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Distribution
 

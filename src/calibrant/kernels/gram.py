@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.kernels.base import Kernel, unscaled
 from calibrant.kernels.radial import RadialKernel

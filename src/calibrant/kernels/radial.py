@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.kernels.base import Kernel
 from calibrant.kernels.distances import Distance, Euclidean, TotalVariation

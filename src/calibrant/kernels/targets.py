@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.kernels.base import Kernel
 

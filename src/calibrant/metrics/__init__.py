@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import attributes
+from calibrant._border.lazy import attributes
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import ECE, DebiasedECE
@@ -149,12 +149,20 @@ METRICS: dict[str, Metric] = {
 __getattr__ = attributes(
     __name__,
     {
-        "metrics.costs": "Costs ExpectedCost NetBenefit",
-        "metrics.decomposition": "segment_decomposition",
-        "metrics.forecast_calibration": "ENCE QuantileCalibration",
-        "metrics.forecast_intervals": "IntervalCoverage IntervalWidth Sharpness",
-        "metrics.forecast_scores": "CRPS IntervalScore LogScore PinballLoss",
-        "metrics.forecast_table": "FORECAST_METRICS",
+        "Costs": "calibrant.metrics.costs",
+        "ExpectedCost": "calibrant.metrics.costs",
+        "NetBenefit": "calibrant.metrics.costs",
+        "segment_decomposition": "calibrant.metrics.decomposition",
+        "ENCE": "calibrant.metrics.forecast_calibration",
+        "QuantileCalibration": "calibrant.metrics.forecast_calibration",
+        "IntervalCoverage": "calibrant.metrics.forecast_intervals",
+        "IntervalWidth": "calibrant.metrics.forecast_intervals",
+        "Sharpness": "calibrant.metrics.forecast_intervals",
+        "CRPS": "calibrant.metrics.forecast_scores",
+        "IntervalScore": "calibrant.metrics.forecast_scores",
+        "LogScore": "calibrant.metrics.forecast_scores",
+        "PinballLoss": "calibrant.metrics.forecast_scores",
+        "FORECAST_METRICS": "calibrant.metrics.forecast_table",
     },
 )  # What no metric in the table takes.
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.metrics.counted import Counted

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.curves import bin_totals
 from calibrant.metrics.base import Metric

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import CLINICAL, Metric
 from calibrant.metrics.pooled import PooledMetric, Pools

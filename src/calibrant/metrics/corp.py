@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import divergence
-from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import PARTS
 from calibrant.metrics.pooled import PooledMetric, Pools

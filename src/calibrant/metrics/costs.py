@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import DECISIONS
 from calibrant.metrics.scores import Score

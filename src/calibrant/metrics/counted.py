@@ -4,7 +4,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning import Bins
 from calibrant.predictions import Predictions
 from calibrant.resampling.event_counts import EventCells, fine_cells

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.checks import check_length
 from calibrant._border.convert import convert, is_missing
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.scores import SquaredError
 from calibrant.predictions import Predictions

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.laws import log_gamma
 from calibrant._core.threads import in_order
-from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.metrics.base import Metric, check_norm, root
 from calibrant.metrics.gaps import over_rows_with_neighbours
 from calibrant.predictions import Predictions

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant.curves.forecasts import check_nominal
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples

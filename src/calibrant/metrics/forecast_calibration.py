@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.curves.binned import bin_totals
 from calibrant.curves.forecasts import Form, coverage_shares, effective_rows, shares_between

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
 from calibrant.metrics.base import Metric
 from calibrant.resampling.redraws import redraw_targets

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.checks import check_level
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.samples import member_ranks

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from calibrant._border.checks import check_level
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
 from calibrant.metrics.base import SCORES

@@ -1,6 +1,6 @@
 """The table of metrics of forecasts, and which of them suit given laws."""
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles
 from calibrant.metrics import METRICS
 from calibrant.metrics.base import Metric

@@ -6,9 +6,9 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.line.gaps import RowGaps, Rows
 from calibrant._core.line.twin import PlainSums
-from calibrant._typing import BoolArray, FloatArray
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
 from calibrant.smoothing.kernel_regression import NO_NEIGHBOUR, CopiedSums, Sums
 

@@ -6,9 +6,9 @@ from typing import Literal, Self
 
 import numpy as np
 
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.quantiles import median
 from calibrant._core.threads import in_order
-from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning.ties import line_of
 from calibrant.metrics.base import Metric, Together, Weights, check_norm, root
 from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps

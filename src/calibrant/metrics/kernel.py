@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant._border.checks import check_count
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.library import library
-from calibrant._typing import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.base import JointKernel
@@ -173,7 +173,7 @@ class SKCE(KernelMetric):
     def prepare(self, data: Data) -> Evaluator:
         """Return the map from weights, (n, B), to B estimates."""
         if data.n_samples < self.least_rows:
-            raise InputError("the unbiased estimate needs at least two rows, but there is one. Pass unbiased=False.")
+            raise InputError("the unbiased SKCE needs at least two rows, but there is one. Pass SKCE(unbiased=False).")
         size = self.rows_in_block(data)
         pairs = self._pairs(data)
         if size == data.n_samples:
@@ -430,5 +430,5 @@ def relative(weights: FloatArray) -> FloatArray:
 
 def _ratio(numerator: FloatArray, pairs: FloatArray) -> FloatArray:
     if not np.all(pairs > 0):
-        raise InputError("the unbiased estimate needs at least two rows of positive weight, but there is one.")
+        raise InputError("the unbiased SKCE needs at least two rows of positive weight, but there is one.")
     return numerator / pairs

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.threads import in_order
-from calibrant._typing import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, Evaluator, FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.newton import PENALTY, LogisticLoss, maximise_all
-from calibrant._typing import BoolArray, Evaluator, FloatArray
 from calibrant.metrics.base import CLINICAL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description

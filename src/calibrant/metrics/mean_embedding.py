@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts
 from calibrant.kernels.base import JointKernel, TensorProduct, unscaled

@@ -10,9 +10,7 @@ from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Measures
-
-OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
-"""Suffixes of averages over classes. For two classes they are not shown: class 1 determines class 0."""
+from calibrant.results.estimate import OF_CLASSES
 
 
 def principal_metrics(n_classes: int) -> list[str]:
@@ -76,6 +74,8 @@ def measure(
         chosen = usual if metrics is None else chosen_metrics(metrics, {**FORECAST_METRICS, **usual})
     else:
         check_predictions(known, "data")
-        chosen = chosen_metrics(principal_metrics(known.n_classes) if metrics is None else metrics)
+        usual = {name: METRICS[name] for name in principal_metrics(known.n_classes)}
+        possible = {name: metric for name, metric in usual.items() if metric.least_rows <= known.n_samples}
+        chosen = possible if metrics is None else chosen_metrics(metrics)
     estimates = {name: metric.estimate(known) for name, metric in chosen.items()}
     return Measures(n_samples=known.n_samples, estimates=estimates)

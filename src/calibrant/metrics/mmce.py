@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.kernels.pairs import line_pairs
 from calibrant.metrics.base import KERNEL, Metric

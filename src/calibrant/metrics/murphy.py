@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.laws import divergence
-from calibrant._typing import FloatArray, IntArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import PARTS

@@ -64,12 +64,14 @@ def chosen_metrics(
 ) -> Mapping[str, "Metric"]:
     """Return the metrics by name, given themselves or their names in a table, by default METRICS."""
     from calibrant.metrics import METRICS
-    from calibrant.metrics.base import check_metric
+    from calibrant.metrics.base import Metric, check_metric
 
     if isinstance(metrics, Mapping):
         for name, metric in metrics.items():
             check_metric(metric, f"metric {name!r}")
         return metrics
+    if isinstance(metrics, Metric) or any(isinstance(metric, Metric) for metric in metrics):
+        raise InputError('metrics must be names, but hold a metric itself. Name it: {"mine": ECE(bins=10)}.')
     known = METRICS if table is None else table
     names = [metric_name(name, known) for name in ([metrics] if isinstance(metrics, str) else metrics)]
     unknown = [name for name in names if name not in known]

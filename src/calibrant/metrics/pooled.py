@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
-from calibrant._typing import Evaluator, FloatArray
 from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Profile
 from calibrant.forecasts.convolution import kernel_value
 from calibrant.kernels.base import Kernel, TensorProduct, unscaled

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.exceptions import InputError
-from calibrant.metrics import METRICS, Metric
-from calibrant.metrics.names import metric_name
+from calibrant.metrics import Metric
+from calibrant.metrics.names import chosen_metric
 from calibrant.predictions import Predictions
 
 
@@ -41,10 +40,7 @@ def scorer(metric: str | Metric) -> Scorer:
     True
     """
     if isinstance(metric, str):
-        metric = metric_name(metric)
-        if metric not in METRICS:
-            raise InputError(f"metric must be one of {', '.join(METRICS)}, but is {metric!r}.")
-        metric = METRICS[metric]
+        metric = chosen_metric(metric)
     if not isinstance(metric, Metric):
         raise TypeError(f"metric must be a name in METRICS or a Metric, but is {metric!r}.")
     return Scorer(metric)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant.metrics.base import SCORES, Metric
 from calibrant.predictions import Predictions, row_blocks
 from calibrant.results import Description

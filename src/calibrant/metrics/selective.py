@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.metrics.base import SELECTIVE, Metric
 from calibrant.predictions import Predictions

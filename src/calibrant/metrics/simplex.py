@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning import Cells, EqualWidth, MedianVariance, SimplexBinning
 from calibrant.curves import bin_totals
 from calibrant.kernels.distances import Distance, TotalVariation

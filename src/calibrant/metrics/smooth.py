@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.threads import in_order
-from calibrant._typing import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.metrics.smooth_widths import NARROWEST, cosine_sums, errors, fixed_points, resolution

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 
 NARROWEST = 2.0**-16
 """Bandwidths below this are not resolved."""

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import by_blocks
 from calibrant._core.monotone_cubic import monotone_cubic
-from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.ties import starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.pooled import Pools

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import class_sums
 from calibrant.curves import joint_bin_totals

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import BoolArray, IntArray
+from calibrant._border.types import BoolArray, IntArray
 from calibrant.binning.interval import ROUNDING
 from calibrant.metrics.binned import ECE
 from calibrant.metrics.pooled import PooledMetric, Pools, pool

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.plots.canvas import GREY, MINUS, axes_or_new, note, open_frame
 from calibrant.plots.reliability import draw_curve, draw_limits, facts, strip
 from calibrant.results import ReliabilityCurve

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.results.drawing import BLUE, RED
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
     -------
     matplotlib.axes.Axes
     """
-    ax = axes_or_new(ax, 7.2, 5.0)
+    ax = axes_or_new(ax, 7.8, 5.0)
     unit_square(ax, "Predicted probability of the class", "Observed frequency of the class")
     diagonal(ax, "perfectly calibrated")
     named = _named(curves)

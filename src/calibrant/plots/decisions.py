@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import CoverageAtRisk, DecisionCurve, RiskCoverage
 
@@ -41,7 +41,7 @@ def plot_decision_curve(
     first = next(iter(named.values()))
     ax = axes_or_new(ax, 6.4, 4.4)
     open_frame(ax)
-    ax.set(xlabel="Threshold: probability from which on is acted", ylabel="Net benefit")
+    ax.set(xlabel="Threshold: the probability at which one acts", ylabel="Net benefit")
     for i, (name, curve) in enumerate(named.items()):
         colour, band = PALETTE[i % len(PALETTE)], curve.net_benefit
         low, high = (band.joint_low, band.joint_high) if joint else (band.low, band.high)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.plots.canvas import PALETTE, axes_or_new, diagonal, open_frame, unit_square
 from calibrant.results import CalibrationMap, ConvexHull, ROCCurve
 from calibrant.results.drawing import BLUE, RED

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.plots.canvas import GREY, INK, PALE, axes_or_new, diagonal, mark_points, note, unit_square
 from calibrant.results import OutcomeHistogram, ReliabilityCurve
 from calibrant.results.drawing import BLUE, RED, WORDS, Words, is_dense, limits_label, off_points

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new
 from calibrant.results import TreeDiagram
 

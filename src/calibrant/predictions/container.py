@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._border import checks, suspicions
 from calibrant._border import labels as label_rules
 from calibrant._border.convert import Raw, convert
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 
 _CACHED = ("log_probs", "predicted", "copies")

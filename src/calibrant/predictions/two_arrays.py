@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.convert import Raw, convert
+from calibrant._border.convert import Raw, convert, is_missing
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
@@ -42,6 +42,11 @@ def as_data(data: object, y_prob: object = None, sample_weight: object = None, p
                 "name."
             )
         return data
+    if isinstance(sample_weight, str):
+        raise TypeError(
+            f"sample_weight must be an array, but is {sample_weight!r}. Pass names by keyword, such as metrics=, test= "
+            "or method=."
+        )
     if y_prob is None:
         return data  # So that the callee can refuse it by name.
     labels, probs = convert(data, "y_true"), convert(y_prob, "y_prob")
@@ -86,6 +91,7 @@ def _classes(labels: Raw, probs: Raw) -> tuple[Any, ...] | None:
     values = labels.values
     if values.dtype.kind in "iub" and values.size and values.min() >= 0 and values.max() < n_classes:
         return None
+    _refuse_missing(values)
     found = np.unique(values) if values.dtype.kind != "O" else _distinct(values)
     if found.dtype.kind == "f" and np.isin(found, np.arange(n_classes)).all():
         return None
@@ -96,6 +102,18 @@ def _classes(labels: Raw, probs: Raw) -> tuple[Any, ...] | None:
             "classes=[...])."
         )
     return tuple(found.tolist())
+
+
+def _refuse_missing(values: NDArray[Any]) -> None:
+    if values.dtype.kind not in "fO":
+        return
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.array([is_missing(value) for value in values])
+    if missing.any():
+        row = int(missing.argmax())
+        raise InputError(
+            f"y_true must have no missing values, but row {row} is {values[row]} ({missing.sum()} of {len(values)} "
+            "rows are bad). Drop or repair them."
+        )
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.report import svg
 from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
 from calibrant.report.series import Series

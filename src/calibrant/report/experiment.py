@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from calibrant.report import experiment_figures as drawings
-from calibrant.report.page import Verbatim, asset, environment, policy
+from calibrant.report.page import rendered
 from calibrant.report.tables import of_metric
 from calibrant.results import (
     Compared,
@@ -173,18 +173,13 @@ def render_experiment(result: ExperimentResult) -> str:
     str
         Write it to a file in UTF-8.
     """
-    style = asset("style.css") + asset("experiment.css")
-    return (
-        environment()
-        .get_template("experiment.html")
-        .render(
-            title=name(result.title, limit=200),
-            result=result,
-            metrics=[of_metric(result.comparisons[0], metric) for metric in result.comparisons[0].metrics],
-            policy=policy(style, ""),
-            style=Verbatim(style),
-            version=result.settings.get("version", ""),
-            page=PAGE,
-            drawings=drawings,
-        )
+    return rendered(
+        "experiment.html",
+        result.title,
+        sheet="experiment.css",
+        result=result,
+        metrics=[of_metric(result.comparisons[0], metric) for metric in result.comparisons[0].metrics],
+        version=result.settings.get("version", ""),
+        page=PAGE,
+        drawings=drawings,
     )

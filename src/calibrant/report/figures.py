@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.report import svg
 from calibrant.report.svg import Element, Scale, element
 from calibrant.results import TestResult, Verdict, state

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import of_result
 from calibrant.results import Description, Estimate, Interval, known_limits, missing_limits
+from calibrant.results.estimate import OF_CLASSES
 from calibrant.results.writing import number
 
 
@@ -49,15 +50,23 @@ class Section:
 def metric_sections(series: Sequence[AnySeries]) -> list[Section]:
     """Return the rows by their groups: what a reader looks for first, then the rest, which is folded."""
     rows = metric_rows(series)
+    first = _first_looked_for(series)
     sections = []
     for is_main in (True, False):
-        some = [row for row in rows if row.entry.principal == is_main]
+        some = [row for row in rows if (row.key in first) == is_main]
         for label in dict.fromkeys(row.entry.group or "Others" for row in some):
             members = tuple(row for row in some if (row.entry.group or "Others") == label)
             sections.append(Section(label, is_main, members))
     if not any(section.main for section in sections):
         return [replace(section, main=True) for section in sections]
     return sections
+
+
+def _first_looked_for(series: Sequence[AnySeries]) -> set[str]:
+    """Return the principal metrics, without averages over classes if there are two."""
+    repeated = OF_CLASSES if all(getattr(s.assessment, "n_classes", None) == 2 for s in series) else ()
+    found = {key: of_result(estimate, key) for s in series for key, estimate in s.assessment.metrics.items()}
+    return {key for key, entry in found.items() if entry.principal and not key.endswith(repeated)}
 
 
 def metric_rows(series: Sequence[AnySeries]) -> list[MetricRow]:
@@ -104,7 +113,7 @@ def interval_level(series: Sequence[AnySeries]) -> float | None:
 
 def metric_notes(series: Sequence[AnySeries]) -> list[str]:
     """Say why a value is not finite, where its metric knows, and why there are no limits."""
-    notes = []
+    notes, first = [], _first_looked_for(series)
     for s in series:
         for key, estimate in s.assessment.metrics.items():
             rows = estimate.details.get("infinite_rows")
@@ -116,6 +125,8 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
                 )
     for s in series:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
-            labels = "; ".join(of_result(s.assessment.metrics[key], key).label for key in keys)
-            notes.append(f"No interval for {labels}, as none has known coverage: {reason}.")
+            shown = [key for key in keys if key in first] or keys
+            labels = "; ".join(of_result(s.assessment.metrics[key], key).label for key in shown)
+            others = f" and {len(keys) - len(shown)} others" if len(keys) > len(shown) else ""
+            notes.append(f"No interval for {labels}{others}, as none has known coverage: {reason}.")
     return list(dict.fromkeys(notes))

@@ -3,7 +3,7 @@
 import math
 
 from calibrant.report import over_time_figures as drawings
-from calibrant.report.page import Verbatim, asset, environment, policy
+from calibrant.report.page import rendered
 from calibrant.results import Change, WatchResult
 from calibrant.results.writing import count, name, number, percent, signed
 
@@ -122,22 +122,17 @@ def render_watch(result: WatchResult, *, title: str = "Calibration over time") -
     """
     from calibrant import __version__
 
-    style = asset("style.css") + asset("over_time.css")
-    return (
-        environment()
-        .get_template("over_time.html")
-        .render(
-            title=name(title, limit=200),
-            result=result,
-            lead=lead(result),
-            facts=facts(result),
-            repairs=repair_rows(result),
-            rows=day_rows(result),
-            drawings=drawings,
-            expected_slope=result.reference.get("slope", 1.0),
-            expected_shift=result.reference.get("shift", 0.0),
-            policy=policy(style, ""),
-            style=Verbatim(style),
-            version=__version__,
-        )
+    return rendered(
+        "over_time.html",
+        title,
+        sheet="over_time.css",
+        result=result,
+        lead=lead(result),
+        facts=facts(result),
+        repairs=repair_rows(result),
+        rows=day_rows(result),
+        drawings=drawings,
+        expected_slope=result.reference.get("slope", 1.0),
+        expected_shift=result.reference.get("shift", 0.0),
+        version=__version__,
     )

@@ -99,8 +99,8 @@ def coefficient(result: WatchResult, which: str, label: str, expected: float) ->
     found = [(i, getattr(day, which), getattr(day, f"{which}_error")) for i, day in enumerate(result.days)]
     known = [(i, value, 1.96 * error) for i, value, error in found if value is not None and error < 10]
     # Days with few events have limits without end: they do not decide the scale.
-    spread = sorted(abs(value - expected) + error for _, value, error in known)
-    reach = 1.15 * max(spread[math.floor(0.9 * (len(spread) - 1))] if spread else 0.0, 0.05)
+    spread = sorted(abs(value - expected) + error for _, value, error in known) or [0.0]
+    reach = 1.15 * max(min(spread[-1], 2 * spread[math.floor(0.9 * (len(spread) - 1))]), 0.05)
     y = Scale(expected - reach, expected + reach, height, TOP)
     x, axis = days_axis(result.days, height)
     parts = [svg.line(x.start, y(value), x.stop, y(value), "grid") for value, _ in y.ticks(4)]

@@ -166,29 +166,30 @@ NOTHING_ELSE = Extras()
 
 def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_ELSE) -> str:
     """Fill the templates."""
-    style, script = asset("style.css"), asset("page.js")
     kind = FORECASTS if isinstance(series[0], ForecastSeries) else CLASSES
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            title=text.name(title, limit=200),
-            series=series,
-            single=len(series) == 1,
-            **{**vars(kind), "sections": [f"{section}.html" for section in kind.sections]},
-            comparison=extras.comparison,
-            how=extras.fix,
-            findings=extras.findings,
-            decided=extras.decisions,
-            level=metrics.interval_level(series),
-            limit=figures.gauge_limit([s.assessment.verdict for s in series]),
-            policy=policy(style, script),
-            style=Verbatim(style),
-            script=Verbatim(script),
-            data=Verbatim(embed(title, series, extras)),
-            version=_version(),
-        )
+    return rendered(
+        "page.html",
+        title,
+        script=asset("page.js"),
+        series=series,
+        single=len(series) == 1,
+        **{**vars(kind), "sections": [f"{section}.html" for section in kind.sections]},
+        comparison=extras.comparison,
+        how=extras.fix,
+        findings=extras.findings,
+        decided=extras.decisions,
+        level=metrics.interval_level(series),
+        limit=figures.gauge_limit([s.assessment.verdict for s in series]),
+        data=Verbatim(embed(title, series, extras)),
+        version=_version(),
     )
+
+
+def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **content: Any) -> str:
+    """Fill a template, with the style that all pages share and a further sheet, and a policy that allows these only."""
+    style = asset("style.css") + (asset(sheet) if sheet else "")
+    own = {"policy": policy(style, script), "style": Verbatim(style), "script": Verbatim(script)}
+    return environment().get_template(template).render(title=text.name(title, limit=200), **own, **content)
 
 
 def embed(title: str, series: Sequence[AnySeries], extras: Extras = NOTHING_ELSE) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.results import Assessment, ClasswiseCurves, ReliabilityCurve
 from calibrant.results.drawing import LIMITS, off_points, vague_points
 from calibrant.results.writing import count, number, percent

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from calibrant._border.convert import convert
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.redraws import count_draws
-from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import InputError
 
 BLOCK_CELLS = 2**19

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray, Progress
 from calibrant._core.threads import in_order
-from calibrant._typing import BoolArray, FloatArray, IntArray, Progress
 from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.predictions import Predictions
 

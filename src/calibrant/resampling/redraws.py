@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import Evaluator, FloatArray, IntArray, Progress
+from calibrant._border.types import Evaluator, FloatArray, IntArray, Progress
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions

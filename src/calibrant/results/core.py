@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve

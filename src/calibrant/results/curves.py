@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.estimate import Estimate
 from calibrant.results.reading import Readable
 

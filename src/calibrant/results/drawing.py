@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import BoolArray
+from calibrant._border.types import BoolArray
 from calibrant.results.curves import ReliabilityCurve
 
 BLUE, RED = "#0072B2", "#D55E00"

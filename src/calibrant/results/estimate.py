@@ -6,6 +6,9 @@ from typing import Any
 
 from calibrant.results.reading import Readable, aligned
 
+OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
+"""Suffixes of averages over classes. For two classes they are not shown first: class 1 determines class 0."""
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Description(Readable):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.results.reading import Readable
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from textwrap import wrap
 from typing import Any
 
@@ -35,10 +36,8 @@ class Readable:
 
         It never raises: whoever wants to see a number must not be stopped by a table.
         """
-        import calibrant  # It knows who draws; results do not.
-
         try:
-            return str(calibrant.notebook_html(self))
+            return str(import_module("calibrant.report.notebook").notebook_html(self))
         except Exception:  # noqa: BLE001 (the notebook falls back to the plain text)
             return None
 

@@ -71,6 +71,28 @@ def number(value: float) -> str:
     return f"{value:#.3g}".removesuffix(".") if value >= 1e-4 else _power(value)
 
 
+def significant(value: float, digits: int = 4) -> str:
+    """Return a number with at most this many significant digits, in plain letters: for terminals.
+
+    Examples
+    --------
+    >>> significant(0.0537164), significant(1234567.0, 3)
+    ('0.05372', '1.23e+06')
+    """
+    return f"{value:.{digits}g}"
+
+
+def four_decimals(value: float) -> str:
+    """Return four decimals, from 1 on four significant digits: for columns of numbers that are mostly below 1.
+
+    Examples
+    --------
+    >>> four_decimals(0.05), four_decimals(12.345678), four_decimals(float("inf"))
+    ('0.0500', '12.35', '∞')
+    """
+    return f"{value:.4f}" if abs(value) < 1 else significant(value) if math.isfinite(value) else "∞"
+
+
 def _power(value: float) -> str:
     digits, _, exponent = f"{value:.2e}".partition("e")
     return f"{digits}{_TIMES}10{str(int(exponent)).translate(_SUPERSCRIPTS)}"

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.isotonic import isotonic_regression
-from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.ties import starts_of_ties
 from calibrant.counts import Smoothing, as_smoothing
 from calibrant.results import ConvexHull, ROCCurve

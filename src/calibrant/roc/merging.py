@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.isotonic import isotonic_regression
-from calibrant._typing import FloatArray, IntArray
 from calibrant.results import ConvexHull, ROCCurve
 
 ROUNDING = 1e-12

@@ -4,7 +4,7 @@ import numpy as np
 
 from calibrant._border.checks import as_floats, as_weights, check_alignment, check_length
 from calibrant._border.convert import Raw, convert
-from calibrant._typing import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import attributes
+from calibrant._border.lazy import attributes
 
 if TYPE_CHECKING:
     from calibrant.scale.assess import assess_sketch
@@ -35,15 +35,20 @@ __all__ = [
 __getattr__ = attributes(
     __name__,
     {
-        "scale.assess": "assess_sketch",
-        "scale.dask_engine": "sketch_dask",
-        "scale.grouped": "GroupedSketch",
-        "scale.local": "Sketched sketch_files",
-        "scale.passes": "fit_passes",
-        "scale.reading": "Reading files_of",
-        "scale.saved": "read_sketch write_sketch",
-        "scale.sketch": "Counters Sketch",
-        "scale.spark_engine": "sketch_frame sketch_spark",
+        "assess_sketch": "calibrant.scale.assess",
+        "sketch_dask": "calibrant.scale.dask_engine",
+        "GroupedSketch": "calibrant.scale.grouped",
+        "Sketched": "calibrant.scale.local",
+        "sketch_files": "calibrant.scale.local",
+        "fit_passes": "calibrant.scale.passes",
+        "Reading": "calibrant.scale.reading",
+        "files_of": "calibrant.scale.reading",
+        "read_sketch": "calibrant.scale.saved",
+        "write_sketch": "calibrant.scale.saved",
+        "Counters": "calibrant.scale.sketch",
+        "Sketch": "calibrant.scale.sketch",
+        "sketch_frame": "calibrant.scale.spark_engine",
+        "sketch_spark": "calibrant.scale.spark_engine",
     },
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import Progress, Rng
+from calibrant._border.types import Progress, Rng
 from calibrant.assessment.core import OF_GROUPS, assess
 from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
 from calibrant.hypotest import holm

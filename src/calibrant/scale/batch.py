@@ -16,8 +16,8 @@ from calibrant._border.checks import (
 )
 from calibrant._border.convert import Raw, convert, is_missing
 from calibrant._border.labels import as_labels
-from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.cells.weights import ONE, as_units
+from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant.binning.cells.weights import ONE, as_units
 from calibrant.exceptions import InputError
 
 

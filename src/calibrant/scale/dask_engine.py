@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from calibrant._typing import Progress
+from calibrant._border.types import Progress
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched, part_of
 from calibrant.scale.reading import Reading

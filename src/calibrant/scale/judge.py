@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._border.types import Progress
 from calibrant._core.laws import normal_tail
-from calibrant._typing import Progress
 from calibrant.assessment.verdict.facts import facts_of
 from calibrant.hypotest import OmnibusTest
 from calibrant.predictions import Predictions

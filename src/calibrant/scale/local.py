@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._border.files import write_atomically
+from calibrant._border.types import Progress
 from calibrant._core.threads import available_threads, in_order
-from calibrant._typing import Progress
 from calibrant.exceptions import InputError
 from calibrant.scale.reading import AnySketch, Reading
 from calibrant.scale.saved import read_bytes

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._typing import IntArray
-from calibrant.cells.line import COLUMNS
-from calibrant.cells.weights import ONE, normalised, of_ones
+from calibrant._border.types import IntArray
+from calibrant.binning.cells.line import COLUMNS
+from calibrant.binning.cells.weights import ONE, normalised, of_ones
 from calibrant.scale.pack import Packed
 
 CellsOfLine = tuple[NDArray[np.intp], IntArray]

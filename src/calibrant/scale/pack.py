@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._typing import IntArray
-from calibrant.cells.line import COLUMNS
-from calibrant.cells.weights import COLUMNS as MASSES
+from calibrant._border.types import IntArray
+from calibrant.binning.cells.line import COLUMNS
+from calibrant.binning.cells.weights import COLUMNS as MASSES
 from calibrant.exceptions import InputError
 
 MAGIC, VERSION = b"calibrant sketch", 2

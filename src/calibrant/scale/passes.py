@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.newton import Curve, Minimum, descend, newton_step
-from calibrant._typing import FloatArray
+from calibrant.binning.cells.weights import ONE
 from calibrant.calibrators import MatrixScaling, TemperatureScaling, VectorScaling
 from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
-from calibrant.cells.weights import ONE
 from calibrant.exceptions import InputError
 from calibrant.scale.batch import clean
 from calibrant.scale.reading import Reading

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Columns, as_request, find_column
+from calibrant.io.columns import Columns, as_request
+from calibrant.io.matching import find_column
 from calibrant.io.paths import as_paths
 from calibrant.io.read import ADVICE, open_source
 from calibrant.io.sources import Source, located

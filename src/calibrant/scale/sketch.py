@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.labels import as_classes
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.sketch import sum_scores
-from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.cells.grid import FEWEST_DIGITS, MOST_DIGITS, grid_of
-from calibrant.cells.line import COLUMNS, UNIT, Cells, Line, as_predictions, weighted_scores
-from calibrant.cells.weights import COLUMNS as MASSES
-from calibrant.cells.weights import MOST_UNITS, ONE, Masses
+from calibrant.binning.cells.grid import FEWEST_DIGITS, MOST_DIGITS, grid_of
+from calibrant.binning.cells.line import COLUMNS, UNIT, Cells, Line, as_predictions, weighted_scores
+from calibrant.binning.cells.weights import COLUMNS as MASSES
+from calibrant.binning.cells.weights import MOST_UNITS, ONE, Masses
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment, Estimate

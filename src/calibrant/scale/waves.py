@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.checks import check_count
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.results import Estimate
 

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.held_out import HeldOut
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
-from calibrant._typing import BoolArray, FloatArray, IntArray
 from calibrant.binning.ties import line_of
 from calibrant.predictions import Predictions
 from calibrant.smoothing.kernel_regression import (

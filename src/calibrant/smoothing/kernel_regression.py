@@ -10,12 +10,12 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 
 from calibrant._border.names import Spellings
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.library import library
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.line.twin import FEW_ROWS, PlainSums
-from calibrant._typing import FloatArray, IntArray
 from calibrant.exceptions import InputError
 
 KernelName: TypeAlias = Literal["gaussian", "triweight", "epanechnikov", "beta"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.library import Matrix, required
-from calibrant._core.threads import in_order
+from calibrant._core.threads import run_all
 
 Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -107,5 +107,4 @@ def for_ranges(
 
 
 def _run(task: Callable[[Job], None], jobs: Sequence[Job], n_threads: int | None) -> None:
-    for _ in in_order(task, jobs, n_threads):
-        pass
+    run_all(task, jobs, n_threads)

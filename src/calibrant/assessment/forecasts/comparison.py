@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from calibrant import __version__
-from calibrant._typing import Progress, Rng
+from calibrant._border.types import Progress, Rng
 from calibrant.assessment.forecasts.limits import LEVEL, NOTHING, limits_of
 from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError

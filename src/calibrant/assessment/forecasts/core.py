@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant import __version__
 from calibrant._border.checks import check_count
-from calibrant._typing import FloatArray, IntArray, Progress, Rng
+from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.assessment.forecasts.limits import limits_of
 from calibrant.assessment.forecasts.transforms import Transforms, all_transforms, interval_level
 from calibrant.assessment.forecasts.words import judge

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Laplace, MvNormal, Normal, Samples
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import KCE, SKCE, Metric

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.curves.forecasts import effective_rows
 from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts.samples import Drawn

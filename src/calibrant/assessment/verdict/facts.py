@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.quantiles import median
-from calibrant._typing import FloatArray
 from calibrant.metrics import CoxSlope
 from calibrant.predictions import Predictions
 

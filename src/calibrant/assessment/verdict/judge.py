@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import Progress, Rng
+from calibrant._border.types import Progress, Rng
 from calibrant.assessment.verdict.evidence import LEVEL, Evidence, evidence_of, in_words
 from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of, slope_of
 from calibrant.assessment.verdict.size import (
@@ -149,10 +149,15 @@ def _class_sizes(predictions: Predictions, evidence: Evidence) -> list[ClassSize
 
 
 def _direction(facts: Facts, binary: bool) -> str:
-    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias."""
+    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias.
+
+    Where only one class occurs, no slope can be seen.
+    """
     if binary:
         if abs(facts.z) > SIGNIFICANT_Z and (
-            abs(facts.z) >= abs(facts.extreme) or math.isclose(abs(facts.z), abs(facts.extreme))
+            abs(facts.z) >= abs(facts.extreme)
+            or math.isclose(abs(facts.z), abs(facts.extreme))
+            or not 0 < facts.observed < 1
         ):
             return "biased"
         deviation = 0.0 if facts.is_mixed else facts.extreme

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.hypotest import ConsistencyTest
 from calibrant.intervals import METHODS, why_not
 from calibrant.metrics import METRICS

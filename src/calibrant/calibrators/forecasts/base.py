@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from calibrant._border.checks import check_copies
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo, Quantiles, Samples

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee
 from calibrant.calibrators.forecasts.ranks import order_statistic, rank_at_least, rank_at_most
 from calibrant.exceptions import InputError

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.checks import check_level
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee
 from calibrant.calibrators.forecasts.conformal_scores import CONFORMAL_SCORES, ConformalScore

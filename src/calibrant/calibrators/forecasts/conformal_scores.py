@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.base import frame_of
 from calibrant.forecasts import Distribution
 

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.base import ForecastCalibrator, average, refuse_exact
 from calibrant.calibrators.forecasts.scaling import simplex_minimum
 from calibrant.exceptions import InputError

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 
 SLACK = 1e-9
 """Products that exceed a whole number by less than this are that number: 10 times 0.9 should be 9."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.base import NEEDS, ForecastCalibrator
 from calibrant.calibrators.forecasts.compose import ForecastCompose
 from calibrant.calibrators.forecasts.conformal import ConformalIntervals

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.base import ForecastCalibrator, average, frame_of, refuse_exact, standardised
 from calibrant.forecasts import Distribution, Forecasts, Normal, Student
 

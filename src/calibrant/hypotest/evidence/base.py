@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.predictions import Predictions
 
 SMALLEST = 1e-12

@@ -5,8 +5,8 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray, IntArray
 from calibrant.hypotest.evidence.base import BIAS, CONSTANT, SLOPE, SMALLEST, Evidence, Part, inverse_deviation
 from calibrant.predictions import Predictions
 

@@ -5,10 +5,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.quantiles import median
 from calibrant._core.redraws import DEPTH, feature_errors
 from calibrant._core.threads import in_order
-from calibrant._typing import FloatArray, IntArray
 from calibrant.hypotest.evidence.base import Evidence, Part
 from calibrant.kernels.distances import TotalVariation
 from calibrant.predictions import Predictions

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from calibrant._typing import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning import EqualMass
 from calibrant.hypotest.evidence.base import BIAS, Evidence, Part, inverse_deviation
 from calibrant.predictions import Predictions

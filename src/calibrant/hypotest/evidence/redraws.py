@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import FloatArray, Progress
 from calibrant._core.library import library
 from calibrant._core.redraws import Rows
 from calibrant._core.twin_draws import draw_labels
-from calibrant._typing import FloatArray, Progress
 from calibrant.hypotest.evidence.base import Evidence
 from calibrant.hypotest.evidence.classes import ClassEvidence
 from calibrant.hypotest.evidence.kernel import KernelEvidence

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.kernel import Kernel as CompiledKernel
 from calibrant._core.library import library
 from calibrant._core.sorted1d import SortedLine
-from calibrant._typing import FloatArray, IntArray
 from calibrant.kernels.pairs.base import PairMatrix
 from calibrant.kernels.pairs.radial import RadialPairs
 

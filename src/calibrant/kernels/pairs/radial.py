@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core import engine, twin
 from calibrant._core.kernel import Kernel as CompiledKernel
-from calibrant._typing import FloatArray, IntArray
 from calibrant.kernels.pairs.base import PairMatrix
 
 

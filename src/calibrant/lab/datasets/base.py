@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._typing import IntArray
+from calibrant._border.types import IntArray
 from calibrant.exceptions import InputError
 
 Float32Array: TypeAlias = NDArray[np.float32]

@@ -1,6 +1,5 @@
 """The table of an experiment in Markdown."""
 
-import math
 from collections.abc import Iterator, Sequence
 
 from calibrant.report.experiment import metric_label, rule, stars
@@ -11,6 +10,7 @@ from calibrant.results import (
     ExperimentResult,
     known_limits,
 )
+from calibrant.results.writing import four_decimals
 
 ARROWS = {"lower": " ↓", "higher": " ↑", "none": ""}
 
@@ -58,7 +58,7 @@ def _over_seeds(result: ExperimentResult) -> Iterator[str]:
         for metric in first.metrics:
             s = found[model, metric]
             marks = [f"{k}/{n} {side}" for k, side in ((s.n_better, "better"), (s.n_worse, "worse")) if k]
-            span = f"{number(s.mean)} ({number(s.least)} to {number(s.greatest)})"
+            span = f"{four_decimals(s.mean)} ({four_decimals(s.least)} to {four_decimals(s.greatest)})"
             cells.append(", ".join([span, *marks]))
         yield _row([_plain(model), *cells])
 
@@ -73,8 +73,8 @@ def _values(comparison: Comparison) -> Iterator[str]:
 def _value(entry: Compared, level: float) -> str:
     """Return a value with its limits and the stars of its difference."""
     own = known_limits(entry.interval)
-    limits = "" if own is None else f" [{number(own[0])}, {number(own[1])}]"
-    return f"{number(entry.value)}{stars(entry.difference, level)}{limits}"
+    limits = "" if own is None else f" [{four_decimals(own[0])}, {four_decimals(own[1])}]"
+    return f"{four_decimals(entry.value)}{stars(entry.difference, level)}{limits}"
 
 
 def _differences(comparison: Comparison) -> Iterator[str]:
@@ -94,11 +94,6 @@ def _difference(difference: Difference | None, level: float) -> str:
     limits = known_limits(difference)
     shown = "" if limits is None else f" [{limits[0]:+.3g}, {limits[1]:+.3g}]"
     return f"{difference.value:+.3g}{stars(difference, level)}{shown}"
-
-
-def number(value: float) -> str:
-    """Return four significant digits, of numbers below 1 four decimals."""
-    return f"{value:.4f}" if abs(value) < 1 else f"{value:.4g}" if math.isfinite(value) else "∞"
 
 
 def _plain(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from calibrant._typing import Progress
+from calibrant._border.types import Progress
 from calibrant.io import write_text
 from calibrant.lab.experiment.config import Config
 from calibrant.lab.experiment.output import RESULTS, write_outputs

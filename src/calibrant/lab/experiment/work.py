@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._typing import Progress
+from calibrant._border.types import Progress
 from calibrant.advice.cross_fit import cross_fit, draw_folds, fitted
 from calibrant.calibrators import calibrate, load, parse, save
 from calibrant.exceptions import InputError

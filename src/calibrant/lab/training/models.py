@@ -1,14 +1,16 @@
 """Networks to train: a convolutional one for images, a perceptron for tables."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
+import torch
 from torch import nn
 
-from calibrant._typing import Rng
+from calibrant._border.types import Rng
 from calibrant.exceptions import InputError
-from calibrant.lab.training.globals import seeded
 
 WIDTH = 16
 """Channels of the first convolution; the second has twice as many, the third four times."""
@@ -94,3 +96,22 @@ def _convolution(n_in: int, n_out: int, *, pooled: bool) -> list[nn.Module]:
 def _check_classes(n_classes: int) -> None:
     if n_classes < 2:
         raise InputError(f"n_classes must be at least 2, but is {n_classes}.")
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Let initial weights and dropout on the processor depend on the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def threaded(threads: int | None) -> Iterator[None]:
+    """Let PyTorch use a number of threads; None leaves it as it is."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

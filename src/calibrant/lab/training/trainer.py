@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from calibrant._typing import IntArray, Progress, Rng
+from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.calibrators.inverse_temperature import best_log_beta
 from calibrant.calibrators.scaling import finite
 from calibrant.exceptions import InputError
 from calibrant.io import check_writable
 from calibrant.lab.training.checkpoint import Checkpoint, digest, read_checkpoint
-from calibrant.lab.training.globals import seeded, threaded
 from calibrant.lab.training.losses import Loss
+from calibrant.lab.training.models import seeded, threaded
 from calibrant.lab.training.predict import in_mode, placed, predict_logits
 from calibrant.lab.training.schedule import Epoch, History, Schedule, best_epoch, is_over
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calibrant._typing import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 

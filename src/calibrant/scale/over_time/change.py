@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit
-from calibrant._typing import FloatArray
 from calibrant.results import Change, Repair
 from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.cells import Cells, merged

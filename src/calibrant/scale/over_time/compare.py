@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray, Rng
 from calibrant._core.laws import expit
-from calibrant._typing import FloatArray, IntArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.results import ChangeTest
 from calibrant.scale.over_time.cells import CELLS_PER_UNIT, Cells, merged

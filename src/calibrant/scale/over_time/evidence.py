@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 
 
 class Evidence(NamedTuple):

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import softplus
 from calibrant._core.newton import LogisticLoss
-from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.scale.over_time.cells import Cells
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.roots import root
-from calibrant._typing import FloatArray
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.evidence import log_sum, posterior
 from calibrant.scale.over_time.lines import Line, log_likelihood

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.laws import expit
-from calibrant._typing import FloatArray
 from calibrant.results import RepairCandidate
 from calibrant.scale.over_time.cells import Cells, merged
 from calibrant.scale.over_time.lines import Line, fit_line, log_likelihood

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.evidence import accumulate

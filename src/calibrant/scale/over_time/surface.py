@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from calibrant._typing import FloatArray
+from calibrant._border.types import FloatArray
 
 DEGREE = 12
 """Log-likelihoods of lines are analytic: if fitted log-odds change by 1 at most, this is exact to 1e-10 of a row."""

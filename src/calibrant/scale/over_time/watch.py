@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from calibrant import __version__
+from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit
-from calibrant._typing import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.results import Change, WatchedDay, WatchResult
 from calibrant.scale.over_time import words

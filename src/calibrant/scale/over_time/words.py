@@ -157,7 +157,10 @@ def odds(log_e: float) -> str:
 
     Examples
     --------
-    >>> odds(math.log(20)), odds(100.0)
-    ('20', '10^43')
+    >>> odds(math.log(20)), odds(math.log(5849)), odds(100.0)
+    ('20', '5,850', '10^43')
     """
-    return f"{math.exp(log_e):.3g}" if log_e < math.log(1e5) else f"10^{log_e / math.log(10):.0f}"
+    if log_e >= math.log(1e5):
+        return f"10^{log_e / math.log(10):.0f}"
+    rounded = float(f"{math.exp(log_e):.3g}")
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"

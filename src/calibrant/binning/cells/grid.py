@@ -6,8 +6,8 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.sketch import FIRST_MAIN, FIRST_TAIL, MAIN, OFFSET_BITS, TAIL, Cuts, place
-from calibrant._typing import FloatArray, IntArray
 from calibrant.binning.interval import largest_values, torch_edges
 
 EXACT_BINS = (5, 10, 15, 16, 20, 25, 30, 50, 100)

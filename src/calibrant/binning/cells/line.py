@@ -6,11 +6,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.sketch import MOST_ROWS, count_rows, place, scores, sum_scores
-from calibrant._typing import BoolArray, FloatArray, IntArray
-from calibrant.cells import weights as weighting
-from calibrant.cells.grid import Grid
-from calibrant.cells.weights import Masses, products
+from calibrant.binning.cells import weights as weighting
+from calibrant.binning.cells.grid import Grid
+from calibrant.binning.cells.weights import Masses, products
 from calibrant.predictions import Predictions
 
 UNIT = 2**32

@@ -1,0 +1,117 @@
+"""What commands say of a calibrator and of the rows that it was fitted on."""
+
+import json as json_text
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrant._border.types import FloatArray
+    from calibrant.predictions import Predictions
+
+
+MEASURES = ("nll", "brier", "ece", "accuracy")
+"""What is printed before and after."""
+
+
+OPTIMISTIC = (
+    'Both columns are computed on the rows that the calibrator was fitted on, so "after" is too optimistic. Apply it '
+    "to other rows and evaluate those."
+)
+
+
+LONGEST = 8
+"""More numbers than this are not printed one by one."""
+
+
+def print_fitted(heading: str, lines: Iterable[str], record: Mapping[str, Any], out: Path, *, json: bool) -> None:
+    """Print what was learnt, in lines, and how it measures on the rows of the fit; or all of it as JSON, the record."""
+    from calibrant.cli import show
+
+    if json:
+        show.print_json(record)
+        return
+    measured = record["in_sample"]
+    changed = [f"{measured['changed']:.2%} of the predicted classes have changed."] if "changed" in measured else []
+    show.print_heading(heading)
+    show.print_lines(lines)
+    show.print_heading("On the same rows")
+    show.print_estimates({when: measured[when] for when in ("before", "after")})
+    show.print_lines([*changed, OPTIMISTIC])
+    show.print_path("calibrator", out)
+
+
+def class_shares(predictions: "Predictions") -> list[float]:
+    """Return the share of every class, which `apply --base-rate` moves from."""
+    import numpy as np
+
+    mass = np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes)
+    return [float(share) for share in mass / mass.sum()]
+
+
+def fingerprint(probs: "FloatArray") -> str:
+    """Return a fingerprint that distinguishes sets of predictions."""
+    from hashlib import sha256
+
+    import numpy as np
+
+    return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
+
+
+def learnt(calibrator: Any) -> dict[str, Any]:
+    """Return what a calibrator and those inside it have learnt, as numbers and texts."""
+    import numpy as np
+
+    from calibrant.calibrators.estimator import Estimator
+
+    result: dict[str, Any] = {"class": type(calibrator).__name__}
+    for name, value in vars(calibrator).items():
+        plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+        if not name.endswith("_") or name in ("classes_", "dim_"):
+            continue
+        if isinstance(plain, Estimator):
+            result[name[:-1]] = learnt(plain)
+        elif isinstance(plain, list) and any(isinstance(entry, Estimator) for entry in plain):
+            result[name[:-1]] = [learnt(entry) for entry in plain[:LONGEST]]
+        else:
+            result[name[:-1]] = _short(value, plain)
+    return result
+
+
+def _short(value: Any, plain: Any) -> Any:
+    """Return a number or a few of them; of more, their count."""
+    import numpy as np
+
+    numbers = np.atleast_1d(plain)
+    if numbers.size > LONGEST:
+        return f"{' x '.join(str(n) for n in np.shape(value))} numbers"
+    if numbers.dtype.kind == "f" and not all(math.isfinite(number) for number in numbers.ravel()):
+        return json_text.dumps(plain).replace("Infinity", "inf")
+    return plain
+
+
+def describe(found: dict[str, Any], indent: str = "") -> Iterator[str]:
+    """Yield what was learnt line by line."""
+    yield f"{indent}{found['class']}"
+    for name, value in found.items():
+        if isinstance(value, dict):
+            yield from describe(value, indent + "  ")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for entry in value:
+                yield from describe(entry, indent + "  ")
+        elif name != "class":
+            yield f"{indent}  {name.replace('_', ' ')}: {_text(value)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Return names of columns, of many the first and the last."""
+    return ", ".join(columns) if len(columns) <= 4 else f"{columns[0]}, {columns[1]}, ..., {columns[-1]}"

@@ -1,0 +1,101 @@
+from calibrant.results.advice import (
+    Advice as Advice,
+    Candidate as Candidate,
+    Fix as Fix,
+    ForecastCandidate as ForecastCandidate,
+    ForecastRecommendation as ForecastRecommendation,
+    Judged as Judged,
+    LearningCurve as LearningCurve,
+    LearningPoint as LearningPoint,
+    Recommendation as Recommendation,
+)
+from calibrant.results.comparison import (
+    Compared as Compared,
+    Comparison as Comparison,
+    Difference as Difference,
+    Interval as Interval,
+    bandwidth_in_words as bandwidth_in_words,
+    favours as favours,
+    known_limits as known_limits,
+    limits_in_words as limits_in_words,
+    missing_differences as missing_differences,
+    missing_limits as missing_limits,
+    rule_in_words as rule_in_words,
+)
+from calibrant.results.core import (
+    Assessment as Assessment,
+    ClassSummary as ClassSummary,
+    Page as Page,
+    TestResult as TestResult,
+    as_record as as_record,
+    to_frame as to_frame,
+)
+from calibrant.results.curves import (
+    ClasswiseCurves as ClasswiseCurves,
+    CumulativeCurve as CumulativeCurve,
+    NetError as NetError,
+    OutcomeHistogram as OutcomeHistogram,
+    ReliabilityCurve as ReliabilityCurve,
+)
+from calibrant.results.decisions import (
+    BaseRate as BaseRate,
+    BestThreshold as BestThreshold,
+    CoverageAtRisk as CoverageAtRisk,
+    CurveBand as CurveBand,
+    DecisionChange as DecisionChange,
+    DecisionCost as DecisionCost,
+    DecisionCurve as DecisionCurve,
+    DecisionDifference as DecisionDifference,
+    DecisionReport as DecisionReport,
+    Decisions as Decisions,
+    RiskCoverage as RiskCoverage,
+    RiskStep as RiskStep,
+)
+from calibrant.results.estimate import (
+    CheckedValue as CheckedValue,
+    Description as Description,
+    Estimate as Estimate,
+    Measures as Measures,
+    ScoreDecomposition as ScoreDecomposition,
+)
+from calibrant.results.experiment import (
+    CurveLine as CurveLine,
+    ExperimentResult as ExperimentResult,
+    ExperimentStatus as ExperimentStatus,
+    Pipeline as Pipeline,
+    PipelineCurves as PipelineCurves,
+    SeedSummary as SeedSummary,
+    StepStatus as StepStatus,
+)
+from calibrant.results.forecasts import (
+    ForecastAssessment as ForecastAssessment,
+    PITHistogram as PITHistogram,
+    PredictionIntervals as PredictionIntervals,
+    QuantileCurve as QuantileCurve,
+    SpreadCurve as SpreadCurve,
+)
+from calibrant.results.groups import (
+    Detectable as Detectable,
+    FoundGroup as FoundGroup,
+    GroupFindings as GroupFindings,
+    GroupFix as GroupFix,
+    GroupStep as GroupStep,
+)
+from calibrant.results.over_time import (
+    Change as Change,
+    ChangeTest as ChangeTest,
+    Repair as Repair,
+    RepairCandidate as RepairCandidate,
+    WatchedDay as WatchedDay,
+    WatchResult as WatchResult,
+)
+from calibrant.results.ranking import (
+    CalibrationMap as CalibrationMap,
+    ConvexHull as ConvexHull,
+    ROCCurve as ROCCurve,
+    ROCOutline as ROCOutline,
+    SegmentDecomposition as SegmentDecomposition,
+    SquaredErrorParts as SquaredErrorParts,
+    TreeDiagram as TreeDiagram,
+)
+from calibrant.results.verdict import Verdict as Verdict, state as state
