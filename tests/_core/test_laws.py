@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from calibrant._core.laws import expit, normal_quantile, normal_tail, student_quantile, student_tail
+from calibrant._core.laws import (
+    divergence,
+    expit,
+    log_gamma,
+    normal_quantile,
+    normal_tail,
+    student_quantile,
+    student_tail,
+)
 
 FREEDOMS = st.floats(1.0, 1e12)
 
@@ -52,3 +60,14 @@ def test_tails_of_the_normal_law_keep_their_digits() -> None:
 @given(st.lists(st.floats(-800, 800), min_size=1))
 def test_logistic_curve(x: list[float]) -> None:
     np.testing.assert_allclose(expit(np.array(x)), special.expit(np.array(x)), rtol=4e-16, atol=1e-307)
+
+
+def test_logarithms_of_the_gamma_function_are_those_of_scipy() -> None:
+    x = np.concatenate([np.geomspace(1e-300, 1e300, 400), np.linspace(0.9, 2.1, 500)]).reshape(30, 30)
+    assert log_gamma(x) == pytest.approx(special.gammaln(x), rel=1e-13, abs=1e-15)
+
+
+def test_divergences_are_those_of_scipy() -> None:
+    p, q = np.meshgrid([0.0, 1e-300, 1e-9, 0.3, 0.5, 1.0], [0.0, 1e-300, 0.2, 0.5, 1.0])
+    assert divergence(p, q) == pytest.approx(special.rel_entr(p, q), rel=1e-13)
+    assert -divergence(p, 1.0) == pytest.approx(special.entr(p), rel=1e-13)

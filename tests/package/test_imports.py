@@ -86,3 +86,24 @@ def test_the_check_sees_what_is_loaded(folder):
     """A spline of two classes is SciPy's, and the check says so."""
     command = ("fit", "a.npz", "--method", "spline", "--out", "c.json")
     assert loaded_by(["scipy.interpolate"], [command], folder) == {command: {"scipy.interpolate"}}
+
+
+UNUSED = (
+    "calibrant.calibrators",
+    "calibrant.forecasts.normal",
+    "calibrant.hypotest.cox",
+    "calibrant.metrics.forecast_scores",
+    "calibrant.scale.sketch",
+    "numpy.ma",
+)
+"""What no evaluation of classes needs."""
+
+
+@pytest.mark.parametrize("command", [("evaluate", "a.npz"), ("evaluate", "a.csv")], ids=" ".join)
+def test_an_evaluation_loads_what_it_uses(command, folder):
+    assert loaded_by(UNUSED, [command], folder) == {command: set()}
+
+
+def test_a_report_needs_no_scipy(folder):
+    command = ("report", "a.npz")
+    assert loaded_by(["scipy"], [command], folder) == {command: set()}

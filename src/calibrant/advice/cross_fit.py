@@ -1,7 +1,7 @@
 """Calibrated predictions for every row by calibrators that were not fitted to it."""
 
 from collections.abc import Callable, Mapping
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.blocks import keep_argmax
-from calibrant._core.threads import in_order
+from calibrant._core.threads import available_threads, in_order
 from calibrant.advice.rule import has_impossible_labels
 from calibrant.calibrators import Calibrator, StackedCalibration
 from calibrant.calibrators.estimator import clone
@@ -107,7 +107,9 @@ class _Crossed:
                 self.outputs[place][rows] = result
             return [stages.converged(place) for place in range(len(members))]
 
-        for converged in in_order(task, folds):
+        # A fold that is left when the others are shared out would keep one thread busy: its members have all of them.
+        shared = len(folds) - len(folds) % available_threads()
+        for converged in chain(in_order(task, folds[:shared]), map(task, folds[shared:])):
             self.converged &= converged
             tick()
 
@@ -150,10 +152,14 @@ class _Crossed:
     def _mixed(self, stack: StackedCalibration, places: range) -> tuple[FloatArray, Calibrator]:
         """Mix the predictions of every fold as is best for the other folds, and those of all rows as for all folds."""
         result = np.empty_like(self.predictions.probs)
-        for rows in self.folds:
+
+        def task(rows: IntArray) -> None:
             unseen = self._unseen(places, _without(rows, self.predictions.n_samples))
             mixed = stack.weighted(unseen, float(unseen.masses.sum()))
             result[rows] = mixed.transform([self.outputs[place][rows] for place in places])
+
+        for _ in in_order(task, self.folds):
+            pass
         unseen = self._unseen(places, np.ones(self.predictions.n_samples, dtype=bool))
         mixed = stack.mixed(unseen, float(unseen.masses.sum()))
         return result, clone(stack).assembled(self.whole, places, mixed)

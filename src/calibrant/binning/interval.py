@@ -181,7 +181,8 @@ class EqualMass(Binning):
         share, target = mass / mass[-1], np.arange(1, self.n_bins) / self.n_bins
         left = ascending[np.searchsorted(share, target - ROUNDING, side="left")]
         right = ascending[np.searchsorted(share, target + ROUNDING, side="right").clip(max=len(order) - 1)]
-        inner = np.unique((left + right) / 2)
+        middle = (left + right) / 2
+        inner = middle[np.diff(middle, prepend=-np.inf) > 0]
         # An edge at the largest value would close an empty bin above it.
         inner = inner[inner < ascending[np.flatnonzero(present)[-1]]]
         index = np.empty(len(order), dtype=np.int64)

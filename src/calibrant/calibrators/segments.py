@@ -115,20 +115,15 @@ class SlopesLikelihood:
         shares, parts, axis = self.shares[rows], self.segments.parts[:, rows], self._axis
         falls = self._falls(rows)
         own = (self.labels[rows], np.arange(len(shares))) if axis == 1 else (np.arange(len(shares)), self.labels[rows])
-        scaled = np.expand_dims(slopes.T @ parts, axis)
-        logits, room = np.zeros(falls.shape[1:]), np.empty(falls.shape[1:])
-        for fall, slope in zip(falls, scaled, strict=True):
-            logits -= np.multiply(fall, slope, out=room)
+        every, entry = ("gkn", "kn") if axis == 1 else ("gnk", "nk")
+        logits = -np.einsum(f"{every},gn->{entry}", falls, slopes.T @ parts)
         logits -= logits.max(axis=axis - 1, keepdims=True)
         probs = np.exp(logits)
         total = probs.sum(axis=axis - 1, keepdims=True)
         probs /= total
         loss = np.sum(shares * (np.log(total.ravel()) - logits[own]))
-        means, variances = np.empty((2, len(falls), len(shares)))
-        for fall, mean, variance in zip(falls, means, variances, strict=True):
-            np.multiply(fall, probs, out=room).sum(axis=axis - 1, out=mean)
-            np.multiply(fall, room, out=room).sum(axis=axis - 1, out=variance)
-        variances -= means * means
+        means = np.einsum(f"{every},{entry}->gn", falls, probs)
+        variances = np.einsum(f"{every},{every},{entry}->gn", falls, falls, probs) - means * means
         gradient = parts * shares @ (falls[:, *own] - means).T
         # A score below a lower segment's top is below the whole higher segment: no other products are needed.
         left = self.segments.widths(rows) - means

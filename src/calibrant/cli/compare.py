@@ -63,13 +63,13 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
 
     if are_sketches(files):
         return compare_sketches(files, n_resamples=options.resamples, seed=options.seed, json=options.json)
+    from calibrant import metrics as every
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
     from calibrant.cli import gates, show
     from calibrant.cli.comparison_table import print_comparison
-    from calibrant.metrics import FORECAST_METRICS, METRICS
     from calibrant.metrics.names import metric_name
 
-    known = FORECAST_METRICS if options.are_forecasts else METRICS
+    known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     chosen = [metric_name(name, known) for name in metrics] or None
     gates.check_gates(fail_if, chosen or ([*known] if options.are_forecasts else DEFAULT_METRICS), known)
     if options.are_forecasts and (cluster is not None or differences == "percentile"):

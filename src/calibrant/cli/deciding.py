@@ -83,7 +83,6 @@ class Deciding:
     def costs(self) -> "Costs | None":
         """The costs, those of the threshold if only that is given, or None."""
         from calibrant.exceptions import InputError
-        from calibrant.metrics.costs import Costs
 
         given = {"--cost-fp": self.cost_fp, "--cost-fn": self.cost_fn}
         missing = [name for name, value in given.items() if value is None]
@@ -95,6 +94,10 @@ class Deciding:
         for name, value in given.items():
             if value is not None and not 0 < value < float("inf"):
                 raise InputError(f"{name} must be a cost above 0, but is {value:g}.")
+        if missing and self.threshold is None:
+            return None
+        from calibrant.metrics.costs import Costs
+
         if self.cost_fp is not None and self.cost_fn is not None:
             return Costs(self.cost_fp, self.cost_fn)
         return None if self.threshold is None else Costs.at(self.threshold)

@@ -1,5 +1,6 @@
 """`calibrant evaluate`: a verdict in words, then a table."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,10 +57,10 @@ def evaluate(
         Exit with code 1 unless the upper confidence limit of the calibration error of all rows is at most --tolerance.
         With too few rows this cannot be shown, so the command fails.
     """
+    from calibrant import metrics as every
     from calibrant.cli import gates, metrics_table, show
-    from calibrant.metrics import FORECAST_METRICS, METRICS
 
-    known = FORECAST_METRICS if options.are_forecasts else METRICS
+    known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     paths = expanded(files)
     gates.check_gates(fail_if, [*known])
     deciding.check(of_rows=not options.are_forecasts)
@@ -87,7 +88,6 @@ def _print(
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
     from calibrant.predictions import Predictions
-    from calibrant.scale.grouped import GroupedSketch
 
     names, more = metrics
     sketch, name = engine.sketch(files, options), title(files)
@@ -106,7 +106,7 @@ def _print(
         by_cells = ", judged by fine cells that stand for them" if found.settings.get("cells") else ""
         show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{by_cells}")
         metrics_table.print_metrics(found, names)
-    if groups is not None or isinstance(predictions, GroupedSketch):
+    if groups is not None or isinstance(predictions, Mapping):  # Of sketches.
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
     _print_rest(found, report, options)

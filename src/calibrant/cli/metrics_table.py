@@ -6,11 +6,12 @@ from textwrap import fill
 from rich.table import Table
 from rich.text import Text
 
+from calibrant import metrics
 from calibrant._border.text import suggestion
 from calibrant.cli.outputs import console
 from calibrant.cli.show import NAME_ROOM, folded
 from calibrant.exceptions import InputError
-from calibrant.metrics import FORECAST_METRICS, METRICS, Metric
+from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name
 from calibrant.results import Assessment, ForecastAssessment, Interval, known_limits, missing_limits
 from calibrant.results.writing import significant
@@ -35,7 +36,7 @@ def chosen(names: Sequence[str], known: Mapping[str, Metric], default: Sequence[
 def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[str]) -> None:
     """Print a table with a row for each metric, in groups."""
     are_forecasts = isinstance(assessment, ForecastAssessment)
-    known = FORECAST_METRICS if are_forecasts else METRICS
+    known = metrics.FORECAST_METRICS if are_forecasts else METRICS
     limits = assessment.limits if isinstance(assessment, ForecastAssessment) else assessment.intervals
     table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     table.add_column("metric", no_wrap=True)

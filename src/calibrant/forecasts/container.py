@@ -11,7 +11,6 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_numbers
-from calibrant.forecasts.sampled import MonteCarlo
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -106,6 +105,8 @@ def _as_distribution(distribution: object, n: int) -> Distribution:
     if isinstance(distribution, Distribution):
         return distribution
     if callable(getattr(distribution, "rvs", None)) and not isinstance(distribution, type):
+        from calibrant.forecasts.sampled import MonteCarlo
+
         return MonteCarlo(distribution, n=n)
     found = repr(distribution) if isinstance(distribution, type) else f"a {type(distribution).__name__}"
     raise TypeError(

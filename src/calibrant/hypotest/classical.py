@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
+from calibrant._core.laws import normal_tail
 from calibrant.binning import EqualMass
 from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError
@@ -81,8 +82,6 @@ class SpiegelhalterTest(BinaryTest):
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare the squared error with its mean under calibration."""
-        from scipy.special import erfc
-
         refuse_certainty(view)
         coefficients = _coefficients(view)
         deviation = _deviation(view, weights * coefficients)
@@ -96,7 +95,7 @@ class SpiegelhalterTest(BinaryTest):
         direction = "over-confident" if z > 0 else "under-confident" if z < 0 else "none"
         return Finding(
             statistic=abs(z),
-            pvalue=float(erfc(abs(z) / np.sqrt(2))),
+            pvalue=2 * normal_tail(abs(z)),
             estimate=excess / float(weights.sum()),
             details={"z": z, "direction": direction},
         )

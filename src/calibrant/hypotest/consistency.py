@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
+from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
@@ -88,7 +89,7 @@ class ConsistencyTest(CalibrationTest):
             details={
                 "smallest_pvalue": 1 / (1 + self.n_resamples),
                 "expected": float(null.mean()),
-                "detectable": float(np.quantile(null, 0.95)),
+                "detectable": float(quantiles(null, 0.95)),
             },
         )
 

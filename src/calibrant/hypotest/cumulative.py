@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant._core.laws import normal_tail
 from calibrant.binning.ties import pooled
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
@@ -152,24 +153,25 @@ def _interval(score: FloatArray, rows: Predictions | None) -> dict[str, Any]:
 
 def maximum_tail(x: float) -> float:
     """Return the probability that the largest absolute value of a Brownian motion on [0, 1] exceeds x."""
-    from scipy.special import ndtr
-
     if x < NEVER_BELOW:
         return 1.0
     odd = 2 * TERMS + 1
     if x < CROSSOVER:
         return float(1 - 4 / np.pi * np.sum((-1.0) ** TERMS / odd * np.exp(-((odd * np.pi / x) ** 2) / 8)))
-    return float(4 * np.sum((-1.0) ** TERMS * ndtr(-odd * x)))
+    return float(4 * np.sum((-1.0) ** TERMS * _tails(odd, x)))
 
 
 def range_tail(x: float) -> float:
     """Return the probability that the range of a Brownian motion on [0, 1] exceeds x."""
-    from scipy.special import ndtr
-
     if x < NEVER_BELOW:
         return 1.0
     if x < CROSSOVER:
         rate = ((2 * TERMS + 1) * np.pi) ** 2 / 2
         return float(1 - np.sum((8 / x**2 + 4 / rate) * np.exp(-rate / x**2)))
     k = TERMS + 1
-    return float(8 * np.sum((-1.0) ** TERMS * k * ndtr(-k * x)))
+    return float(8 * np.sum((-1.0) ** TERMS * k * _tails(k, x)))
+
+
+def _tails(multiples: IntArray, x: float) -> FloatArray:
+    """Return the probabilities that a standard normal number exceeds multiples of x."""
+    return np.array([normal_tail(k * x) for k in multiples.tolist()])

@@ -3,10 +3,8 @@
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.curves.forecasts import effective_rows
 from calibrant.forecasts import Forecasts
-from calibrant.metrics import LogScore, Metric
-from calibrant.metrics.forecast_base import ForecastMetric
+from calibrant.metrics.base import Metric
 
 FEWEST_OUTSIDE = 4
 """Targets outside the interval that limits of its coverage need at least."""
@@ -24,6 +22,10 @@ UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows de
 
 def missing_for_forecasts(method: str, metric: Metric, data: Forecasts) -> str:
     """Say what limits by the method need for known coverage, if these forecasts lack it; otherwise nothing."""
+    from calibrant.curves.forecasts import effective_rows
+    from calibrant.metrics.forecast_base import ForecastMetric
+    from calibrant.metrics.forecast_scores import LogScore
+
     if not isinstance(metric, ForecastMetric):
         return KERNEL
     if has_unequal_weights(data.weights):

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, Rng
+from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.intervals import debiased, kernel, resampled, sandwich, scores
@@ -15,8 +16,7 @@ from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
 from calibrant.kernels.discrepancy import Data
-from calibrant.metrics import KCE, SKCE, Accuracy, IntervalCoverage, Metric, Score, SimplexECE
-from calibrant.metrics.forecast_base import ForecastScore
+from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
 from calibrant.metrics.names import chosen_metric
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
@@ -152,19 +152,24 @@ def _by_name(method: str, metric: Metric) -> str:
     if method not in METHODS:
         raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
     is_gap = squared_gap(metric) is not None
-    if not isinstance(metric, FITTING.get(method, Metric)) or (method == "debiased" and not is_gap):
+    if not isinstance(metric, _fitting(method)) or (method == "debiased" and not is_gap):
         raise InputError(f'method="{method}" does not suit {metric!r}. "auto" chooses one that does, if there is one.')
     return method
 
 
-FITTING: Mapping[str, Any] = {
-    "hall": (Score, ForecastScore),
-    "wilson": (Accuracy, IntervalCoverage),
-    "sandwich": sandwich.INFLUENTIAL,
-    "law": (SKCE, KCE),
-    "bootstrap-t": (Score, ForecastScore),
-}
-"""Metrics to which a method is restricted."""
+def _fitting(method: str) -> Any:
+    """Return the kinds of metrics to which a method is restricted."""
+    from calibrant.metrics.forecast_base import ForecastScore
+    from calibrant.metrics.forecast_intervals import IntervalCoverage
+
+    kinds: Mapping[str, Any] = {
+        "hall": (Score, ForecastScore),
+        "wilson": (Accuracy, IntervalCoverage),
+        "sandwich": sandwich.INFLUENTIAL,
+        "law": (SKCE, KCE),
+        "bootstrap-t": (Score, ForecastScore),
+    }
+    return kinds.get(method, Metric)
 
 
 def _refusal(metric: Metric, method: str, reason: str) -> str:
@@ -229,7 +234,7 @@ def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome
         level=level,
         method="none" if limits is None else found.method,
         expected=None if null is None else float(np.mean(null)),
-        null=None if null is None else tuple(np.quantile(null, scores.tails(level)).tolist()),
+        null=None if null is None else tuple(quantiles(null, scores.tails(level)).tolist()),
         reason=found.reason,
     )
 

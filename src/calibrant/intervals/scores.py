@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from calibrant.intervals.base import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Score
-from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
+
+if TYPE_CHECKING:
+    from calibrant.metrics.forecast_base import ForecastScore
 
 N_REDRAWS = 20
 """Redraws of the labels that say how much a mean is expected to vary, at most."""
@@ -30,7 +32,7 @@ Redraw: TypeAlias = Callable[[np.random.Generator], Iterator[FloatArray]]
 """From a generator to rows (n, m) as they may have been, some of them infinite."""
 
 
-RowMean: TypeAlias = Score | ForecastScore
+RowMean: TypeAlias = "Score | ForecastScore"
 """Metrics that are means over rows, of classes and of forecasts."""
 
 
@@ -55,7 +57,7 @@ def hall(data: Any, metric: RowMean, level: float, bootstrap: Bootstrap, rng: np
 
 def _of_means(metric: RowMean, limits: Limits) -> Limits:
     """Return limits of the metric, given those of a mean over rows."""
-    if not isinstance(metric, ForecastScore):
+    if isinstance(metric, Score):
         return limits
     low, high = metric.of_means(np.array(limits)).tolist()
     return Limits(low, high)
@@ -98,7 +100,7 @@ def hall_laws(
 
 def _chance(data: object, metric: RowMean) -> Redraw | None:
     """Return how the rows may have been if the predictions are right."""
-    if not isinstance(data, Predictions) or isinstance(metric, ForecastScore):
+    if not isinstance(data, Predictions) or not isinstance(metric, Score):
         return None
     return lambda rng: (metric.per_row(other)[:, None] for other in _redrawn(data, rng))
 

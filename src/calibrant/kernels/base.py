@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.binning.ties import at_equal_ranks
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts, default_lengthscale
+from calibrant.forecasts import Forecasts
 from calibrant.forecasts.base import Distribution
 from calibrant.kernels.distances import EXACT_MEDIAN_ROWS, Distance, median_distance
 from calibrant.predictions import Predictions
@@ -228,6 +228,8 @@ class TensorProduct(JointKernel):
         predictions = self.predictions.tuned(median)
         if isinstance(data, Predictions):
             return TensorProduct(predictions, self.targets)
+        from calibrant.forecasts import default_lengthscale
+
         return TensorProduct(predictions, self.targets.tuned(lambda _: default_lengthscale(data.distribution)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.kernel import Kernel as CompiledKernel
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.forecasts import Forecasts, Mixture, target_discrepancy
+from calibrant.forecasts import Forecasts
 from calibrant.kernels.base import JointKernel, Kernel, TensorProduct, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
 from calibrant.kernels.general import GeneralKernel, general_tile
@@ -38,6 +38,8 @@ def default_kernel(data: Data) -> JointKernel:
     """
     if isinstance(data, Predictions):
         return ExponentialKernel(TotalVariation(), "median") @ WhiteKernel()
+    from calibrant.forecasts import Mixture
+
     distance = MixtureWasserstein() if isinstance(data.distribution, Mixture) else Wasserstein()
     return ExponentialKernel(distance, "median") @ GaussianKernel(Euclidean(), "median")
 
@@ -126,6 +128,8 @@ def _hilbertian(kernel: RadialKernel) -> bool:
 
 
 def _forecast_pairs(data: Forecasts, term: TensorProduct) -> PairMatrix:
+    from calibrant.forecasts import target_discrepancy
+
     scale, targets = unscaled(term.targets)
     profile, lengthscale = target_profile(targets)
 

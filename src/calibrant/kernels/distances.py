@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant._core.distances import distances
+from calibrant._core.quantiles import quantiles
 from calibrant._core.threads import in_order
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Distribution
@@ -174,12 +175,11 @@ def _near_middle(distance: Distance, points: Points, n: int) -> tuple[FloatArray
     low, high = 0.0, np.inf
     if isinstance(points, np.ndarray) and n > FEW_ROWS:
         left, right = np.random.default_rng(0).integers(0, n, (2, SAMPLED_PAIRS))
-        low, high = np.quantile(distance.paired(points[left], points[right]), [0.5 - NEAR, 0.5 + NEAR])
+        low, high = quantiles(distance.paired(points[left], points[right]), [0.5 - NEAR, 0.5 + NEAR])
 
     def split(part: FloatArray) -> tuple[FloatArray, int]:
-        within = part[part <= high]
-        near = within[within >= low]
-        return near, len(within) - len(near)
+        below = part < low
+        return part[(part <= high) & ~below], int(np.count_nonzero(below))  # Few are near: taking those out is quick.
 
     found, pairs = list(_of_strips(split, distance, points, n)), n * (n - 1) // 2
     near, below = np.concatenate([part for part, _ in found]), sum(number for _, number in found)

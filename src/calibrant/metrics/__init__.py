@@ -1,19 +1,16 @@
 """Metrics: frozen settings called on `Predictions`."""
 
 import math
+from typing import TYPE_CHECKING
 
+from calibrant._border.lazy import attributes
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import ECE, DebiasedECE
 from calibrant.metrics.chance import ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
-from calibrant.metrics.costs import Costs, ExpectedCost, NetBenefit
-from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.metrics.dirichlet import DirichletECE
-from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
-from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth, Sharpness
-from calibrant.metrics.forecast_scores import CRPS, IntervalScore, LogScore, PinballLoss
 from calibrant.metrics.kde import KdeECE
 from calibrant.metrics.kernel import KCE, SKCE, Affordable
 from calibrant.metrics.lift import Classwise, PerPredictedClass, TopLabel
@@ -29,6 +26,14 @@ from calibrant.metrics.smooth import SmoothECE
 from calibrant.metrics.smoothers import IsotonicCurve, Loess
 from calibrant.metrics.squared_gap import DebiasedSquaredGap, Root
 from calibrant.metrics.sweep import SweepECE
+
+if TYPE_CHECKING:
+    from calibrant.metrics.costs import Costs, ExpectedCost, NetBenefit
+    from calibrant.metrics.decomposition import segment_decomposition
+    from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
+    from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth, Sharpness
+    from calibrant.metrics.forecast_scores import CRPS, IntervalScore, LogScore, PinballLoss
+    from calibrant.metrics.forecast_table import FORECAST_METRICS
 
 __all__ = [
     "AUGRC",
@@ -141,20 +146,27 @@ METRICS: dict[str, Metric] = {
 }
 """Every metric by its name on the command line and in reports."""
 
-FORECAST_METRICS: dict[str, Metric] = {
-    "crps": CRPS(),
-    "log-score": LogScore(),
-    "pinball": PinballLoss(),
-    "interval-score": IntervalScore(),
-    "mace": QuantileCalibration(),
-    "rmsce": QuantileCalibration(norm=2),
-    "mace-interval": QuantileCalibration(form="interval"),
-    "ence": ENCE(),
-    "interval-coverage": IntervalCoverage(),
-    "interval-width": IntervalWidth(),
-    "sharpness": Sharpness(),
-    "skce": METRICS["skce"],
-    "kce": METRICS["kce"],
-    "ucme": METRICS["ucme"],
-}
-"""Every metric of predictive distributions by its name on the command line; those in both tables take either."""
+__getattr__ = attributes(
+    __name__,
+    {
+        "Costs": "calibrant.metrics.costs",
+        "ExpectedCost": "calibrant.metrics.costs",
+        "NetBenefit": "calibrant.metrics.costs",
+        "segment_decomposition": "calibrant.metrics.decomposition",
+        "ENCE": "calibrant.metrics.forecast_calibration",
+        "QuantileCalibration": "calibrant.metrics.forecast_calibration",
+        "IntervalCoverage": "calibrant.metrics.forecast_intervals",
+        "IntervalWidth": "calibrant.metrics.forecast_intervals",
+        "Sharpness": "calibrant.metrics.forecast_intervals",
+        "CRPS": "calibrant.metrics.forecast_scores",
+        "IntervalScore": "calibrant.metrics.forecast_scores",
+        "LogScore": "calibrant.metrics.forecast_scores",
+        "PinballLoss": "calibrant.metrics.forecast_scores",
+        "FORECAST_METRICS": "calibrant.metrics.forecast_table",
+    },
+)  # What no metric in the table takes.
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted(__all__)

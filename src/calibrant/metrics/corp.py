@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant._core.laws import divergence
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import PARTS
 from calibrant.metrics.pooled import PooledMetric, Pools
@@ -34,9 +35,9 @@ def check_score(score: object) -> None:
 
 def impurity(score: ScoreName, frequency: FloatArray) -> FloatArray:
     """Return the mean score of predicting the frequency itself: f (1 - f), or the entropy with 0 log 0 = 0."""
-    from scipy.special import entr
-
-    return frequency * (1 - frequency) if score == "squared-error" else entr(frequency) + entr(1 - frequency)
+    if score == "squared-error":
+        return frequency * (1 - frequency)
+    return -(divergence(frequency, 1.0) + divergence(1 - frequency, 1.0))
 
 
 def refinement(pools: Pools, score: ScoreName) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
+from calibrant._core.laws import log_gamma
 from calibrant._core.threads import in_order
 from calibrant.metrics.base import Metric, check_norm, root
 from calibrant.metrics.gaps import over_rows_with_neighbours
@@ -210,11 +211,9 @@ class _Neighbours:
     @cached_property
     def _parameters(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Logarithms of the targets, and parameters and constants of the sources' densities."""
-        from scipy.special import gammaln
-
         logs = np.maximum(self.predictions.log_probs, _LOG_0)
         exponents = self.predictions.probs / self.bandwidth
-        return logs, exponents, -gammaln(exponents + 1).sum(axis=1)
+        return logs, exponents, -log_gamma(exponents + 1).sum(axis=1)
 
 
 def _kernel(targets: slice, logs: FloatArray, exponents: FloatArray, constants: FloatArray) -> FloatArray:

@@ -1,10 +1,31 @@
-"""Which metrics of the table of forecasts suit given laws."""
+"""The table of metrics of forecasts, and which of them suit given laws."""
 
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles
-from calibrant.metrics import FORECAST_METRICS
+from calibrant.metrics import METRICS
 from calibrant.metrics.base import Metric
 from calibrant.metrics.forecast_base import ForecastMetric
+from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
+from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth, Sharpness
+from calibrant.metrics.forecast_scores import CRPS, IntervalScore, LogScore, PinballLoss
+
+FORECAST_METRICS: dict[str, Metric] = {
+    "crps": CRPS(),
+    "log-score": LogScore(),
+    "pinball": PinballLoss(),
+    "interval-score": IntervalScore(),
+    "mace": QuantileCalibration(),
+    "rmsce": QuantileCalibration(norm=2),
+    "mace-interval": QuantileCalibration(form="interval"),
+    "ence": ENCE(),
+    "interval-coverage": IntervalCoverage(),
+    "interval-width": IntervalWidth(),
+    "sharpness": Sharpness(),
+    "skce": METRICS["skce"],
+    "kce": METRICS["kce"],
+    "ucme": METRICS["ucme"],
+}
+"""Every metric of predictive distributions by its name on the command line; those in both tables take either."""
 
 
 def suited_metrics(forecasts: Forecasts) -> dict[str, Metric]:

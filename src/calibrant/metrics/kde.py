@@ -7,6 +7,7 @@ from typing import Literal, Self
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
+from calibrant._core.quantiles import median
 from calibrant._core.threads import in_order
 from calibrant.binning.ties import line_of
 from calibrant.metrics.base import Metric, Together, Weights, check_norm, root
@@ -156,7 +157,7 @@ class KdeECE(Metric):
         expected = np.argsort(predictions.weights @ predictions.probs, kind="stable")
         some = expected[np.linspace(0, len(expected) - 1, SEARCHED_CLASSES).round().astype(int)].tolist()
         widths = in_order(lambda c: self._bandwidth(predictions.one_vs_rest(c)), some)
-        bandwidth = float(np.median(list(widths)))
+        bandwidth = median(np.array(list(widths)))
         members = (replace(self, bandwidth=bandwidth),) * predictions.n_classes
         return Together(members, {"bandwidth": bandwidth})
 

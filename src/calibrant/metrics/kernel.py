@@ -10,7 +10,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.library import library
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts, Samples
+from calibrant.forecasts import Forecasts
 from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
@@ -19,7 +19,6 @@ from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
 from calibrant.metrics.base import KERNEL, Metric, Weights
-from calibrant.metrics.redrawn import RedrawnPairs
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
 from calibrant.results import Description
@@ -250,6 +249,8 @@ class SKCE(KernelMetric):
         over pairs does (a wild bootstrap). None for ensembles: as their members stand for the whole law, the error of
         one that is calibrated is not 0 on average, and by how much is not known.
         """
+        from calibrant.forecasts import Samples
+
         if not self.unbiased or self.features or isinstance(data.distribution, Samples):
             return None
         kernel, weights = tune(self.kernel, data), relative(data.weights)[:, None]
@@ -287,6 +288,8 @@ class SKCE(KernelMetric):
 
     def _redrawn(self, data: Forecasts, kernel: JointKernel) -> Evaluator:
         """Return the estimates for other targets."""
+        from calibrant.metrics.redrawn import RedrawnPairs
+
         weights = relative(data.weights)
         total, square = float(weights.sum()) ** 2, float((weights**2).sum())
         parts = [RedrawnPairs.of(data, weights, term, diagonal=not self.unbiased) for term in kernel.terms]

@@ -154,8 +154,9 @@ class Classwise(_ByClass):
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Turn classes into one-vs-rest outcomes for the metric's own evaluators."""
-        views = enumerate(self._views(predictions))
-        return self._mean([_of_class(metric.prepare_labels(view), c) for c, (metric, view) in views])
+        views = list(self._views(predictions))
+        prepared = in_order(lambda one: one[0].prepare_labels(one[1]), views)
+        return self._mean([_of_class(evaluate, c) for c, evaluate in enumerate(prepared)])
 
     def details(self, predictions: Predictions) -> dict[str, Any]:
         """Give the value of every class."""

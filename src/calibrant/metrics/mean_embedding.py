@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Distribution, Forecasts, Samples, target_deviation
+from calibrant.forecasts import Distribution, Forecasts
 from calibrant.kernels.base import JointKernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
@@ -126,6 +126,8 @@ class UCME(KernelMetric):
 
     def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
         """Return values, (B,), as calibrated forecasts have them; None for ensembles, as for `SKCE`."""
+        from calibrant.forecasts import Samples
+
         if isinstance(data.distribution, Samples):
             return None
         return self.prepare_labels(data)(data.distribution.sample(rng, n_redraws))
@@ -174,6 +176,8 @@ def _class_deviations(
 def _forecast_deviations(
     data: Forecasts, term: TensorProduct, predictions: Distribution, targets: FloatArray
 ) -> FloatArray:
+    from calibrant.forecasts import target_deviation
+
     scale, kernel = unscaled(term.targets)
     values = term.predictions.matrix(data.distribution, predictions)
     return scale * values * target_deviation(data, *target_profile(kernel), targets)

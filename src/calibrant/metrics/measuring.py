@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calibrant.forecasts import Forecasts
-from calibrant.metrics import FORECAST_METRICS, METRICS
+from calibrant.metrics import METRICS
 from calibrant.metrics.base import Metric
-from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import check_predictions
 from calibrant.predictions.two_arrays import as_data
@@ -69,6 +68,8 @@ def measure(
     """
     known: Any = as_data(data, y_prob, sample_weight, positive)
     if isinstance(known, Forecasts):
+        from calibrant.metrics.forecast_table import FORECAST_METRICS, suited_metrics
+
         usual = suited_metrics(known)
         chosen = usual if metrics is None else chosen_metrics(metrics, {**FORECAST_METRICS, **usual})
     else:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import PARTS
@@ -204,9 +205,7 @@ def _cells(view: Predictions, bins: Binning) -> IntArray:
 
 def _divergence(observed: FloatArray, predicted: FloatArray) -> FloatArray:
     """Return the Kullback-Leibler divergence of two coins."""
-    from scipy.special import rel_entr
-
-    return rel_entr(observed, predicted) + rel_entr(1 - observed, 1 - predicted)
+    return divergence(observed, predicted) + divergence(1 - observed, 1 - predicted)
 
 
 def _log_within(view: Predictions, share: FloatArray, predicted: FloatArray) -> float:

@@ -42,9 +42,11 @@ def metric_name(given: object, known: Collection[str] | None = None) -> Any:
     >>> metric_name("ECE"), metric_name("ece-classwise"), metric_name("kde-ece-multiclass"), metric_name("eec")
     ('ece', 'ece-one-vs-rest', 'kde-ece-one-vs-rest', 'eec')
     """
-    from calibrant.metrics import FORECAST_METRICS, METRICS
+    from calibrant import metrics
 
-    return SPELLINGS.find(given, known or {**METRICS, **FORECAST_METRICS}) if isinstance(given, str) else given
+    if not isinstance(given, str):
+        return given
+    return SPELLINGS.find(given, known or {**metrics.METRICS, **metrics.FORECAST_METRICS})
 
 
 def chosen_metric(metric: "Metric | str") -> "Metric":

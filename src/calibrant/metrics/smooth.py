@@ -22,8 +22,8 @@ FEW_CELLS, FEW_ROWS = 5_000_000, 250_000
 CELLS = 2**14
 """Residuals are moved to the points j / CELLS."""
 
-AT_ONCE = 25
-"""Sets of labels or weights whose bandwidths are searched together: more would not fit into the cache."""
+AT_ONCE = 20
+"""Sets of labels or weights whose bandwidths are searched together, in one thread: more would not fit into the cache."""
 
 ROWS_AT_ONCE = 2**16
 """Rows moved to the grid together: what they need stays in the cache."""
@@ -134,7 +134,7 @@ class SmoothECE(Metric):
 
         def evaluate(labels: IntArray) -> FloatArray:
             events = labels == target
-            gridded = no_events - np.array([events_on_grid(column) for column in events.T])
+            gridded = no_events - np.array(list(in_order(events_on_grid, events.T)))
             return self._each(gridded, np.maximum(gap + change @ events, 0.0))
 
         return evaluate
@@ -142,7 +142,8 @@ class SmoothECE(Metric):
     def _each(self, gridded: FloatArray, gaps: FloatArray) -> FloatArray:
         """Return the error of residuals on the grid, (B, CELLS + 1)."""
         parts = [slice(first, first + AT_ONCE) for first in range(0, len(gaps), AT_ONCE)]
-        return np.concatenate([self._some(cosine_sums(gridded[part]), gaps[part]) for part in parts])
+        found = in_order(lambda part: self._some(cosine_sums(gridded[part]), gaps[part]), parts)
+        return np.concatenate(list(found))
 
     def _some(self, waves: FloatArray, gaps: FloatArray) -> FloatArray:
         if self.bandwidth == "auto":

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import class_sums
-from calibrant.curves import bin_totals, joint_bin_totals
+from calibrant.curves import joint_bin_totals
 from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import as_binning, relative
 from calibrant.metrics.counted import BinnedCells, Counted
@@ -98,14 +98,13 @@ class DebiasedSquaredGap(Metric):
         weights = view.weights[:, None] / view.weights.max()
         mass, predicted = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive]))(weights)
         own, squares = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive**2]))(weights**2)
-        hits = bin_totals(cut, weights[:, 0])
         # The square of y - p is p^2 + (1 - 2 p) y.
-        more = bin_totals(cut, weights[:, 0] ** 2 * (1 - 2 * view.positive))
+        happened = joint_bin_totals(cut, np.hstack([weights, weights**2 * (1 - 2 * view.positive[:, None])]))
         target = 1 if view is predictions else predictions.predicted[:, None]
 
         def evaluate(labels: IntArray) -> FloatArray:
-            events = labels == target
-            products = (hits(events) - predicted) ** 2 - (squares + more(events))
+            hits, more = happened(labels == target)
+            products = (hits - predicted) ** 2 - (squares + more)
             return _mean_square(weights.sum(axis=0), mass, mass**2 - own, products)
 
         return evaluate

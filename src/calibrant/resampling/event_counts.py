@@ -87,7 +87,9 @@ class EventCells:
     def split(self, index: IntArray) -> "EventCells":
         """Return cells in each of which a number of the rows, (n,), is the same."""
         changes = starts_of_ties(index[self.order])
-        return EventCells(self.probs, self.order, np.union1d(self.starts, changes), self.groups, self.copies)
+        return EventCells(
+            self.probs, self.order, _distinct(np.sort(np.concatenate([self.starts, changes]))), self.groups, self.copies
+        )
 
     def totals(self, values: FloatArray) -> FloatArray:
         """Return the sum over the rows of every cell, (C,), of numbers in the order of the cells, (n,)."""
@@ -241,4 +243,8 @@ def thinned(starts: NDArray[np.intp], n: int, most: int) -> NDArray[np.intp]:
     if len(starts) <= most:
         return starts
     wanted = np.arange(most) * n / most
-    return np.unique(starts[np.searchsorted(starts, wanted, side="right") - 1])
+    return _distinct(starts[np.searchsorted(starts, wanted, side="right") - 1])
+
+
+def _distinct(ascending: NDArray[np.intp]) -> NDArray[np.intp]:
+    return ascending[np.diff(ascending, prepend=-1) > 0]

@@ -84,11 +84,11 @@ def redraw_targets(
 
 def _invert(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
     """Return the first class whose cumulative probability exceeds the uniform draw."""
-    labels = np.zeros_like(uniform, dtype=np.int64)  # In the order of the draws, which are column by column.
+    labels = np.zeros_like(uniform, dtype=np.int8)  # In the order of the draws, which are column by column.
     # The last class takes what rounding leaves above the cumulative sum.
     for k in range(cumulative.shape[1] - 1):
         labels += uniform >= cumulative[:, k : k + 1]
-    return labels
+    return labels.astype(np.int64)
 
 
 def _bisect(cumulative: FloatArray, uniform: FloatArray) -> IntArray:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from calibrant.results.forecasts import ForecastAssessment
+    from calibrant.results.ranking import ROCOutline
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
@@ -20,11 +21,9 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.results.advice import LearningCurve, Recommendation
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.estimate import Description, Estimate, Measures, ScoreDecomposition
-from calibrant.results.ranking import ROCOutline
 from calibrant.results.reading import main_rows
 from calibrant.results.verdict import Verdict
 
@@ -141,7 +140,7 @@ class Assessment(Readable):
     curves: Mapping[str, ReliabilityCurve] = field(default_factory=dict)
     cumulative: CumulativeCurve | None = None
     decompositions: tuple[ScoreDecomposition, ...] = ()
-    ranking: ROCOutline | None = None
+    ranking: "ROCOutline | None" = None
     classwise: ClasswiseCurves | None = None
     adjusted: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, Interval] = field(default_factory=dict)
@@ -204,6 +203,8 @@ def _columns(result: object) -> dict[str, list[Any]]:
         return _points(result)
     if isinstance(result, ClasswiseCurves):
         return _long(result)
+    from calibrant.results.advice import LearningCurve, Recommendation
+
     if isinstance(result, (LearningCurve, Recommendation)):
         return _columns(result.points if isinstance(result, LearningCurve) else result.candidates)
     if isinstance(result, Measures):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._core.quantiles import median
 from calibrant.metrics import CoxSlope
 from calibrant.predictions import Predictions
 
@@ -88,7 +89,7 @@ def _is_mixed(
 def _middle(values: FloatArray, copies: FloatArray | None) -> float:
     """Return the median over rows."""
     if copies is None:
-        return float(np.median(values))
+        return median(values)
     order = np.argsort(values)
     reached = np.cumsum(copies[order])
     return float(values[order[np.searchsorted(reached, reached[-1] / 2)]])

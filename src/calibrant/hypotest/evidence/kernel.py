@@ -6,7 +6,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.quantiles import median
 from calibrant._core.redraws import DEPTH, feature_errors
+from calibrant._core.threads import in_order
 from calibrant.hypotest.evidence.base import Evidence, Part
 from calibrant.kernels.distances import TotalVariation
 from calibrant.predictions import Predictions
@@ -74,12 +76,18 @@ def landmark_features(probs: FloatArray) -> FloatArray:
     distance = TotalVariation()
     between = distance.pairwise(chosen, chosen)
     positive = between[between > 0]
-    lengthscale = float(np.median(positive)) if len(positive) else 1.0
+    lengthscale = median(positive) if len(positive) else 1.0
     values, vectors = np.linalg.eigh(np.exp(-between / lengthscale))
     kept = values > FLAT * values[-1]
     projection = vectors[:, kept] / np.sqrt(values[kept])
     features = np.empty((len(probs), projection.shape[1]))
-    for first in range(0, len(probs), ROWS_AT_ONCE):
+
+    def task(first: int) -> None:
         rows = slice(first, first + ROWS_AT_ONCE)
-        np.matmul(np.exp(distance.pairwise(probs[rows], chosen) / -lengthscale), projection, out=features[rows])
+        values = distance.pairwise(probs[rows], chosen)
+        values /= -lengthscale
+        np.matmul(np.exp(values, out=values), projection, out=features[rows])
+
+    for _ in in_order(task, range(0, len(probs), ROWS_AT_ONCE)):
+        pass
     return features

@@ -1,0 +1,39 @@
+"""Quantiles, without what those of NumPy take with them: they import `numpy.ma` when they are first called.
+
+That takes a third as long as NumPy itself.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def quantiles(values: NDArray[Any], shares: ArrayLike) -> NDArray[np.float64]:
+    """Return quantiles of all numbers, none of them missing, exactly as `np.quantile` does.
+
+    Examples
+    --------
+    >>> quantiles(np.array([3.0, 1.0, 4.0]), [0.25, 1.0]).tolist()
+    [2.0, 4.0]
+    """
+    ordered = np.sort(values, axis=None)
+    place = np.asarray(shares, dtype=float) * (len(ordered) - 1)
+    below = np.floor(place).astype(int)
+    low, high, part = ordered[below], ordered[np.minimum(below + 1, len(ordered) - 1)], place - below
+    step = high - low
+    return np.where(part < 0.5, low + step * part, high - step * (1 - part))
+
+
+def median(values: NDArray[Any]) -> float:
+    """Return the median of all numbers, none of them missing, exactly as `np.median` does.
+
+    Examples
+    --------
+    >>> median(np.array([3.0, 1.0, 4.0])), median(np.array([[3.0, 1.0], [4.0, 8.0]]))
+    (3.0, 3.5)
+    """
+    flat, half = np.ravel(values), values.size // 2
+    if values.size % 2:
+        return float(np.partition(flat, half)[half])
+    return float(np.partition(flat, (half - 1, half))[half - 1 : half + 1].mean())
