@@ -23,7 +23,7 @@ CELLS = 2**14
 """Residuals are moved to the points j / CELLS."""
 
 AT_ONCE = 20
-"""Sets of labels or weights whose bandwidths are searched together, in one thread: more would not fit into the cache."""
+"""Sets of labels or weights whose bandwidths are searched together, by one thread: more do not fit into the cache."""
 
 ROWS_AT_ONCE = 2**16
 """Rows moved to the grid together: what they need stays in the cache."""
