@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, NetError, OutcomeHistogram, ReliabilityCurve
     from calibrant.results.decisions import (
         BaseRate,
+        BaseRates,
         BestThreshold,
         CoverageAtRisk,
         CurveBand,
@@ -82,7 +83,7 @@ _HOMES = {
     "results.core": "Assessment ClassSummary Page TestResult as_record to_frame",
     "results.curves": "ClasswiseCurves CumulativeCurve NetError OutcomeHistogram ReliabilityCurve",
     "results.decisions": (
-        "BaseRate BestThreshold CoverageAtRisk CurveBand DecisionChange DecisionCost DecisionCurve "
+        "BaseRate BaseRates BestThreshold CoverageAtRisk CurveBand DecisionChange DecisionCost DecisionCurve "
         "DecisionDifference DecisionReport Decisions RiskCoverage RiskStep"
     ),
     "results.estimate": "CheckedValue Description Estimate Measures ScoreDecomposition",
@@ -102,6 +103,7 @@ __all__ = [
     "Advice",
     "Assessment",
     "BaseRate",
+    "BaseRates",
     "BestThreshold",
     "CalibrationMap",
     "Candidate",
