@@ -15,8 +15,8 @@ from calibrant.decisions import (
     estimate_base_rates,
     expected_cost,
 )
-from calibrant.intervals.differences import Pair, difference_limits
 from calibrant.intervals.methods import known_interval
+from calibrant.intervals.sandwich import influence_difference
 from calibrant.metrics import AUGRC, AURC, ExcessAURC, ExpectedCost, NetBenefit
 from calibrant.resampling.bootstrap import Bootstrap
 
@@ -198,8 +198,8 @@ def areas(world: str, n: int, runs: int, rng: np.random.Generator) -> list[float
         high = np.array([np.nan if f is None or f.high is None else f.high for f in found])
         given += bool(np.isfinite(low).all())
         hits += (low <= true) & (true <= high)
-        limits = difference_limits({0: Pair(AURC(), p, q)}, 0.95, Bootstrap(1), rng)[0]
-        if limits.low is not None and limits.high is not None:
+        if wrong.any():
+            limits = influence_difference(p, q, AURC(), Bootstrap(1)).limits(0.95)
             of_differ += 1
             differ += limits.low <= more <= limits.high
     shares = hits / given if given else np.full(3, np.nan)

@@ -31,7 +31,7 @@ PARTS = {
     ),
     "area": (
         "Areas under the risk-coverage curve: limits of 95 %",
-        ("answers", "rows", "AURC", "E-AURC", "AUGRC", "difference of two AURC", "limits given"),
+        ("answers", "rows", "AURC", "E-AURC", "AUGRC", "difference of two AURC, always", "limits of one given"),
     ),
     "promise": (
         "Promised error rates: broken in at most delta of all runs",

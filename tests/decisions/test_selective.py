@@ -141,6 +141,15 @@ class TestLimits:
         assert change.method == "sandwich"
         assert change.high - change.low < 0.3 * (alone.high - alone.low)
 
+    def test_a_difference_needs_fifty_wrong_answers(self):
+        """With thirty, 89 % of limits of 95 % contained the true difference."""
+        rng = np.random.default_rng(4)
+        errors = np.arange(400) < 40
+        models = {name: answered(rng.random(400), errors) for name in "ab"}
+        change = compare(models, metrics=["aurc"], rng=0).entry("b", "aurc").difference
+        assert change.low is None
+        assert "50 wrong answers" in change.reason
+
     def test_few_errors_have_a_reason_instead(self):
         curve = risk_coverage(answered(np.linspace(0.9, 1, 200), [1] * 3 + [0] * 197))
         assert curve.areas["AURC"].low is None
