@@ -16,6 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from calibrant import Predictions
+from calibrant.advice.group_fix import cross_fit_groups
 from calibrant.calibrators import IsotonicCalibration
 from calibrant.groups import GroupBoosting, GroupSearch
 from group_cases import logistic, seeded_example
@@ -100,6 +101,54 @@ def on_simulated_sets():
         print(f"  {shift:<8}" + "".join(f"{text:>24}" for text in written))
 
 
+RULE = ((500, 0.0, 150), (2000, 0.0, 150), (8000, 0.0, 40), (2000, 0.5, 80), (2000, 0.8, 40), (8000, 0.3, 40))
+"""Rows, the shift of one eighth of them, and sets."""
+
+
+def rule():
+    """Judge the rule by which `recommend` may choose the fix, by what it does on new rows."""
+    print(
+        "\nThe fix against doing nothing, cross-fitted: share of sets in which it is better by more than 2 and 3"
+        "\nstandard errors, and the mean change of the log loss on 20 000 new rows if it is then used, else nothing"
+    )
+    print(
+        f"  {'rows':>6} {'off by':>7} {'sets':>5} {'> 2 se':>8} {'> 3 se':>8} {'change by 2':>12} {'change by 3':>12}"
+    )
+    for n, shift, sets in RULE:
+        found = np.array(
+            [_against_nothing(n, shift, np.random.default_rng([n, int(10 * shift), s])) for s in range(sets)]
+        )
+        better, change = found.T
+        shares = [np.mean(better > bar) for bar in (2, 3)]
+        between = change[(better > 2) & (better <= 3)]
+        means = [np.mean(np.where(better > bar, change, 0.0)) for bar in (2, 3)]
+        print(
+            f"  {n:>6} {shift:>7} {sets:>5} {shares[0]:>8.3f} {shares[1]:>8.3f} {means[0]:>+12.5f} {means[1]:>+12.5f}"
+            + (f"   worst of {len(between)} between: {between.max():+.5f}" if len(between) else "")
+        )
+
+
+def _against_nothing(n, shift, rng):
+    """Return by how many standard errors the fix is better, and by how much it changes the log loss of new rows."""
+    probs, labels, features, _ = _cells(n, shift, rng)
+    rows = [np.sort(fold) for fold in np.array_split(rng.permutation(n), 5)]
+    after, _, fixed = cross_fit_groups(features, Predictions(probs, labels), rows)
+    gain = np.log(np.where(labels == 1, after.positive, 1 - after.positive) / np.where(labels == 1, probs, 1 - probs))
+    if not gain.any():
+        return 0.0, 0.0
+    new, _, new_features, truth = _cells(20_000, shift, rng)
+    change = log_loss(fixed.predict_proba(new, features=new_features)[:, 1], truth) - log_loss(new, truth)
+    return gain.mean() / (gain.std(ddof=1) / np.sqrt(n)), change
+
+
+def _cells(n, shift, rng):
+    features = {f"c{j}": rng.integers(0, k, n).astype(str) for j, k in enumerate((4, 3, 2, 5))}
+    features["x"] = rng.standard_normal(n)
+    odds = rng.normal(-0.5, 1, n)
+    truth = logistic(odds + shift * ((features["c0"] == "0") & (features["c2"] == "0")))
+    return logistic(odds), (rng.random(n) < truth).astype(int), features, truth
+
+
 def speed():
     print("\nSearch of 10 columns of 2 to 10 categories; seconds, groups tested, groups found")
     rng = np.random.default_rng(0)
@@ -117,4 +166,5 @@ def speed():
 if __name__ == "__main__":
     on_the_example()
     on_simulated_sets()
+    rule()
     speed()

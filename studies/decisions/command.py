@@ -13,6 +13,7 @@ from studies.simulations.units import Simulation
 RUNS = 1000
 ROWS = (300, 1000, 5000)
 RATES, RATE_ROWS = (0.02, 0.1, 0.4), (100, 400, 2000)
+AREA_ROWS = (100, 300, 1000)
 PROMISES = ((300, 0.05, 0.1), (1000, 0.05, 0.1), (1000, 0.02, 0.05), (5000, 0.045, 0.05))
 """Rows, promised error rate, and how often it may be broken."""
 
@@ -32,6 +33,14 @@ def plan(runs: int = RUNS) -> list[Simulation]:
             (f"promise | {name} | {n} | {risk} | {delta}", function, (n, risk, delta, runs))
             for n, risk, delta in PROMISES
         ]
+    cells += [
+        (f"class shares | {', '.join(map(str, shares))} % | {n}", covering.class_shares, (shares, n, max(4, runs // 5)))
+        for shares, sizes in covering.SHARES.items()
+        for n in sizes
+    ]
+    cells += [
+        (f"area | {world} | {n}", covering.areas, (world, n, runs)) for world in covering.ANSWERS for n in AREA_ROWS
+    ]
     return [Simulation(name, function, cell, (2026, index)) for index, (name, function, cell) in enumerate(cells)]
 
 

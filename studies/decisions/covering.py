@@ -1,12 +1,24 @@
 """How often limits of net benefits, costs, thresholds and base rates contain the true ones."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from calibrant import Predictions
-from calibrant.decisions import Costs, best_threshold, decision_curve, estimate_base_rate, expected_cost
-from calibrant.metrics import ExpectedCost, NetBenefit
+from calibrant._border.types import BoolArray, FloatArray
+from calibrant.decisions import (
+    Costs,
+    best_threshold,
+    decision_curve,
+    estimate_base_rate,
+    estimate_base_rates,
+    expected_cost,
+)
+from calibrant.intervals.methods import known_interval
+from calibrant.intervals.sandwich import influence_difference
+from calibrant.metrics import AUGRC, AURC, ExcessAURC, ExpectedCost, NetBenefit
+from calibrant.resampling.bootstrap import Bootstrap
 
 
 @dataclass(frozen=True)
@@ -99,3 +111,96 @@ def base_rate(rate: float, n: int, runs: int, rng: np.random.Generator, factor: 
         found = estimate_base_rate(probs, 0.5)
         hits += found.low <= rate <= found.high
     return hits / runs
+
+
+SHARES = {(60, 30, 10): (200, 1000), (98, 1, 1): (200, 1000), (40, 20, 10, 10, 10, 10): (500,)}
+"""Shares of several classes in percent, and numbers of rows."""
+
+
+def class_shares(percent: tuple[int, ...], n: int, runs: int, rng: np.random.Generator) -> list[float]:
+    """Return how often limits of a share contain it, the least, mean and largest of the classes.
+
+    The fourth number is the mean if logits are twice too large, from a quarter of the runs.
+    """
+    right, wrong = (
+        np.mean([_shares_covered(percent, n, factor, rng) for _ in range(runs // divisor)], axis=0)
+        for factor, divisor in ((1.0, 1), (2.0, 4))
+    )
+    return [float(right.min()), float(right.mean()), float(right.max()), float(wrong.mean())]
+
+
+def _shares_covered(percent: tuple[int, ...], n: int, factor: float, rng: np.random.Generator) -> BoolArray:
+    true = np.array(percent) / 100
+    centres = 2.0 * np.eye(len(true))
+    x = rng.standard_normal((n, len(true))) + centres[rng.choice(len(true), n, p=true)]
+    heights = np.exp(factor * (x @ centres.T))
+    found = estimate_base_rates(heights / heights.sum(axis=1, keepdims=True), np.full(len(true), 1 / len(true)))
+    if found.low is None or found.high is None:
+        raise ValueError(found.reason)
+    return np.asarray((found.low <= true) & (true <= found.high))
+
+
+Answers = tuple[FloatArray, BoolArray]
+FIVE, SHARES_OF_FIVE = np.array([0.99, 0.95, 0.9, 0.8, 0.6]), np.array([0.2, 0.3, 0.25, 0.15, 0.1])
+
+
+def _five(n: int, rng: np.random.Generator) -> Answers:
+    which = rng.choice(5, n, p=SHARES_OF_FIVE)
+    return FIVE[which], rng.random(n) < np.array([0.02, 0.04, 0.08, 0.2, 0.4])[which]
+
+
+def _uniform(error: Callable[[FloatArray], FloatArray]) -> Callable[[int, np.random.Generator], Answers]:
+    def draw(n: int, rng: np.random.Generator) -> Answers:
+        c = rng.random(n)
+        return c, rng.random(n) < error(c)
+
+    return draw
+
+
+ANSWERS: dict[str, Callable[[int, np.random.Generator], Answers]] = {
+    "13 % wrong, fewer where sure": _uniform(lambda c: 0.4 * (1 - c) ** 2),
+    "10 % wrong everywhere": _uniform(lambda c: 0.1 + 0 * c),
+    "2 % wrong, fewer where sure": _uniform(lambda c: 0.06 * (1 - c) ** 2),
+    "10 % wrong, more where sure": _uniform(lambda c: 0.3 * c**2),
+    "11 % wrong, five confidences": _five,
+}
+"""Confidences in answers, and which are wrong."""
+
+AREAS = (AURC(), ExcessAURC(), AUGRC())
+
+
+def _answered(c: FloatArray, wrong: BoolArray) -> Predictions:
+    return Predictions._trusted(  # noqa: SLF001 (small draws would warn)
+        np.column_stack([1 - c, c]), (~wrong).astype(np.int64), np.ones(len(c)), ("wrong", "right")
+    )
+
+
+def areas(world: str, n: int, runs: int, rng: np.random.Generator) -> list[float]:
+    """Return how often limits of areas contain the true ones, and in how many runs there are limits.
+
+    The fourth number is that of the difference of the first area to that of a noisier confidence.
+    """
+    draw = ANSWERS[world]
+
+    def noisier(c: FloatArray) -> FloatArray:
+        return np.asarray(0.5 * c + 0.5 * rng.random(len(c)))
+
+    c, wrong = draw(N_TRUE // 4, rng)
+    large, other = _answered(c, wrong), _answered(noisier(c), wrong)
+    true = np.array([metric(large) for metric in AREAS])
+    more = AURC()(other) - true[0]
+    hits, given, differ, of_differ = np.zeros(3), 0, 0, 0
+    for _ in range(runs):
+        c, wrong = draw(n, rng)
+        p, q = _answered(c, wrong), _answered(noisier(c), wrong)
+        found = [known_interval(p, m, m(p), 0.95, Bootstrap(1), rng, null=None) for m in AREAS]
+        low = np.array([np.nan if f is None or f.low is None else f.low for f in found])
+        high = np.array([np.nan if f is None or f.high is None else f.high for f in found])
+        given += bool(np.isfinite(low).all())
+        hits += (low <= true) & (true <= high)
+        if wrong.any():
+            limits = influence_difference(p, q, AURC(), Bootstrap(1)).limits(0.95)
+            of_differ += 1
+            differ += limits.low <= more <= limits.high
+    shares = hits / given if given else np.full(3, np.nan)
+    return [*shares.tolist(), differ / of_differ if of_differ else np.nan, given / runs]

@@ -25,6 +25,14 @@ PARTS = {
         "Base rate of rows without labels: limits of 95 %, old base rate 0.5",
         ("base rate", "rows", "calibrated", "logits twice too large"),
     ),
+    "class shares": (
+        "Shares of several classes of rows without labels: limits of 95 %, old shares all equal, a fifth of the runs",
+        ("shares", "rows", "least of all classes", "mean", "largest", "mean, logits twice too large"),
+    ),
+    "area": (
+        "Areas under the risk-coverage curve: limits of 95 %",
+        ("answers", "rows", "AURC", "E-AURC", "AUGRC", "difference of two AURC, always", "limits of one given"),
+    ),
     "promise": (
         "Promised error rates: broken in at most delta of all runs",
         (

@@ -8,7 +8,7 @@ import pytest
 from calibrant import Predictions, assess, read_predictions, render_html
 from calibrant.calibrators import PriorShift
 from calibrant.cli import main
-from calibrant.decisions import Costs, coverage_at_risk, estimate_base_rate, expected_cost
+from calibrant.decisions import Costs, coverage_at_risk, estimate_base_rate, estimate_base_rates, expected_cost
 
 COSTS = ["--cost-fp", "1", "--cost-fn", "20"]
 
@@ -155,6 +155,30 @@ class TestApply:
         found = json.loads(capsys.readouterr().out)
         assert found["trained_rate"][1] == pytest.approx(read_predictions(file).labels.mean())
         assert found["base_rate"] == [0.98, 0.02]
+
+    def test_unknown_shares_of_several_classes(self, tmp_path, capsys):
+        rng = np.random.default_rng(0)
+        centres = 2.0 * np.eye(3)
+        x = rng.standard_normal((800, 3)) + centres[rng.choice(3, 800, p=[0.7, 0.3, 0.0])]
+        heights = np.exp(x @ centres.T)
+        probs = heights / heights.sum(axis=1, keepdims=True)
+        file, out = tmp_path / "new.csv", tmp_path / "moved.csv"
+        np.savetxt(file, probs, delimiter=",", header="proba_a,proba_b,proba_c", comments="")
+        arguments = ["apply", str(file), "--base-rate", "auto", "--trained-rate", "0.25,0.25,0.5", "--out", str(out)]
+        assert main([*arguments, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["estimate"]
+        expected = estimate_base_rates(probs, [0.25, 0.25, 0.5])
+        assert found["value"] == pytest.approx(expected.value.tolist(), abs=1e-9)
+        assert expected.value[2] == 0
+        out.unlink()
+        assert main(arguments) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "Estimated from 800 rows, with 95% limits: class 0 " in said
+        assert "taken for half a row" in said
+        moved = np.loadtxt(out, delimiter=",", skiprows=1)[:, 3:]
+        shares = np.append(expected.value[:2], 0.5 / 800)
+        odds = probs * (shares / shares.sum()) / [0.25, 0.25, 0.5]
+        assert moved == pytest.approx(odds / odds.sum(axis=1, keepdims=True), abs=1e-9)
 
     def test_an_unknown_base_rate(self, file, tmp_path, capsys):
         out = tmp_path / "out.csv"

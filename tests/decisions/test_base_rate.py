@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.stats import chi2
 
 from calibrant import InputError, Predictions
 from calibrant.calibrators import Compose, PriorShift, TemperatureScaling, load, save
-from calibrant.decisions import estimate_base_rate, move_base_rate
+from calibrant.decisions import estimate_base_rate, estimate_base_rates, move_base_rate
 from calibrant.metrics import NLL
 
 
@@ -188,5 +190,125 @@ class TestUnknown:
         assert abs(hits / runs - 0.95) < 3 * np.sqrt(0.05 * 0.95 / runs)
 
     def test_more_classes_are_refused(self):
-        with pytest.raises(InputError, match="two classes, but there are 3"):
+        with pytest.raises(InputError, match=r"two classes, but there are 3\. Use estimate_base_rates"):
             estimate_base_rate(np.full((4, 3), 1 / 3), 0.5)
+
+
+def classes_shifted(rates, n=400, seed=0, distance=1.5):
+    """Rows of several classes in other shares, with probabilities that are right if all are equally frequent."""
+    rng = np.random.default_rng(seed)
+    centres = distance * np.eye(len(rates))
+    y = rng.choice(len(rates), n, p=rates)
+    x = rng.standard_normal((n, len(rates))) + centres[y]
+    heights = np.exp(x @ centres.T)
+    return heights / heights.sum(axis=1, keepdims=True)
+
+
+def by_expectation_of_classes(p, old, steps=50_000):
+    """Return the shares by expectation and maximisation, as they were published."""
+    shares = np.asarray(old, dtype=float)
+    for _ in range(steps):
+        after = p * shares / old
+        new = (after / after.sum(axis=1, keepdims=True)).mean(axis=0)
+        if np.abs(new - shares).max() < 1e-16:
+            break
+        shares = new
+    return shares
+
+
+def profile_limit(p, old, k, best, side):
+    """Return a limit of three classes by SciPy: the others maximised by a search on a line, the loss by bisection."""
+    ratios = p / old
+
+    def height(share):
+        def loss(part):
+            return -np.log(ratios @ np.insert((1 - share) * np.array([part, 1 - part]), k, share)).sum()
+
+        return -minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-11}).fun
+
+    top = np.log(ratios @ best).sum()
+    return brentq(lambda share: top - height(share) - chi2.ppf(0.95, 1) / 2, *sorted([best[k], side]), xtol=1e-11)
+
+
+class TestUnknownOfSeveral:
+    OLD = np.array([0.5, 0.3, 0.2])
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_it_is_the_limit_of_expectation_and_maximisation(self, seed):
+        p = classes_shifted([0.6, 0.3, 0.1], 200, seed)
+        assert estimate_base_rates(p, self.OLD).value == pytest.approx(by_expectation_of_classes(p, self.OLD), abs=1e-6)
+
+    def test_no_other_shares_are_more_likely(self):
+        """Against SciPy's maximiser over all shares of five classes."""
+        p, old = classes_shifted([0.4, 0.3, 0.1, 0.1, 0.1], 300), np.full(5, 0.2)
+        start = np.full(5, 0.2)
+        best = minimize(
+            lambda q: -np.log(p / old @ q).sum(),
+            start,
+            jac=lambda q: -((p / old).T / (p / old @ q)).sum(axis=1),
+            bounds=[(0, 1)] * 5,
+            constraints=[{"type": "eq", "fun": lambda q: q.sum() - 1}],
+            method="SLSQP",
+            options={"ftol": 1e-14},
+        )
+        assert estimate_base_rates(p, old).value == pytest.approx(best.x, abs=1e-5)
+
+    def test_limits_are_those_of_the_profile(self):
+        p = classes_shifted([0.6, 0.3, 0.1])
+        found = estimate_base_rates(p, self.OLD)
+        for k in range(3):
+            assert found.low[k] == pytest.approx(profile_limit(p, self.OLD, k, found.value, 1e-9), abs=1e-7)
+            assert found.high[k] == pytest.approx(profile_limit(p, self.OLD, k, found.value, 1 - 1e-9), abs=1e-7)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_two_classes_are_the_case_of_one_rate(self, weighted):
+        p, _ = shifted(0.1)
+        w = np.random.default_rng(0).uniform(0.1, 3, 400) ** 2 * (1 + 2 * (p > 0.5)) if weighted else None
+        one, both = estimate_base_rate(p, 0.4, w), estimate_base_rates(p, 0.4, w)
+        assert (both.value[1], both.low[1], both.high[1]) == pytest.approx((one.value, one.low, one.high), abs=1e-7)
+        assert (both.low[0], both.high[0]) == pytest.approx((1 - one.high, 1 - one.low), abs=1e-7)
+
+    def test_ends_are_legitimate(self):
+        flat = estimate_base_rates(np.tile(self.OLD, (40, 1)), self.OLD)  # Nothing can be told.
+        assert (flat.low.tolist(), flat.high.tolist()) == ([0.0] * 3, [1.0] * 3)
+        certain = estimate_base_rates(np.repeat(np.eye(3), [30, 20, 0], axis=0), self.OLD)
+        assert certain.value == pytest.approx([0.6, 0.4, 0.0], abs=1e-9)
+        assert certain.low[2] == 0 < certain.high[2] < 0.1
+        # Without any of 50 rows, twice the loss of n ln(1 / (1 - share)) is chi-squared.
+        assert certain.high[2] == pytest.approx(1 - np.exp(-chi2.ppf(0.95, 1) / 2 / 50), abs=1e-7)
+
+    def test_weights_are_relative_and_rows_without_any_are_absent(self):
+        p = classes_shifted([0.6, 0.3, 0.1])
+        plain, seven = estimate_base_rates(p, self.OLD), estimate_base_rates(p, self.OLD, np.full(400, 7.0))
+        assert np.array([seven.value, seven.low]) == pytest.approx(np.array([plain.value, plain.low]), abs=1e-9)
+        w = (np.arange(400) < 300).astype(float)
+        some = estimate_base_rates(Predictions(p, np.arange(400) % 3, w), self.OLD)
+        assert some.low == pytest.approx(estimate_base_rates(p[:300], self.OLD).low, abs=1e-12)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_limits_cover(self, weighted):
+        rates, runs = np.array([0.6, 0.3, 0.1]), 60
+        hits = np.zeros(3)
+        for seed in range(runs):
+            p = classes_shifted(rates, 250, seed)
+            w = np.random.default_rng(10_000 + seed).uniform(0.1, 3, 250) ** 2 if weighted else None
+            found = estimate_base_rates(p, np.full(3, 1 / 3), w)
+            hits += (found.low <= rates) & (rates <= found.high)
+        assert np.all(np.abs(hits / runs - 0.95) < 3.5 * np.sqrt(0.05 * 0.95 / runs))
+
+    def test_many_classes_have_a_reason_instead_of_limits(self):
+        p = np.random.default_rng(0).dirichlet(np.ones(31), 200)
+        found = estimate_base_rates(p, np.full(31, 1 / 31))
+        assert found.low is None
+        assert found.high is None
+        assert "more than 30 classes" in found.reason
+        assert found.value.sum() == pytest.approx(1)
+
+    def test_what_does_not_fit_is_refused(self):
+        p = classes_shifted([0.6, 0.3, 0.1], 20)
+        with pytest.raises(InputError, match="3 shares"):
+            estimate_base_rates(p, 0.5)
+        with pytest.raises(InputError, match="3 names"):
+            estimate_base_rates(p, self.OLD, classes=["a", "b"])
+        with pytest.raises(TypeError, match="hold their classes"):
+            estimate_base_rates(Predictions(p, np.arange(20) % 3), self.OLD, classes=["a", "b", "c"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import DataWarning, InputError, Predictions, read_predictions
+from calibrant import DataWarning, InputError, Predictions, compare, interval, read_predictions
 from calibrant.decisions import binomial_upper, coverage_at_risk, risk_coverage
 from calibrant.metrics import AUGRC, AURC, ExcessAURC
 from calibrant.roc import auc
@@ -92,6 +92,74 @@ class TestAreas:
     def test_classes_are_judged_by_the_most_probable(self):
         p = Predictions([0.2, 0.9, 0.6], [0, 0, 1])
         assert AURC()(p) == AURC()(p.top_label()) == AURC()(answered([0.8, 0.9, 0.6], [0, 1, 0]))
+
+
+class TestLimits:
+    METRICS = (AURC(), ExcessAURC(), AUGRC())
+
+    @pytest.mark.parametrize("metric", METRICS)
+    @pytest.mark.parametrize("digits", [1, 9])
+    def test_influences_are_derivatives_by_the_weights(self, metric, digits):
+        rng = np.random.default_rng(0)
+        weights = rng.choice([0.0, 0.5, 1.0, 2.0], 40)
+        p = answered(rng.random(40).round(digits), rng.random(40) < 0.3, weights)
+        evaluate, found = metric.prepare(p), metric.influence(p)
+        for i in range(40):
+            step = np.zeros(40)
+            step[i] = 1e-5 * weights[i]
+            up, down = evaluate(np.stack([weights + step, weights - step], axis=1))
+            assert found[i] == pytest.approx((up - down) / 2e-5, abs=1e-9)
+
+    def test_the_variance_is_about_that_of_the_jackknife(self):
+        """By leaving out one row after another, the slow way."""
+        rng = np.random.default_rng(1)
+        c = rng.random(300)
+        errors = (rng.random(300) < 0.4 * (1 - c)).astype(int)
+        left = np.array([AURC()(answered(np.delete(c, i), np.delete(errors, i))) for i in range(300)])
+        jackknife = 299 / 300 * np.sum((left - left.mean()) ** 2)
+        assert np.sum(AURC().influence(answered(c, errors)) ** 2) == pytest.approx(jackknife, rel=0.03)
+
+    def test_limits_cover(self):
+        """Uniform confidences, wrong with probability 0.4 (1 - c)^2: AURC is 0.4 / 9, AUGRC 0.4 / 12."""
+        runs, hits = 300, np.zeros(2)
+        for seed in range(runs):
+            rng = np.random.default_rng(seed)
+            c = rng.random(300)
+            p = answered(c, rng.random(300) < 0.4 * (1 - c) ** 2)
+            for k, (metric, true) in enumerate([(AURC(), 0.4 / 9), (AUGRC(), 0.4 / 12)]):
+                found = interval(p, metric)
+                hits[k] += found.low <= true <= found.high
+        assert np.all(np.abs(hits / runs - 0.95) < 3.5 * np.sqrt(0.05 * 0.95 / runs))
+
+    def test_a_difference_of_models_is_paired(self):
+        rng = np.random.default_rng(2)
+        c = rng.random(1000)
+        errors = rng.random(1000) < 0.4 * (1 - c) ** 2
+        models = {"a": answered(c, errors), "b": answered(np.clip(c + 0.01 * rng.random(1000), 0, 1), errors)}
+        change = compare(models, metrics=["aurc"], rng=0).entry("b", "aurc").difference
+        alone = interval(models["a"], "aurc")
+        assert change.method == "sandwich"
+        assert change.high - change.low < 0.3 * (alone.high - alone.low)
+
+    def test_a_difference_needs_fifty_wrong_answers(self):
+        """With thirty, 89 % of limits of 95 % contained the true difference."""
+        rng = np.random.default_rng(4)
+        errors = np.arange(400) < 40
+        models = {name: answered(rng.random(400), errors) for name in "ab"}
+        change = compare(models, metrics=["aurc"], rng=0).entry("b", "aurc").difference
+        assert change.low is None
+        assert "50 wrong answers" in change.reason
+
+    def test_few_errors_have_a_reason_instead(self):
+        curve = risk_coverage(answered(np.linspace(0.9, 1, 200), [1] * 3 + [0] * 197))
+        assert curve.areas["AURC"].low is None
+        assert "rows" in curve.areas["AURC"].reason
+
+    def test_the_curve_holds_them(self):
+        rng = np.random.default_rng(3)
+        p = answered(rng.random(500), rng.random(500) < 0.3)
+        narrow, wide = risk_coverage(p, level=0.5).areas["AURC"], risk_coverage(p).areas["AURC"]
+        assert wide.low < narrow.low < narrow.value == AURC()(p) < narrow.high < wide.high
 
 
 class TestCurve:

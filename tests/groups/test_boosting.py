@@ -52,6 +52,31 @@ def test_the_factor_makes_the_log_loss_smallest(fixed):
     assert all(best <= log_loss(logistic(factor * odds), LABELS[FIRST]) for factor in (0.99, 0.999, 1.001, 1.01))
 
 
+def test_without_a_step_predictions_stay_as_they_are_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    probs = rng.random(2000)
+    unchanged = GroupBoosting().fit(
+        probs, (rng.random(2000) < probs).astype(int), features={"side": rng.choice(["left", "right"], 2000)}
+    )
+    assert unchanged.report_.steps == ()
+    assert np.array_equal(unchanged.predict_proba(probs)[:, 1], probs)
+
+
+def test_no_group_is_left_off_by_the_factor():
+    """Predictions that are too extreme, and low in one cell: the factor for all rows would leave their mean off."""
+    rng = np.random.default_rng(0)
+    odds, cell = rng.normal(-2, 1.5, 3000), rng.random(3000) < 0.15
+    labels = (rng.random(3000) < logistic(odds + 1.2 * cell)).astype(int)
+    features = {"cell": np.where(cell, "in", "out")}
+    probs = logistic(1.8 * odds)
+    found = GroupBoosting().fit(probs, labels, features=features)
+    after = found.predict_proba(probs, features=features)[:, 1]
+    assert found.slope_ < 0.8
+    for rows in (np.ones(3000, dtype=bool), cell, ~cell):
+        z = (labels - after)[rows].sum() / np.sqrt((after * (1 - after))[rows].sum())
+        assert abs(z) <= found.report_.bar
+
+
 def test_the_report_names_the_steps(fixed):
     written = repr(fixed.report_)
     assert "step 1   g = 2 and h = 1: log-odds +1.000 (z = 11.9, 706 rows)" in written

@@ -23,7 +23,9 @@ def nnls(factor: FloatArray, target: FloatArray) -> FloatArray:
     free = _least_squares(factor, target, np.ones(factor.shape[1], dtype=bool))
     if free.min() >= 0:
         return free
-    x, positive = np.zeros(len(free)), np.zeros(len(free), dtype=bool)
+    # From the face where the free solution is positive: mostly it differs from that of x in few entries.
+    positive = free > 0
+    x = _moved(factor, target, np.maximum(free, 0.0), _least_squares(factor, target, positive), positive)
     small = 10 * np.finfo(float).eps * len(free) * float(np.abs(factor).sum(axis=0).max()) * np.abs(target).max()
     for _ in range(10 * len(free)):
         slopes = np.where(positive, -np.inf, factor.T @ (target - factor @ x))

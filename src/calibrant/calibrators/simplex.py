@@ -1,5 +1,6 @@
 """The best weights, not negative and of sum 1, in a mixture of predictions."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,22 +52,44 @@ def least_nll(log_likelihoods: FloatArray, shares: FloatArray) -> BestWeights:
     """
     largest = log_likelihoods.max(axis=1, keepdims=True)
     ratios = np.exp(log_likelihoods - largest)
+    n_members = ratios.shape[1]
+    objective = mixture_loss(ratios, shares, np.ones(n_members))
+    found = minimise_nonnegative(objective, np.full(n_members, 1.0 / n_members), last=1e-15)
+    weights = found.x / found.x.sum()
+    value, gradient, _ = objective(weights)
+    loss = value - 1.0 - float(shares @ largest[:, 0])
+    return BestWeights(weights, loss, max(0.0, -float(gradient.min())), found.n_iter)
+
+
+def mixture_loss(ratios: FloatArray, shares: FloatArray, costs: FloatArray) -> Callable[[FloatArray], Curve]:
+    r"""Return the function :math:`\sum_j c_j \lambda_j - \sum_i s_i \ln \sum_j \lambda_j q_{ij}` with its derivatives.
+
+    Parameters
+    ----------
+    ratios : ndarray of shape (n, m)
+        q, not negative.
+    shares : ndarray of shape (n,)
+        s, of sum 1.
+    costs : ndarray of shape (m,)
+        c, positive.
+
+    Examples
+    --------
+    >>> value, gradient, _ = mixture_loss(np.array([[0.5, 1.0]]), np.ones(1), np.ones(2))(np.array([0.0, 1.0]))
+    >>> value, gradient.tolist()
+    (1.0, [0.5, 0.0])
+    """
 
     def objective(weights: FloatArray) -> Curve:
         mixed = ratios @ weights
         if not mixed.min() > 0:
             return np.inf, np.zeros_like(weights), np.zeros((len(weights), len(weights)))
         relative = ratios / mixed[:, None]
-        value = float(weights.sum() - shares @ np.log(mixed))
+        value = float(costs @ weights - shares @ np.log(mixed))
         with np.errstate(over="ignore"):  # Where a row is next to impossible, which is never the best place.
-            return value, 1.0 - shares @ relative, (relative.T * shares) @ relative
+            return value, costs - shares @ relative, (relative.T * shares) @ relative
 
-    n_members = ratios.shape[1]
-    found = minimise_nonnegative(objective, np.full(n_members, 1.0 / n_members), last=1e-15)
-    weights = found.x / found.x.sum()
-    value, gradient, _ = objective(weights)
-    loss = value - 1.0 - float(shares @ largest[:, 0])
-    return BestWeights(weights, loss, max(0.0, -float(gradient.min())), found.n_iter)
+    return objective
 
 
 def least_square(products: FloatArray) -> BestWeights:

@@ -81,7 +81,8 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
         return
     shift = None
     if base_rate is not None:
-        shift = Shift.of(base_rate, trained_rate, stored and stored.details.get("class_shares"))
+        names = source.class_names or (stored and stored.calibrator.classes_.tolist())
+        shift = Shift.of(base_rate, trained_rate, stored and stored.details.get("class_shares"), names)
     _apply_classes(file, (stored, shift), out, source, replace=replace)
 
 

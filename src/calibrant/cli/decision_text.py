@@ -93,9 +93,8 @@ def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
 
 
 def _print_areas(curve: RiskCoverage) -> None:
-    named = {"AURC": curve.aurc, "E-AURC": curve.excess_aurc, "AUGRC": curve.augrc}
-    areas = ", ".join(f"{name} {significant(area)}" for name, area in named.items())
-    print_lines([f"All rows: error rate {share(float(curve.risk[-1]))}; {areas}."])
+    areas = ", ".join(f"{name} {significant(area.value)}{_in_brackets(area)}" for name, area in curve.areas.items())
+    print_lines([f"All rows: error rate {share(float(curve.risk[-1]))}; {areas}.", *_why(curve)])
     if curve.n_distinct > FEW:
         return
     print_lines([f"Only {curve.n_distinct} distinct confidences occur, so that coverage jumps:"])
@@ -106,6 +105,17 @@ def _print_areas(curve: RiskCoverage) -> None:
     for threshold, coverage, risk, count in zip(*(column.tolist() for column in columns), strict=True):
         table.add_row(f"{threshold:.4g}", share(coverage), share(risk), f"{count:,}")
     console().print(table)
+
+
+def _in_brackets(found: Interval) -> str:
+    limits = _limits(found)
+    return f" ({limits})" if limits else ""
+
+
+def _why(curve: RiskCoverage) -> list[str]:
+    """Say what the brackets are, or why there are none."""
+    first = next(iter(curve.areas.values()))
+    return [f"No limits of the areas: {first.reason}."] if first.low is None and first.reason else []
 
 
 def _limits(found: Interval, *, turned: bool = False) -> str:

@@ -66,6 +66,13 @@ def fit(
     from calibrant.cli import outputs
     from calibrant.cli.group_fixing import fit_groups, wants_groups
 
+    if method == "auto":
+        from calibrant.exceptions import InputError
+
+        raise InputError(
+            "--method must name a calibrator, but is 'auto'. calibrant recommend judges them on rows that they were "
+            "not fitted to, and prints the command that fits the best."
+        )
     paths = expanded(files)
     if wants_groups(method, features):
         outputs.check_out(out, paths, outputs.CALIBRATOR)

@@ -20,6 +20,8 @@ class Shift:
         As it was given.
     trained_rate : list of float, float or None
         What the probabilities are calibrated for.
+    classes : list or None
+        Their names, if these are known.
     lines : list of str
         What to print.
     found : dict
@@ -28,11 +30,12 @@ class Shift:
 
     base_rate: str
     trained_rate: Any
+    classes: Any = None
     lines: list[str] = field(default_factory=list)
     found: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, base_rate: str, trained_rate: str | None, fitted_to: Any) -> "Shift":
+    def of(cls, base_rate: str, trained_rate: str | None, fitted_to: Any, classes: Any) -> "Shift":
         """Check the options, before anything is read; `fitted_to` is the share of each class that a calibrator saw."""
         from calibrant.cli.deciding import as_numbers
         from calibrant.exceptions import InputError
@@ -40,14 +43,14 @@ class Shift:
         if base_rate != AUTO:
             as_numbers(base_rate, "--base-rate")
         if trained_rate is not None:
-            return cls(base_rate, as_numbers(trained_rate, "--trained-rate"))
+            return cls(base_rate, as_numbers(trained_rate, "--trained-rate"), classes)
         if fitted_to is None:
             raise InputError(
                 "--base-rate needs --trained-rate, the share of the event that the probabilities are calibrated for: "
                 "that of the rows the model or its calibrator was fitted to. Calibrators that are fitted from now on "
                 "hold it."
             )
-        return cls(base_rate, fitted_to)
+        return cls(base_rate, fitted_to, classes)
 
     def __call__(self, values: "FloatArray", *, logits: bool) -> "FloatArray":
         """Return probabilities, (n, K), or their logarithms, for the base rate."""
@@ -63,12 +66,16 @@ class Shift:
         else:
             new = as_rates(as_numbers(self.base_rate, "--base-rate"), len(old), "--base-rate")
         self.found |= {"trained_rate": old.tolist(), "base_rate": new.tolist()}
-        shown = f"{old[1]:.4g} to {new[1]:.4g}" if len(old) == 2 else "that of the fit to the one given"
+        target = "the one estimated" if self.base_rate == AUTO else "the one given"
+        shown = f"{old[1]:.4g} to {new[1]:.4g}" if len(old) == 2 else f"the old one to {target}"
         self.lines.append(f"The base rate is moved from {shown}, which is right if each class looks as before.")
         shift = PriorShift(new, trained_rate=old).between(range(len(old)))
         return shift.transform(values) if logits else shift.predict_proba(values)
 
     def _estimated(self, probs: "FloatArray", old: "FloatArray") -> "FloatArray":
+        return self._of_two(probs, old) if len(old) == 2 else self._of_several(probs, old)
+
+    def _of_two(self, probs: "FloatArray", old: "FloatArray") -> "FloatArray":
         import numpy as np
 
         from calibrant.decisions import estimate_base_rate
@@ -86,3 +93,22 @@ class Shift:
                 "all probabilities would be the same. Name a base rate with --base-rate."
             )
         return np.array([1 - found.value, found.value])
+
+    def _of_several(self, probs: "FloatArray", old: "FloatArray") -> "FloatArray":
+        import numpy as np
+
+        from calibrant.decisions import estimate_base_rates
+        from calibrant.results.deciding import base_rates_words
+
+        names = self.classes or [f"class {j}" for j in range(len(old))]
+        found = estimate_base_rates(probs, old, classes=names)
+        self.found["estimate"] = found
+        self.lines.append(base_rates_words(found))
+        never = found.value == 0
+        if not never.any():
+            return found.value
+        self.lines.append(
+            "A class whose most likely share is 0 is taken for half a row of all, so that none becomes impossible."
+        )
+        raised = np.where(never, 0.5 / found.n_samples, found.value)
+        return np.asarray(raised / raised.sum())

@@ -68,7 +68,13 @@ def estimate_base_rate(probs: Any, trained_rate: float, sample_weight: Any = Non
     (0.285064, True)
     """
     check_level(level)
-    positive, weights = _read(probs, sample_weight)
+    matrix, weights = read_rows(probs, sample_weight)
+    if matrix.shape[1] != 2:
+        raise InputError(
+            f"one base rate is estimated for two classes, but there are {matrix.shape[1]}. Use estimate_base_rates, "
+            "which returns the share of each."
+        )
+    positive = matrix[:, 1]
     old = float(as_rates(trained_rate, 2, "trained_rate")[1])
     likelihood = _Likelihood(positive / old, (1 - positive) / (1 - old), weights)
     value = likelihood.maximum()
@@ -84,24 +90,25 @@ def estimate_base_rate(probs: Any, trained_rate: float, sample_weight: Any = Non
     )
 
 
-def _read(probs: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray]:
-    """Return probabilities of class 1 and weights, of rows that have any; the sum of the weights is their number."""
+def read_rows(probs: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray]:
+    """Return probabilities and weights of rows that have any; the sum of the weights is their effective number.
+
+    Examples
+    --------
+    >>> read_rows([0.2, 0.9, 0.5], [1.0, 1.0, 0.0])[1].tolist()
+    [1.0, 1.0]
+    """
     if isinstance(probs, Predictions):
         if sample_weight is not None:
             raise TypeError("Predictions hold their weights: pass them alone.")
-        positive, weights = probs.positive, probs.weights
+        matrix, weights = probs.probs, probs.weights
     else:
         matrix, _ = as_probabilities(probs)
-        if matrix.shape[1] != 2:
-            raise InputError(
-                f"a base rate is estimated for two classes, but there are {matrix.shape[1]}. Pass the probabilities of "
-                "one class."
-            )
         raw = None if sample_weight is None else convert(sample_weight, "sample_weight")
-        positive, weights = matrix[:, 1], as_weights(raw, len(matrix))
+        weights = as_weights(raw, len(matrix))
     used = weights > 0
     kept = weights[used] / weights.max()
-    return positive[used], kept * (kept.sum() / (kept @ kept))
+    return matrix[used], kept * (kept.sum() / (kept @ kept))
 
 
 class _Likelihood:

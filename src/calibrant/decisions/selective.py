@@ -5,23 +5,30 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
 from calibrant.exceptions import InputError
+from calibrant.intervals.methods import known_interval
+from calibrant.metrics import Metric
 from calibrant.metrics.costs import check_threshold
 from calibrant.metrics.selective import AUGRC, AURC, ExcessAURC, answers
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
-from calibrant.results import CoverageAtRisk, RiskCoverage, RiskStep
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.results import CoverageAtRisk, Interval, RiskCoverage, RiskStep
 
 LEAST, STEP = 0.1, 0.05
 """The smallest coverage that is tested, and the step from one to the next."""
+
+AREAS = (AURC(), ExcessAURC(), AUGRC())
+"""Areas under the curve."""
 
 MARGIN = 3
 """The first test has this many times the rows that are needed without a single error: one early error is no end."""
 
 
-def risk_coverage(data: Any, y_prob: Any = None, sample_weight: Any = None) -> RiskCoverage:
+def risk_coverage(data: Any, y_prob: Any = None, sample_weight: Any = None, *, level: float = 0.95) -> RiskCoverage:
     """Return the error rate among the most confident rows, for every share of them that can be answered.
 
     Parameters
@@ -33,6 +40,8 @@ def risk_coverage(data: Any, y_prob: Any = None, sample_weight: Any = None) -> R
         Probabilities, if labels are given.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows, if labels are given. They are relative.
+    level : float, default=0.95
+        Of the limits of areas under the curve.
 
     Returns
     -------
@@ -47,6 +56,7 @@ def risk_coverage(data: Any, y_prob: Any = None, sample_weight: Any = None) -> R
     """
     predictions = as_data(data, y_prob, sample_weight)
     check_predictions(predictions, "data")
+    check_level(level)
     view = answers(predictions)
     ranked = _Ranked(view)
     mass = np.cumsum(ranked.sums(ranked.weights))
@@ -62,7 +72,15 @@ def risk_coverage(data: Any, y_prob: Any = None, sample_weight: Any = None) -> R
         augrc=AUGRC()(predictions),
         n_samples=int(ranked.count[-1]),
         n_distinct=len(ranked.thresholds),
+        areas={metric.about().label: _with_limits(metric, predictions, level) for metric in AREAS},
     )
+
+
+def _with_limits(metric: Metric, predictions: Predictions, level: float) -> Interval:
+    value = metric(predictions)
+    rng = np.random.default_rng(0)  # Nothing is random.
+    found = known_interval(predictions, metric, value, level, Bootstrap(1), rng, null=None)
+    return found or Interval(name=repr(metric), value=value, low=None, high=None, level=level, method="none")
 
 
 def coverage_at_risk(

@@ -63,7 +63,7 @@ class DecisionPlan:
                 predictions, thresholds=self._shown(self.costs, predictions), **self._limits, rng=rng
             )
         if self.max_risk is not None:
-            found["selective"] = risk_coverage(predictions)
+            found["selective"] = risk_coverage(predictions, level=self.confidence)
             found["guarantee"] = coverage_at_risk(predictions, max_risk=self.max_risk, confidence=self.confidence)
         return Decisions(**found)
 

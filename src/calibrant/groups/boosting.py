@@ -54,7 +54,8 @@ class GroupBoosting(Estimator):
     Of all groups S, all rows among them, the one with the largest
     :math:`|z_S| = |\sum_S (y_i - p_i)| / \sqrt{\sum_S p_i (1 - p_i)}` gets a step of Newton's method,
     :math:`\sum_S (y_i - p_i) / \sum_S p_i (1 - p_i)`, on the log-odds of its rows, if z is above the bar
-    (`entry_bar`); and so on. In the end all log-odds are multiplied by the factor that makes the log loss smallest.
+    (`entry_bar`); and so on. In the end all log-odds are multiplied by the factor that makes the log loss smallest. If
+    a group is off after that, steps and factor follow again.
     Without a step nothing is changed, so that predictions without such groups stay as they are. Ranks change.
 
     With more than two classes, every class against the rest is a candidate in every group: a step adds to the logit of
@@ -141,7 +142,9 @@ class GroupBoosting(Estimator):
             With at least the columns of the steps; not needed if there are none.
         """
         check_is_fitted(self)
-        logits = self._read(scores)
+        probs, logits = self._read(scores)
+        if not len(self.offsets_):
+            return probs  # To the last bit, so that rounding is not taken for a gain.
         return softmax(self.slope_ * self._moved(logits, features))
 
     def predict(self, scores: Any, features: Any = None) -> Any:
@@ -169,7 +172,8 @@ class GroupBoosting(Estimator):
             raise InputError("a sketch holds no features. Fit to the rows that it was made of.")
         return found
 
-    def _read(self, scores: Any) -> FloatArray:
+    def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
+        """Return probabilities and logits."""
         if isinstance(scores, Predictions):
             probs, log_probs = scores.probs, scores.log_probs
         elif self.scores == "logits":
@@ -183,13 +187,11 @@ class GroupBoosting(Estimator):
                 f"scores must be of {len(self.classes_)} classes, as they were when the groups were learnt, but have "
                 f"{probs.shape[1]}."
             )
-        return _logits(log_probs)
+        return np.array(probs), _logits(log_probs)
 
     def _moved(self, logits: FloatArray, features: Any) -> FloatArray:
         """Return the logits after all steps."""
         moved = logits.copy()
-        if not len(self.offsets_):
-            return moved
         table: dict[str, Any] = {}
         if self.levels_:
             if features is None:

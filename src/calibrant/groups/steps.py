@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,17 +130,20 @@ class Boosting:
     candidates: Candidates
 
     def run(self, most_steps: int) -> Boosted:
-        """Take steps, at most this many, then choose the factor."""
-        logits = self.logits.copy()
+        """Take steps, at most this many, then choose the factor; and again, as a factor may move groups off."""
+        logits, slope = self.logits.copy(), 1.0
         n_candidates = sum(len(each.combination.cells) for each in self.candidates())
-        steps, bar = list[Step](), entry_bar(n_candidates)
-        while len(steps) < most_steps:
-            step, inside = self._best(softmax(logits))
-            if abs(step.z) <= bar:
-                break
-            steps.append(step)
-            logits[inside, step.event] += step.offset
-        slope = _slope(logits, self.labels, self.weights) if steps else 1.0
+        steps, bar, taken = list[Step](), entry_bar(n_candidates), -1
+        while len(steps) > taken:
+            taken = len(steps)
+            while len(steps) < most_steps:
+                step, inside = self._best(softmax(slope * logits))
+                if abs(step.z) <= bar:
+                    break
+                steps.append(replace(step, offset=step.offset / slope))  # All steps come before the factor.
+                logits[inside, step.event] += steps[-1].offset
+            if len(steps) > taken:
+                slope = _slope(logits, self.labels, self.weights)
         return Boosted(tuple(steps), slope, n_candidates)
 
     def _best(self, probs: FloatArray) -> tuple[Step, Any]:

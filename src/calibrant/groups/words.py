@@ -20,7 +20,7 @@ def headline(found: GroupFindings) -> str:
         return f"No group was found in which {what} are off, among {looked:,} looked at."
     main = [group for group in found.found if group.stands_alone]
     if whole := [group for group in main if not group.columns]:
-        named = " and ".join(f"{group.direction} on all rows: {_means(group)}" for group in whole)
+        named = " and ".join(f"{group.direction} on all rows ({_means(group)})" for group in whole)
         return f"{what.capitalize()} are {named}. Fix this first, then search again."
     named = " and ".join(f"{group.direction} where {_of(group)} ({_means(group)})" for group in main[:MOST_NAMED])
     more = len(main) - MOST_NAMED
@@ -34,20 +34,22 @@ def explain(found: GroupFindings) -> str:
     if found.found:
         overlap = found.n_found - sum(group.stands_alone for group in found.found)
         were = "was" if found.n_found == 1 else "were"
-        sentences.append(f"{found.n_found:,} of {_looked(found)} {were} found{_overlapping(overlap)}.")
+        sentences.append(f"Of {_looked(found)}, {found.n_found:,} {were} found{_overlapping(overlap)}.")
         one = "forecast" if found.of_forecasts else "prediction"
         sentences.append(
             f"If no {one} were off, anything would be found with a probability of {found.alpha:.0%} at most."
         )
     else:
-        sentences.append(f"{_looked(found).capitalize()} were tested.")
+        looked = _looked(found)
+        sentences.append(f"{looked[0].upper()}{looked[1:]} were tested.")
         sentences += _could(found)
     return " ".join(sentences)
 
 
 def _looked(found: GroupFindings) -> str:
+    twice = ", each counted for place and for width" if found.of_forecasts else ""
     cells = f"{_counted(found.n_cells, 'group')} of up to {_counted(found.depth, 'column')}"
-    return cells + (f" and {_counted(found.n_leaves, 'leaf', 'leaves')} of a tree" if found.n_leaves else "")
+    return cells + (f" and {_counted(found.n_leaves, 'leaf', 'leaves')} of a tree" if found.n_leaves else "") + twice
 
 
 def _counted(count: int, one: str, several: str = "") -> str:

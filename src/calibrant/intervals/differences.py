@@ -16,6 +16,7 @@ from calibrant.intervals.requirements import (
     FEWEST_DIFFERENT,
     FEWEST_OF_EITHER,
     INDEPENDENT,
+    MANY,
     has_clusters,
     has_unequal_weights,
     too_few_wrong,
@@ -25,12 +26,14 @@ from calibrant.intervals.sandwich import INFLUENTIAL, SEPARATED, influence_diffe
 from calibrant.intervals.scores import hall_laws, tail_pvalue, tails
 from calibrant.intervals.student import StudentLaw
 from calibrant.metrics import Metric, Score
+from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 
 Key = TypeVar("Key", bound=Hashable)
 
 NOT_CANCELLED = "chance adds more to the error of the better calibrated model; rms-debiased has limits"
+FEW_ANSWERS = f"at least {MANY} wrong answers are needed, but there are fewer"
 BESIDE = "the percentiles lie on one side of it"
 
 
@@ -138,10 +141,19 @@ def _what_is_missing(pair: Pair, bootstrap: Bootstrap) -> str:
     both = (pair.first, pair.second)
     if isinstance(pair.metric, INFLUENTIAL) and any(is_separated(p, pair.metric) for p in both):
         return SEPARATED
+    if isinstance(pair.metric, SelectiveMetric) and any(_wrong_answers(p, pair.metric) < MANY for p in both):
+        return FEW_ANSWERS
     missing = [too_few_wrong(p, FEWEST_OF_EITHER) for p in both]
     if not all(missing) and has_gaps:
         missing = [too_thin(pair.metric, p) for p in both]
     return missing[0] if all(missing) else ""
+
+
+def _wrong_answers(predictions: Predictions, metric: SelectiveMetric) -> float:
+    """Return how many answers are wrong; with weights, in units of Kish's effective number."""
+    view = metric.view(predictions)
+    shares = view.weights / view.weights.sum()
+    return round(float(shares @ (view.labels == 0)) / float(shares @ shares), 6)
 
 
 def _of_rows(pair: Pair) -> FloatArray | None:

@@ -1,4 +1,4 @@
-"""Limits of fitted coefficients and of ratios from the influence of each row: the sandwich."""
+"""Limits of fitted coefficients, ratios and areas from the influence of each row: the sandwich."""
 
 from typing import Any, TypeAlias
 
@@ -9,13 +9,14 @@ from calibrant.exceptions import InputError
 from calibrant.intervals.base import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import CoxIntercept, CoxSlope, InTheLarge, Metric, ObservedExpectedRatio
+from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 
-INFLUENTIAL = (CoxSlope, CoxIntercept, InTheLarge, ObservedExpectedRatio)
+INFLUENTIAL = (CoxSlope, CoxIntercept, InTheLarge, ObservedExpectedRatio, SelectiveMetric)
 """Metrics that say what every row contributes to their error."""
 
-Influential: TypeAlias = CoxSlope | CoxIntercept | InTheLarge | ObservedExpectedRatio
+Influential: TypeAlias = CoxSlope | CoxIntercept | InTheLarge | ObservedExpectedRatio | SelectiveMetric
 
 SEPARATED = "a threshold on the predictions separates the outcomes, so no finite line is best"
 
@@ -27,13 +28,16 @@ def sandwich(
     bootstrap: Bootstrap,
     rng: np.random.Generator,  # noqa: ARG001 (nothing is random)
 ) -> Limits:
-    r"""Return the limits of a coefficient of recalibrated log-odds, or of O/E, from one pass over the rows.
+    r"""Return the limits of a coefficient of recalibrated log-odds, of O/E, or of an area, from one pass over the rows.
 
     The value solves :math:`\sum_i w_i \psi_i(\theta) = 0`. To first order its error is :math:`\sum_i u_i` with the
     influences :math:`u_i = A^{-1} w_i \psi_i(\hat\theta)` and :math:`A = -\sum_i w_i \psi_i'(\hat\theta)`, so that
     :math:`\sum_i u_i^2` is its variance, whether the line is the true law of the outcomes or only the best
     approximation: the sandwich of Huber and White. Of rows in clusters, the influences are summed by cluster first.
     The quantiles are Student's; for O/E, a ratio of sums, corrected for skewness (`StudentLaw`).
+
+    Areas under risk-coverage curves are functions of the weights of the rows, whose derivatives are the influences.
+    They are corrected for skewness too: the errors of few confident rows weigh most.
 
     References
     ----------
@@ -66,7 +70,7 @@ def influence_difference(
 def _law(value: float, rows: FloatArray, data: Predictions, metric: Metric, bootstrap: Bootstrap) -> StudentLaw:
     sums = bootstrap.cluster_sums(np.column_stack([rows, data.weights / data.weights.max()]))
     copies = 1.0 if data.copies is None else data.copies
-    skewed = isinstance(metric, ObservedExpectedRatio)
+    skewed = isinstance(metric, (ObservedExpectedRatio, SelectiveMetric))
     return law_of_sum(value, sums[:, 0], sums[:, 1], skewed=skewed, copies=copies)
 
 

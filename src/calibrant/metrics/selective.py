@@ -40,6 +40,7 @@ class SelectiveMetric(Metric):
     family = "rank"
     measures = "accuracy"
     cells: ClassVar[bool] = False
+    limits: ClassVar[str | None] = "sandwich"
 
     def view(self, predictions: Predictions) -> Predictions:
         """Return confidences, and whether the answers were right."""
@@ -56,6 +57,29 @@ class SelectiveMetric(Metric):
         order = np.argsort(-confidence, kind="stable")
         evaluate = self.of_ranks((view.labels[order] == 0).astype(float), _groups(confidence[order]))
         return lambda weights: evaluate(weights[order])
+
+    def influence(self, predictions: Predictions) -> FloatArray:
+        """Return what each row contributes to the error of the value: its weight times the derivative by it.
+
+        Examples
+        --------
+        >>> p = Predictions([0.9, 0.8, 0.7, 0.6], labels=[1, 0, 1, 1])
+        >>> AUGRC().influence(p).round(4).tolist()  # Only the second is wrong, and given at most coverages.
+        [-0.0781, 0.1094, -0.0156, -0.0156]
+        """
+        view = self.view(predictions)
+        rows = np.flatnonzero(view.weights > 0)
+        confidence = comparable(view.positive[rows])
+        order = np.argsort(-confidence, kind="stable")
+        rows, group = rows[order], _groups(confidence[order])
+        found = np.zeros(view.n_samples)
+        weights = view.weights[rows] / view.weights.max()
+        found[rows] = weights * self.slopes((view.labels[rows] == 0).astype(float), group, weights)
+        return found
+
+    @abstractmethod
+    def slopes(self, errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
+        """Return the derivative by the weight of each row, all positive, in descending order."""
 
     def _shown(self, label: str, meaning: str) -> Description:
         return self._presented(label, meaning, group=SELECTIVE)
@@ -98,6 +122,10 @@ class AURC(SelectiveMetric):
         """Return the map from weights in this order to values."""
         return lambda weights: _mean_risks(errors, group, weights)
 
+    def slopes(self, errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
+        """Return the derivative by the weight of each row."""
+        return _slopes_of_risks(errors, group, weights)
+
 
 @dataclass(frozen=True)
 class ExcessAURC(SelectiveMetric):
@@ -132,6 +160,14 @@ class ExcessAURC(SelectiveMetric):
             return _mean_risks(errors, group, weights) - _mean_risks(errors[best], tied, weights[best])
 
         return evaluate
+
+    def slopes(self, errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
+        """Return the derivative by the weight of each row."""
+        found = _slopes_of_risks(errors, group, weights)
+        best = np.lexsort((group, errors))
+        tied = _groups(group[best] + (group[-1] + 1) * errors[best])
+        found[best] -= _slopes_of_risks(errors[best], tied, weights[best])
+        return found
 
 
 @dataclass(frozen=True)
@@ -171,6 +207,15 @@ class AUGRC(SelectiveMetric):
 
         return evaluate
 
+    def slopes(self, errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
+        """Return the derivative by the weight of each row."""
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        mass, wrong = np.add.reduceat(weights, first), np.add.reduceat(weights * errors, first)
+        total, before = float(weights.sum()), np.cumsum(wrong) - wrong / 2
+        after = total - np.cumsum(mass) + mass / 2
+        value = float(mass @ before) / total**2
+        return np.asarray((before[group] + errors * after[group]) / total**2 - 2 * value / total)
+
 
 def _groups(descending: FloatArray) -> IntArray:
     """Return the number of the tie of every row."""
@@ -192,3 +237,24 @@ def _mean_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -> Flo
     with np.errstate(invalid="ignore", divide="ignore"):
         risks = np.where(mass > 0, np.cumsum(wrong, axis=0) / mass, 0.0)
     return np.asarray((weights * risks).sum(axis=0) / mass[-1])
+
+
+def _slopes_of_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
+    """Return the derivatives of `_mean_risks` by the weights of the rows, all positive.
+
+    Rows of a tie have its mean weight and its mean weight of errors, so that each has the mean derivative by these.
+    """
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    counts = np.diff(np.append(first, len(group)))
+
+    def of_ties(values: FloatArray) -> FloatArray:
+        return np.asarray((np.add.reduceat(values, first) / counts)[group])
+
+    own, wrong = of_ties(weights), of_ties(weights * errors)
+    mass = np.cumsum(own)
+    risks = np.cumsum(wrong) / mass
+    value = float(own @ risks) / mass[-1]
+    # A row counts in the error rate at its own place and at all later ones.
+    by_weight = risks - value - np.cumsum((own * risks / mass)[::-1])[::-1]
+    by_error = np.cumsum((own / mass)[::-1])[::-1]
+    return np.asarray((of_ties(by_weight) + errors * of_ties(by_error)) / mass[-1])

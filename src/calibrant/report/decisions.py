@@ -48,11 +48,11 @@ def cost_rows(report: DecisionReport) -> list[CostRow]:
     cost = next(iter(report.models.values())).cost
     if cost is None:
         return []
-    rows = [CostRow(f"From {number(cost.threshold)} on", number(cost.cost.value), _limits(cost.cost), "", "")]
+    rows = [CostRow(f"From {number(cost.threshold)} on", number(cost.cost.value), limits_of(cost.cost), "", "")]
     change = report.change
     if change is not None:
         label = f"After {change.method}, from {number(cost.best_if_calibrated)} on"
-        rows.append(_row(label, change.after.value, _limits(change.after), change.cost))
+        rows.append(_row(label, change.after.value, limits_of(change.after), change.cost))
     turned = [
         (_turned(over), value) for over, value in ((cost.over_all, cost.treat_all), (cost.over_none, cost.treat_none))
     ]
@@ -70,7 +70,7 @@ def _turned(over: Interval) -> tuple[float, float | None, float | None]:
     return -over.value, None if over.high is None else -over.high, None if over.low is None else -over.low
 
 
-def _limits(found: Interval) -> str:
+def limits_of(found: Interval) -> str:
     return "" if found.low is None or found.high is None else f"{number(found.low)} to {number(found.high)}"
 
 

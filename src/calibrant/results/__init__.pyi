@@ -39,6 +39,7 @@ from calibrant.results.curves import (
 )
 from calibrant.results.decisions import (
     BaseRate as BaseRate,
+    BaseRates as BaseRates,
     BestThreshold as BestThreshold,
     CoverageAtRisk as CoverageAtRisk,
     CurveBand as CurveBand,

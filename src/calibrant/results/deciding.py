@@ -1,6 +1,6 @@
 """Decisions in words, for a terminal and for a page."""
 
-from calibrant.results.decisions import BestThreshold, CoverageAtRisk, DecisionReport
+from calibrant.results.decisions import BaseRates, BestThreshold, CoverageAtRisk, DecisionReport
 
 FEW = 12
 """So many distinct confidences, or classes, or fewer, are listed one by one."""
@@ -12,15 +12,42 @@ def base_rate_words(report: DecisionReport) -> str:
     Examples
     --------
     >>> print(base_rate_words(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)})))
-    Probabilities and rows are moved to another base rate, yes from 50% to 2%, which is right if each class looks the
-    same there.
+    Probabilities and rows are moved to another base rate, yes from 50% to 2%, which is right if the probabilities are
+    calibrated here and each class looks the same there.
     """
     shown = [*report.base_rate.items()][len(report.base_rate) == 2 :][:FEW]
     words = ", ".join(f"{name} from {share(old)} to {share(new)}" for name, (old, new) in shown)
     return (
-        f"Probabilities and rows are moved to another base rate, {words}, which is right if each class looks the same "
-        "there."
+        f"Probabilities and rows are moved to another base rate, {words}, which is right if the probabilities are "
+        "calibrated here and each class looks the same there."
     )
+
+
+def base_rates_words(found: BaseRates) -> str:
+    """Say which shares the classes have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value = np.array([0.5, 0.3, 0.2])
+    >>> print(base_rates_words(BaseRates(classes=("a", "b", "c"), value=value, low=value - 0.1, high=value + 0.1,
+    ...     level=0.95, trained_rate=value, n_samples=100, assumption="Each class looks as it did.")))
+    Estimated from 100 rows, with 95% limits: a 50% (40% to 60%), b 30% (20% to 40%), c 20% (10% to 30%). Each class
+    looks as it did.
+    """
+    limits = [""] * len(found.classes)
+    if found.low is not None and found.high is not None:
+        ends = zip(found.low.tolist(), found.high.tolist(), strict=True)
+        limits = [f" ({share(low)} to {share(high)})" for low, high in ends]
+    parts = [
+        f"{name} {share(value)}{around}"
+        for name, value, around in zip(found.classes, found.value.tolist(), limits, strict=True)
+    ]
+    rest = f" and {len(parts) - FEW} more" if len(parts) > FEW else ""
+    how = f", with {found.level:.0%} limits" if not found.reason else ""
+    why = f" No limits: {found.reason}." if found.reason else ""
+    listed = ", ".join(parts[:FEW])
+    return f"Estimated from {found.n_samples:,} rows{how}: {listed}{rest}.{why} {found.assumption}"
 
 
 def guarantee_words(found: CoverageAtRisk) -> str:

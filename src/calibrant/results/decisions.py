@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.comparison import Interval
@@ -174,6 +175,8 @@ class RiskCoverage(Readable):
         Number of rows that are answered, and of errors among them.
     aurc, excess_aurc, augrc : float
         See the metrics of these names.
+    areas : mapping of str to Interval
+        The same with limits, or why there are none: "AURC", "E-AURC" and "AUGRC".
     n_samples, n_distinct : int
         Rows, and distinct confidences: coverage can only jump from one of these to the next.
     """
@@ -188,6 +191,7 @@ class RiskCoverage(Readable):
     augrc: float
     n_samples: int
     n_distinct: int
+    areas: Mapping[str, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -275,6 +279,38 @@ class BaseRate(Readable):
     trained_rate: float
     n_samples: int
     assumption: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class BaseRates(Readable):
+    """The shares of several classes among rows without labels, by maximum likelihood.
+
+    Attributes
+    ----------
+    classes : tuple
+    value : ndarray of shape (K,)
+        The share of every class.
+    low, high : ndarray of shape (K,) or None
+        Its limits by the profile of the likelihood, each by itself.
+    level : float
+    trained_rate : ndarray of shape (K,)
+        The shares that the probabilities are calibrated for.
+    n_samples : int
+    assumption : str
+        What the values and their limits rest on.
+    reason : str
+        Why there are no limits.
+    """
+
+    classes: tuple[Any, ...]
+    value: FloatArray
+    low: FloatArray | None
+    high: FloatArray | None
+    level: float
+    trained_rate: FloatArray
+    n_samples: int
+    assumption: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -1,0 +1,169 @@
+"""The shares of several classes among rows without labels."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant._border.checks import check_level
+from calibrant._border.types import FloatArray
+from calibrant._core.laws import normal_quantile
+from calibrant._core.roots import root
+from calibrant.calibrators.newton import minimise_nonnegative
+from calibrant.calibrators.prior_shift import as_rates
+from calibrant.calibrators.simplex import least_nll, mixture_loss
+from calibrant.decisions.base_rate import ASSUMPTION, read_rows
+from calibrant.exceptions import InputError
+from calibrant.predictions import Predictions
+from calibrant.results import BaseRates
+
+LEAST = 1e-100
+"""A smaller probability counts as this one, so that its logarithm is finite."""
+
+MOST_CLASSES = 30
+"""With more classes there are no limits, whose time grows with the cube of their number."""
+
+
+def estimate_base_rates(
+    probs: Any, trained_rate: Any, sample_weight: Any = None, *, classes: Any = None, level: float = 0.95
+) -> BaseRates:
+    r"""Return the most likely share of every class among rows without labels, with limits.
+
+    Parameters
+    ----------
+    probs : array-like of shape (n, K), or Predictions
+        Probabilities for new rows, calibrated for the old shares. Labels are not looked at.
+    trained_rate : sequence of length K, or float
+        The old share of every class, which the probabilities are calibrated for; of two classes, that of class 1.
+    sample_weight : array-like of shape (n,), optional
+        Relative weights.
+    classes : sequence of length K, optional
+        Their names; by default those of Predictions, or their numbers.
+    level : float, default=0.95
+        Of the limits of each class by itself, which are given for up to 30 classes.
+
+    Returns
+    -------
+    BaseRates
+
+    Notes
+    -----
+    With the old shares :math:`\pi_k`, the log-likelihood of new ones is the concave function
+
+    .. math:: \ell(\pi') = \sum_i w_i \ln \sum_k \pi'_k \frac{p_{ik}}{\pi_k}.
+
+    Its maximum is found by Newton's method over shares that are not negative; the steps of expectation and
+    maximisation that are usual for it have the same limit. A share of 0 is a legitimate outcome. The limits of class k
+    are where twice the loss of likelihood, with the other shares as likely as they can be, reaches the quantile of
+    chi-squared with one degree of freedom: a problem of the same kind, in which the columns of the other classes j are
+    :math:`\pi'_k p_{ik} / \pi_k + (1 - \pi'_k) p_{ij} / \pi_j`, as their parts sum to 1. Unequal
+    weights are taken into account as in `estimate_base_rate`, which is the case of two classes.
+
+    References
+    ----------
+    M. Saerens, P. Latinne, C. Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities",
+    Neural Computation 14 (2002).
+
+    Examples
+    --------
+    >>> probs = [[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]] * 25
+    >>> found = estimate_base_rates(probs, [1 / 3, 1 / 3, 1 / 3])
+    >>> found.value.round(2).tolist(), bool((found.low < found.value).all())
+    ([0.54, 0.25, 0.21], True)
+    """
+    check_level(level)
+    matrix, weights = read_rows(probs, sample_weight)
+    names = _names(probs, classes, matrix.shape[1])
+    old = as_rates(trained_rate, matrix.shape[1], "trained_rate")
+    likelihood = _Shares.of(matrix, old, weights)
+    low = high = None
+    if len(old) <= MOST_CLASSES:
+        loss = normal_quantile((1 + level) / 2) ** 2 / 2
+        limits = np.array([likelihood.limits(k, loss) for k in range(len(old))])
+        low, high = np.minimum(limits[:, 0], likelihood.best), np.maximum(limits[:, 1], likelihood.best)
+    return BaseRates(
+        classes=names,
+        value=likelihood.best,
+        low=low,
+        high=high,
+        level=level,
+        trained_rate=old,
+        n_samples=len(matrix),
+        assumption=ASSUMPTION,
+        reason="" if low is not None else f"limits of more than {MOST_CLASSES} classes take too long",
+    )
+
+
+def _names(probs: Any, classes: Any, n_classes: int) -> tuple[Any, ...]:
+    if isinstance(probs, Predictions):
+        if classes is not None:
+            raise TypeError("Predictions hold their classes: pass them alone.")
+        return probs.classes
+    names = tuple(range(n_classes) if classes is None else classes)
+    if len(names) != n_classes:
+        raise InputError(f"classes must be {n_classes} names, one for each column, but there are {len(names)}.")
+    return names
+
+
+class _Shares(NamedTuple):
+    """The likelihood of shares, by the densities of every row in all classes, relative to the largest."""
+
+    ratios: FloatArray
+    weights: FloatArray
+    best: FloatArray
+
+    @classmethod
+    def of(cls, probs: FloatArray, old: FloatArray, weights: FloatArray) -> "_Shares":
+        logs = np.log(np.maximum(probs, LEAST)) - np.log(old)
+        logs -= logs.max(axis=1, keepdims=True)
+        best = least_nll(logs, weights / weights.sum()).weights
+        some = best > 0
+        if not some.all():  # Again without classes that no row may be of: their columns of nearly 0 cost digits.
+            best[some] = least_nll(logs[:, some], weights / weights.sum()).weights
+        return cls(np.exp(logs), weights, best)
+
+    def loss(self, shares: FloatArray) -> float:
+        """Return how much less likely these shares are than the best ones."""
+        with np.errstate(divide="ignore"):
+            return float(self.weights @ (np.log(self.ratios @ self.best) - np.log(self.ratios @ shares)))
+
+    def limits(self, k: int, loss: float) -> tuple[float, float]:
+        """Return the shares of class k where the likelihood, as large as it can be, has fallen by `loss`."""
+        root_of_bar = float(np.sqrt(loss * self._scale(k)))
+        others = np.delete(self.best, k)
+        others = others / others.sum() if others.sum() > 0 else np.full(len(others), 1 / len(others))
+
+        def beyond(share: float) -> float:
+            """Return a number that is nearly linear in the share."""
+            nonlocal others
+            others = self._others(k, share, others)
+            fallen = self.loss(np.insert((1 - share) * others, k, share))
+            return float(np.sqrt(min(max(fallen, 0.0), 1e300))) - root_of_bar
+
+        best = float(self.best[k])
+        low = 0.0 if best == 0 or beyond(0.0) <= 0 else root(beyond, 0.0, best, xtol=1e-9)
+        high = 1.0 if best == 1 or beyond(1.0) <= 0 else root(beyond, best, 1.0, xtol=1e-9)
+        return low, high
+
+    def _others(self, k: int, share: float, start: FloatArray) -> FloatArray:
+        """Return the most likely parts of the other classes in what the share of class k leaves."""
+        # Parts sum to 1, so the share of class k may stand in the column of every other class.
+        mixed = share * self.ratios[:, [k]] + (1 - share) * np.delete(self.ratios, k, axis=1)
+        objective = mixture_loss(mixed, self.weights / self.weights.sum(), np.ones(len(start)))
+        found = minimise_nonnegative(objective, np.maximum(start, 1e-6), last=1e-13).x
+        return np.asarray(found / found.sum())
+
+    def _scale(self, k: int) -> float:
+        """Return by how much unequal weights make the loss vary more than that of equal ones."""
+        if np.ptp(self.weights) <= 1e-12 * self.weights.max():
+            return 1.0
+        free = np.flatnonzero((self.best > 0) | (np.arange(len(self.best)) == k))
+        slopes = self.ratios[:, free] / (self.ratios @ self.best)[:, None]
+        # Shares sum to 1: directions are differences to the share that is largest.
+        base = int(self.best[free].argmax())
+        moves = np.delete(slopes - slopes[:, [base]], base, axis=1)
+        target = np.delete((free == k).astype(float) - float(free[base] == k), base)
+        curvature = (moves.T * self.weights) @ moves
+        step = np.linalg.pinv(curvature) @ target
+        along = moves @ step
+        spread = float(self.weights @ along**2)
+        return float(self.weights**2 @ along**2) / spread if spread > 0 else 1.0
