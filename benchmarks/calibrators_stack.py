@@ -44,9 +44,9 @@ AGAINST = ("ts", "svs", "sms", "iop-diag", "stack-order")
 AGAINST_OF_TWO = ("ts>guard", "platt>guard", "spline>guard", "svs")
 SINGLE = ("identity", "ts", "svs", "sms", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-deep")
 SINGLE_OF_TWO = ("identity", "ts>guard", "platt>guard", "spline>guard", "svs", "beta>guard")
-ADVISED = {100: 6, 300: 4, 1000: 3, 5000: 1}
-ADVISED_OF_OTHERS = {100: 3, 300: 2, 1000: 1}
-LEFT_ALONE = {(10, 200): 10, (2, 100): 10}
+ADVISED = {100: 3, 300: 3, 1000: 2, 5000: 1}
+ADVISED_OF_OTHERS = {100: 1, 300: 1, 1000: 1}
+LEFT_ALONE = {(10, 200): 6, (2, 100): 6}
 NESTED = {(2, 3000): 10, (5, 3000): 20}
 
 
@@ -74,8 +74,9 @@ def gains(found):
     cells = defaultdict(list)
     for unit, values in found["fits"].items():
         cells[unit.model.group, unit.model.is_first, unit.n].append(values)
-    last = None
-    for (group, is_first, n), rows in cells.items():
+    last, groups = None, list(dict.fromkeys(group for group, _, _ in cells))
+    for group, is_first, n in sorted(cells, key=lambda cell: (groups.index(cell[0]), not cell[1], cell[2])):
+        rows = cells[group, is_first, n]
         if (group, is_first) != last:
             print(f"{group}: {HALVES['first' if is_first else 'second']}")
         last = group, is_first
@@ -110,9 +111,10 @@ def members(found):
     for unit, values in found["fits"].items():
         shape = shape_of(values)
         cells[shape, unit.model.is_first, unit.n][unit.model].append(values)
-    for (shape, is_first, n), by_model in cells.items():
+    for shape, is_first, n in sorted(cells, key=lambda cell: (cell[0], not cell[1], cell[2])):
+        by_model = cells[shape, is_first, n]
         print(f"  {shape}, {n} rows, {len(by_model)} models: {HALVES['first' if is_first else 'second']}")
-        names = [name for name in next(iter(by_model.values()))[0] if name.startswith("without") or name == "stack"]
+        names = ["stack", *(name for name in next(iter(by_model.values()))[0] if name.startswith("without"))]
         for name in [one for one in names if all(one in rows[0] for rows in by_model.values())]:
             changes = {
                 model: 1000 * np.mean([one[name][0] - one["all"][0] for one in rows])

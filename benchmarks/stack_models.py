@@ -20,7 +20,7 @@ FOLDER, IMAGES, WEAK, TWO = "CIFAR-10", "Fashion-MNIST", "weak networks", "one c
 """Groups of models that tables ask for."""
 
 DRAWS = {100: 1, 300: 1, 500: 1, 1000: 1, 5000: 1}
-DRAWS_OF_THE_FOLDER = {100: 2, 300: 4, 500: 2, 1000: 2, 5000: 2}
+DRAWS_OF_THE_FOLDER = {100: 3, 300: 4, 500: 2, 1000: 2, 5000: 2}
 DRAWS_OF_IMAGES = {100: 1, 300: 1, 500: 1, 1000: 1, 5000: 1, 30000: 1}
 DRAWS_OF_MANY_CLASSES = {300: 1, 1000: 1}
 DRAWS_OF_A_HUNDRED = {300: 1, 500: 1, 1000: 1, 5000: 1}
