@@ -65,7 +65,7 @@ def plan(folder, half, quick):
     nesting = [Nesting(k, n, seed) for (k, n), repeats in NESTED.items() for seed in range(repeats)]
     if quick:
         fits = [one for one in fits if one.n == 300 and one.draw < 2 and one.model.group in (FOLDER, IMAGES, "digits")]
-        advised = [one for one in advised if one.n == 100 and one.draw == 0 and one.model.is_first]
+        advised = [one for one in advised if one.n == 300 and one.draw == 0 and one.model.group == FOLDER]
         alone, nesting = [], [one for one in nesting if one.k == 2][:2]
     return {"fits": fits, "advised": advised, "alone": alone, "nesting": nesting}
 
