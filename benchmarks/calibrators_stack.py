@@ -1,10 +1,22 @@
-"""What stacked calibration gains over single calibrators, on models that its defaults were and were not chosen by.
+"""What stacked calibration gains over single calibrators, what each member is worth, and whether the advice finds it.
 
-`python benchmarks/calibrators_stack.py [FOLDER] [PART ...]` prints log losses and Brier scores on new rows minus those
-of other calibrators, times 1000, so that negative is better: means over models and draws of rows, with standard errors
-over them. FOLDER may hold archives NAME.npz with `predictions`, (n, K), and `ground_truth`: half of a permutation is
-held out. Parts are "many" (classes) and "two"; by default both, in half an hour on one core. What the defaults of
-single calibrators gain is in calibrators_defaults.py.
+`python benchmarks/calibrators_stack.py [FOLDER] [--part PART ...]` prints these tables, by default all. FOLDER may hold
+archives NAME.npz with `predictions`, (n, K), and `ground_truth` of networks on CIFAR-10: half of a permutation is held
+out. Losses are log losses and Brier scores on new rows; differences are times 1000, so that negative is better, and
+have standard errors over models and draws of rows.
+
+- gains: the stack minus other calibrators, by groups of models
+- bounds: of every model, the stack minus the best of ts, svs, sms, which is known only afterwards
+- members: the stack, and stacks of fewer members, minus that of all that were considered; means over models with
+  standard errors over them
+- advice: what `recommend` advises, and what following it loses against the best single method, known only afterwards
+- alone: how many calibrated data sets are left as they are, with exact limits
+- nesting: cross-fitted log loss of a stack minus that of a fully nested cross-validation, where it is not one
+
+Every fit is kept in the folder --store, so that a run that stopped continues, and --tables prints what is there. After
+a change of the code the folder has to be emptied. --half restricts it to the models that choices are made by, or to the
+others; --quick does a few cheap fits and checks that the stack here is the calibrator "stack". All of it takes about
+twenty minutes on one core.
 """
 
 import os
@@ -12,177 +24,216 @@ import os
 # Fitting takes one core on any machine. This must be set before NumPy is imported.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
+import argparse
 import sys
+import time
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+from scipy.stats import binom, binomtest
+from stack_models import FOLDER, IMAGES, TWO, models
+from stack_units import Alone, Drawn, Fits, Followed, Nesting, scores
 
-from calibrant import Predictions
 from calibrant.calibrators import calibrate, parse
-from calibrant.lab.datasets import load_logits
-from calibrant.metrics import NLL, Brier
+from calibrant.lab.store import Store
 
-SIZES = {100: 3, 300: 3, 1000: 2, 5000: 1, 30000: 1}
-"""Rows to fit to, and how many times they are drawn."""
-MANY = ("ts", "svs", "sms", "iop-diag", "stack-order", "stack")
-MOST = ("ts", "svs", "stack-order", "stack")
-TWO = ("ts>guard", "platt>guard", "spline>guard", "svs", "stack")
-PARTS = ("many", "two")
-CHOSEN_BY = ("densenet169", "wideresnet", "mobilenet", "ce", "focal-3", "perceptron", "bayes", "seed 0")
-"""Models that the members, the prior and the map were chosen by, beside others (docs/calibrators.md)."""
-
-
-def simulated(k, seed, n):
-    """Log-probabilities that are 1.7 times too sharp, and labels; classes differ in bias and scale."""
-    rng = np.random.default_rng([seed, k])
-    logits = 3.0 * rng.normal(size=(n, k))
-    scales, biases = np.exp(0.2 * rng.normal(size=k)), 0.5 * rng.normal(size=k)
-    labels = (logits * scales + biases + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    return log_softmax(1.7 * logits, axis=1), labels
+HALVES = {"first": "choices are made by them", "second": "looked at once"}
+AGAINST = ("ts", "svs", "sms", "iop-diag", "stack-order")
+AGAINST_OF_TWO = ("ts>guard", "platt>guard", "spline>guard", "svs")
+SINGLE = ("identity", "ts", "svs", "sms", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-deep")
+SINGLE_OF_TWO = ("identity", "ts>guard", "platt>guard", "spline>guard", "svs", "beta>guard")
+ADVISED = {100: 3, 300: 3, 1000: 2, 5000: 1}
+ADVISED_OF_OTHERS = {100: 1, 300: 1, 1000: 1}
+LEFT_ALONE = {(10, 200): 6, (2, 100): 6}
+NESTED = {(2, 3000): 10, (5, 3000): 20}
 
 
-def digits():
-    """Yield names of scikit-learn models, and the log-probabilities and labels of rows not trained on."""
-    from sklearn.datasets import load_digits
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neural_network import MLPClassifier
+def plan(folder, half, quick):
+    """Return the units of every part."""
+    used = [one for one in models(folder) if half in (None, "first" if one.is_first else "second")]
+    fits = [Fits(one, n, draw) for one in used for n, repeats in one.draws.items() for draw in range(repeats)]
+    advised = [
+        Followed(one, n, draw)
+        for one in used
+        if one.group.partition(",")[0] in (FOLDER, IMAGES)
+        for n, repeats in (ADVISED if one.group == FOLDER else ADVISED_OF_OTHERS).items()
+        for draw in range(repeats)
+    ]
+    alone = [Alone(k, n, block) for (k, n), blocks in LEFT_ALONE.items() for block in range(blocks)]
+    nesting = [Nesting(k, n, seed) for (k, n), repeats in NESTED.items() for seed in range(repeats)]
+    if quick:
+        fits = [one for one in fits if one.n == 300 and one.draw < 2 and one.model.group in (FOLDER, IMAGES, "digits")]
+        advised = [one for one in advised if one.n == 300 and one.draw == 0 and one.model.group == FOLDER]
+        alone, nesting = [], [one for one in nesting if one.k == 2][:2]
+    return {"fits": fits, "advised": advised, "alone": alone, "nesting": nesting}
 
-    inputs, labels = load_digits(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(labels))
-    inputs, labels = inputs[order], labels[order]
-    models = {
-        "perceptron": MLPClassifier((20,), max_iter=300, random_state=0),
-        "bayes": GaussianNB(),
-        "logistic": LogisticRegression(max_iter=200),
-        "lda": LinearDiscriminantAnalysis(),
+
+def gains(found):
+    cells = defaultdict(list)
+    for unit, values in found["fits"].items():
+        cells[unit.model.group, unit.model.is_first, unit.n].append(values)
+    last, groups = None, list(dict.fromkeys(group for group, _, _ in cells))
+    for group, is_first, n in sorted(cells, key=lambda cell: (groups.index(cell[0]), not cell[1], cell[2])):
+        rows = cells[group, is_first, n]
+        if (group, is_first) != last:
+            print(f"{group}: {HALVES['first' if is_first else 'second']}")
+        last = group, is_first
+        others = [name for name in (AGAINST_OF_TWO if "spline>guard" in rows[0] else AGAINST) if name in rows[0]]
+        means = (f"{name} {np.mean([one[name][0] for one in rows]):.4f}" for name in (*others, "stack"))
+        print(f"  {n} rows, {len(rows)} fits: {', '.join(means)}")
+        for name in others:
+            changes = 1000 * np.array([np.subtract(one["stack"], one[name]) for one in rows])
+            nll, brier = (with_error(column) for column in changes.T)
+            print(f"    stack - {name:12} log loss {nll}   Brier {brier}")
+
+
+def bounds(found):
+    cells = defaultdict(list)
+    for unit, values in found["fits"].items():
+        if unit.n >= 500 and "ts" in values:
+            cells[unit.model.group, unit.model.name, unit.n].append(values)
+    for (group, name, n), rows in cells.items():
+        singles = [one for one in ("ts", "svs", "sms") if one in rows[0]]
+        best = min(singles, key=lambda one: np.mean([values[one][0] for values in rows]))
+        changes = 1000 * np.array([values["stack"][0] - values[best][0] for values in rows])
+        print(f"  {group}, {name}, {n} rows, {len(rows)} draws: stack - {best:3} {with_error(changes)}")
+
+
+def shape_of(values):
+    """Return which default members there are."""
+    return "two classes" if "spline>guard" in values else "over 200 classes" if "sms" not in values else "more classes"
+
+
+def members(found):
+    cells = defaultdict(lambda: defaultdict(list))
+    for unit, values in found["fits"].items():
+        shape = shape_of(values)
+        cells[shape, unit.model.is_first, unit.n][unit.model].append(values)
+    for shape, is_first, n in sorted(cells, key=lambda cell: (cell[0], not cell[1], cell[2])):
+        by_model = cells[shape, is_first, n]
+        print(f"  {shape}, {n} rows, {len(by_model)} models: {HALVES['first' if is_first else 'second']}")
+        names = ["stack", *(name for name in next(iter(by_model.values()))[0] if name.startswith("without"))]
+        for name in [one for one in names if all(one in rows[0] for rows in by_model.values())]:
+            changes = {
+                model: 1000 * np.mean([one[name][0] - one["all"][0] for one in rows])
+                for model, rows in by_model.items()
+            }
+            least, most = (f"{changes[one]:+.1f} ({one.group}, {one.name})" for one in ends(changes))
+            print(f"    {name:28} {with_error(np.array([*changes.values()]))}, from {least} to {most}")
+
+
+def ends(values):
+    """Return the keys of the smallest and of the largest value."""
+    return min(values, key=values.get), max(values, key=values.get)
+
+
+def advice(found):
+    cells = defaultdict(list)
+    for unit, values in found["advised"].items():
+        single = found["fits"].get(Fits(unit.model, unit.n, unit.draw))
+        if values is not None and single is not None:
+            cells[unit.model.group, unit.n].append((values, single))
+    for (group, n), rows in cells.items():
+        losses = [{name: one[0] for name, one in single.items()} | {"advice": values[1][0]} for values, single in rows]
+        singles, names = SINGLE_OF_TWO if TWO in group else SINGLE, [values[0] for values, _ in rows]
+        means = {name: np.mean([one[name] for one in losses]) for name in (*singles, "stack", "advice")}
+        best = min(singles, key=means.get)
+        words = ", ".join(f"{name} {mean:.4f}" for name, mean in means.items())
+        print(f"  {group}, {n} rows, {len(rows)} draws: {words}; {dict(Counter(names))}")
+        for name in ("stack", "advice"):
+            changes = 1000 * np.array([one[name] - one[best] for one in losses])
+            left = sum(x for x, advised in zip(changes, names, strict=True) if advised == "identity") / len(changes)
+            note = f", of which {left:+.2f} from draws left as they are" * (name == "advice")
+            print(f"    {name} - {best}: {with_error(changes)}{note}")
+
+
+def left_alone(found):
+    cells = defaultdict(list)
+    for unit, values in found["alone"].items():
+        cells[unit.k, unit.n] += values
+    for (k, n), names in cells.items():
+        count, total = names.count("identity"), len(names)
+        low, high = binomtest(count, total).proportion_ci(0.95)
+        chance = f"so few or fewer with probability {binom.cdf(count, total, 0.95):.2f} if 95 % were"
+        print(
+            f"  {k} classes, {n} rows: {count} of {total}, {low:.3f} to {high:.3f} ({chance}); {dict(Counter(names))}"
+        )
+
+
+def nesting(found):
+    cells = defaultdict(list)
+    for unit, value in found["nesting"].items():
+        cells[unit.k, unit.n].append(1000 * value)
+    for (k, n), changes in cells.items():
+        print(f"  {k} classes, {n} rows, {len(changes)} data sets: {with_error(np.array(changes))}")
+
+
+def with_error(values):
+    """Return the mean and its standard error, in words; of one value there is none."""
+    error = f" +- {values.std(ddof=1) / np.sqrt(len(values)):5.2f}" if len(values) > 1 else 9 * " "
+    return f"{values.mean():+7.2f}{error}"
+
+
+def check(unit, values):
+    """Compare the stack of a unit with the calibrator of that name."""
+    some, judged = unit.model.drawn(unit.n, unit.draw)
+    fitted = parse("stack", scores="logits").fit(some.log_probs, some.labels, classes=some.classes)
+    after = calibrate(fitted, judged)
+    np.testing.assert_allclose(values["stack"], scores(after.log_probs, after.labels), rtol=1e-9)
+
+
+PARTS = {
+    "gains": (gains, ("fits",)),
+    "bounds": (bounds, ("fits",)),
+    "members": (members, ("fits",)),
+    "advice": (advice, ("fits", "advised")),
+    "alone": (left_alone, ("alone",)),
+    "nesting": (nesting, ("nesting",)),
+}
+"""Functions that print, and the kinds of units that they read."""
+
+
+def urgency(unit):
+    """Return what units are sorted by: the longest last, first draws first, so that all models have something soon."""
+    if not isinstance(unit, Drawn):
+        return False, 0, True
+    return unit.n > 1000 and "K = 100" in unit.model.group, unit.draw, unit.n > 1000
+
+
+def main(options):
+    store, units = Store(options.store), plan(options.folder, options.half, options.quick)
+    chosen = options.part or list(PARTS)
+    kinds = dict.fromkeys(kind for part in chosen for kind in PARTS[part][1])
+    todo = [unit for kind in kinds for unit in units[kind] if not options.tables and store.state(unit) != "done"]
+    for i, unit in enumerate(sorted(todo, key=urgency)):
+        start = time.process_time()
+        unit.complete(store)
+        took = time.process_time() - start
+        print(f"[{i + 1}/{len(todo)}] {unit.name}: {took:.1f} s", file=sys.stderr, flush=True)
+    found = {
+        kind: {unit: unit.find(store) for unit in some if store.state(unit) == "done"} for kind, some in units.items()
     }
-    for name, model in models.items():
-        model.fit(inputs[:300], labels[:300])
-        yield name, np.maximum(model.predict_log_proba(inputs[300:]), -700.0), labels[300:]
+    if options.quick and found["fits"]:
+        check(*next(iter(found["fits"].items())))
+    for part in chosen:
+        done = (f"{len(found[kind])} of {len(units[kind])} {kind}" for kind in PARTS[part][1])
+        print(f"{part} ({', '.join(done)})")
+        PARTS[part][0](found)
 
 
-def trained(k, spread, n_train, n_epochs, seed):
-    """Log-probabilities of an over-confident network for new rows, and labels: groups of five classes are alike."""
-    from sklearn.neural_network import MLPClassifier
-
-    fixed, rng, d = np.random.default_rng([k, 7]), np.random.default_rng(seed), 40
-    centres = spread * (fixed.normal(size=(k, d)) + 1.2 * np.repeat(fixed.normal(size=(k // 5, d)), 5, axis=0))
-    mixing, scales = fixed.normal(size=(d, d)) / np.sqrt(d), np.exp(0.3 * fixed.normal(size=k))
-
-    def rows(n):
-        labels = rng.integers(k, size=n)
-        inputs = centres[labels] + scales[labels, None] * rng.normal(size=(n, d))
-        return np.tanh(inputs @ mixing) + 0.5 * inputs, labels
-
-    network = MLPClassifier((2 * k if k == 100 else 64,), max_iter=n_epochs, random_state=seed, learning_rate_init=2e-3)
-    network.fit(*rows(n_train))
-    inputs, labels = rows(13000)
-    (first, last), (start, end) = network.coefs_, network.intercepts_  # Its probabilities would be rounded to 0.
-    return log_softmax(np.maximum(inputs @ first + start, 0.0) @ last + end, axis=1), labels
-
-
-def models(folder):
-    """Yield groups, names, and two pairs of log-probabilities and labels: to fit to, and new ones."""
-    for file in sorted(Path(folder).glob("*.npz")) if folder else ():
-        with np.load(file) as archive:
-            p = Predictions(archive["predictions"], archive["ground_truth"].ravel())
-        yield "networks of the folder", file.stem, (p.log_probs, p.labels), None
-    for name, log_probs, labels in digits():
-        yield "digits", name, (log_probs[:1000], labels[:1000]), (log_probs[1000:], labels[1000:])
-    for settings in (
-        (10, 0.22, 3000, 60, 0),
-        (10, 0.4, 2500, 100, 1),
-        (100, 0.5, 10000, 100, 0),
-        (100, 0.38, 10000, 45, 1),
-    ):
-        log_probs, labels = trained(*settings)
-        both = ((log_probs[:8000], labels[:8000]), (log_probs[8000:], labels[8000:]))
-        yield f"small networks, K = {settings[0]}", f"seed {settings[-1]}", *both
-    for name in ("ce", "focal-2", "focal-3", "focal-5", "flsd-53"):
-        yield "Fashion-MNIST", name, *((part.log_probs, part.labels) for part in load_logits(name))
-    for k, n in ((3, 8000), (100, 8000), (1000, 4000)):
-        for seed in (0, 1):
-            log_probs, labels = simulated(k, seed, 2 * n)
-            yield f"simulated K = {k}", f"seed {seed}", (log_probs[:n], labels[:n]), (log_probs[n:], labels[n:])
-
-
-def two_classes(log_probs, labels, c):
-    """One class against the rest."""
-    rest = logsumexp(np.delete(log_probs, c, axis=1), axis=1)
-    return np.column_stack([rest, log_probs[:, c]]), (labels == c).astype(int)
-
-
-def draws(known, new):
-    """Yield sizes, and predictions to fit to and to judge by."""
-    for n, repeats in SIZES.items():
-        for seed in range(repeats):
-            rows = np.random.default_rng(seed).permutation(len(known[1]))
-            judged = new
-            if new is None:
-                judged, rows = [part[rows[len(rows) // 2 :]] for part in known], rows[: len(rows) // 2]
-            if n <= len(rows):
-                drawn = np.random.default_rng([seed, n]).permutation(rows)[:n]
-                yield n, *(Predictions.from_logits(*part) for part in ([x[drawn] for x in known], judged))
-
-
-def fitted(name, predictions):
-    calibrator = parse(name, scores="logits")
-    return calibrator.fit(predictions.log_probs, predictions.labels, classes=predictions.classes)
-
-
-def table(title, names, cells):
-    print(title)
-    for n, values in sorted(cells.items()):
-        losses = 1000 * np.array(values)
-        words = [f"{name} {losses[:, j, 0].mean() / 1000:.4f}" for j, name in enumerate(names)]
-        print(f"  n = {n}, {len(losses)} fits: {', '.join(words)}")
-        for j, name in enumerate(names[:-1]):
-            gains = losses[:, -1] - losses[:, j]
-            errors = gains.std(axis=0, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.zeros(2)
-            nll, brier = (
-                f"{mean:+7.2f} +- {error:4.2f}" for mean, error in zip(gains.mean(axis=0), errors, strict=True)
-            )
-            print(f"    {names[-1]} - {name:12} log loss {nll}   Brier {brier}")
-    sys.stdout.flush()
-
-
-def main(folder, parts):
-    cells, last = defaultdict(lambda: defaultdict(list)), None
-    for group, name, known, new in models(folder):
-        if group != last:
-            show(cells)
-        last = group
-        seen = "seen" if any(part in name for part in CHOSEN_BY if part != "ce") or name == "ce" else "unseen"
-        n_classes = known[0].shape[1]
-        names = MANY if n_classes <= 200 else MOST
-        for n, some, judged in draws(known, new) if "many" in parts else ():
-            after = [calibrate(fitted(c, some), judged) for c in names]
-            cells[group, seen, names][n].append([[metric(p) for metric in (NLL(), Brier())] for p in after])
-        if "two" in parts and n_classes == 10 and group in ("networks of the folder", "Fashion-MNIST"):
-            for c in (1, 7):
-                pairs = [None if part is None else two_classes(*part, c) for part in (known, new)]
-                for n, some, judged in draws(*pairs):
-                    if n <= 5000:
-                        after = [calibrate(fitted(one, some), judged) for one in TWO]
-                        cells[f"{group}, one class against the rest", seen, TWO][n].append(
-                            [[metric(p) for metric in (NLL(), Brier())] for p in after]
-                        )
-        print(f"({name} done)", file=sys.stderr, flush=True)
-    show(cells)
-
-
-def show(cells):
-    for (group, seen, names), found in cells.items():
-        table(f"{group}, {seen}", names, found)
-    cells.clear()
+def parser():
+    result = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    result.add_argument("folder", nargs="?", help="folder of archives of networks on CIFAR-10")
+    result.add_argument("--part", action="append", choices=PARTS, help="table to print, may be given several times")
+    result.add_argument("--store", type=Path, default=Path("build/stack"), help="folder of the fits (%(default)s)")
+    result.add_argument("--half", choices=HALVES, help="models of one half only")
+    result.add_argument("--quick", action="store_true", help="a few cheap fits, and a check of the program itself")
+    result.add_argument("--tables", action="store_true", help="fit nothing, print what is complete")
+    return result
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # Some small samples are separable, or lack classes.
-    given = [word for word in sys.argv[1:] if word in PARTS]
-    main(next((word for word in sys.argv[1:] if word not in PARTS), None), given or PARTS)
+    main(parser().parse_args())

@@ -234,7 +234,7 @@ class TestStack:
             known = [curved(n, 1), sharpened(calibrated(n=n, k=5, seed=1), 0.5), calibrated(n=n, k=5, seed=1)][i]
             losses = {
                 name: NLL()(calibrate(parse(name).fit(known.probs, known.labels), new[i]))
-                for name in ("identity", *default_members(5, n), "stack")
+                for name in ("identity", "sms", "iop-deep", *default_members(5, n), "stack")
             }
             best = min(losses, key=losses.get)
             assert losses["stack"] < losses[best] + (0.008 if n == 300 else 0.001), (i, n, losses)
@@ -271,8 +271,13 @@ class TestStack:
 
     def test_members_depend_on_the_numbers_of_classes_and_rows(self):
         assert all(name == "svs" or name.endswith(">guard") for name in default_members(2, 1000))
+        assert "spline>guard" in default_members(2, 200)
+        assert "spline>guard" not in default_members(2, 199)
         assert "iop-diag>joint" in default_members(200, 2000)
         assert "iop-diag>joint" not in default_members(200, 1999)
+        assert {"sms", "iop-deep"} <= set(default_members(200, 1999))
+        assert not {"sms", "iop-deep"} & set(default_members(200, 2000))  # What takes their place is a member by then.
+        assert "sms-light" in default_members(200, 2000)
         assert "sms-light" in default_members(3, 200)
         assert "sms-light" not in default_members(3, 199)
         assert "sms-light" in default_members(100, 1000)

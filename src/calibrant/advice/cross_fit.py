@@ -75,7 +75,8 @@ def cross_fit_all(
     them is learnt, below 3000 rows, from fits to all folds but this one and a second, applied to the second: a fold has
     no part at all in what calibrates it. With more rows it is learnt from what the members say of the other folds, each
     by a fit without that fold; these fits had seen the first, so that a few weights depend on it. A map that is learnt
-    so would unlearn what the fold has taught the members, and is left out. benchmarks/advice.py measures what is left.
+    so would unlearn what the fold has taught the members, and is left out. benchmarks/calibrators_stack.py measures
+    what is left.
     """
     parts = {name: _members(one, predictions) for name, one in calibrators.items()}
     crossed = _Crossed([member for own in parts.values() for member in own], predictions, folds, tick)

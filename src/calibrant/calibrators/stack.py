@@ -95,9 +95,10 @@ class StackedCalibration(WithMembers):
     The folds do not depend on the order of the rows (`fold_masses`), so there is no seed. Once 5000 rows
     have been predicted, no more folds are made.
 
-    By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep", from 200 rows and ten rows
-    per class on "sms-light", and from 2000 rows on "iop-diag>joint"; above 200 classes "ts", "svs" and "iop-diag"; for
-    two classes "svs" and, followed by the guard, "ts" and "spline"; and with `keep_argmax` "ts" and "iop-deep".
+    By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep", and from 200 rows and ten
+    rows per class on "sms-light"; from 2000 rows on "ts", "svs", "sms-light" and "iop-diag>joint"; above 200 classes
+    "ts" and "svs"; for two classes "svs" and, followed by the guard, "ts" and from 200 rows on "spline"; and with
+    `keep_argmax` "ts" and "iop-deep".
 
     References
     ----------

@@ -1,12 +1,15 @@
 """Which calibrators a stack mixes by default, and in how many folds."""
 
-TWO_CLASSES = ("ts>guard", "svs", "spline>guard")
-MANY_CLASSES = ("ts", "svs", "sms", "iop-deep")
-LIGHT, JOINT = "sms-light", "iop-diag>joint"
-MOST_CLASSES = ("ts", "svs", "iop-diag")
+TWO_CLASSES = ("ts>guard", "svs")
+SPLINE = "spline>guard"
+FEW_ROWS_OF_MANY = ("ts", "svs", "sms", "iop-deep")
+LIGHT = "sms-light"
+MANY_ROWS_OF_MANY = ("ts", "svs", LIGHT, "iop-diag>joint")
+MOST_CLASSES = ("ts", "svs")
 KEPT_CLASSES = ("ts", "iop-deep")
-"""Default members by name: for two classes, for more, two further ones with more rows, for too many classes to fit a
-matrix, and if the predicted class has to stay. Chosen by benchmarks/calibrators_stack.py."""
+"""Default members by name: for two classes, with a further one from some rows on; for more classes, with few rows, and
+a further one from some rows on, and with many; for too many classes to fit a matrix; and if the predicted class has to
+stay. Chosen by benchmarks/calibrators_stack.py."""
 
 LARGEST_MATRIX = 200
 """Classes up to which a matrix is fitted."""
@@ -16,7 +19,11 @@ ROWS_OF_LIGHT, ROWS_PER_CLASS_OF_LIGHT = 200, 10
 confused in a way that can be corrected it gains much, and elsewhere the folds find that it overfits."""
 
 ROWS_OF_JOINT = 2000
-"""From this many rows on, a map and a matrix fitted together pay off; with fewer rows they overfit."""
+"""From this many rows on, a map and a matrix fitted together pay off, and take the place of maps and matrices fitted
+apart; with fewer rows they overfit."""
+
+ROWS_OF_SPLINE = 200
+"""From this many rows on, a spline pays off."""
 
 FEW_ROWS = 1000
 """Below this many rows there are ten folds instead of five, because every row is then needed for fitting."""
@@ -31,15 +38,19 @@ def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) ->
     ('ts', 'svs', 'sms', 'iop-deep')
     >>> default_members(10, 500)
     ('ts', 'svs', 'sms', 'iop-deep', 'sms-light')
+    >>> default_members(10, 5000)
+    ('ts', 'svs', 'sms-light', 'iop-diag>joint')
     """
     if keep_argmax:
         return tuple(f"{name}>guard" for name in KEPT_CLASSES) if n_classes == 2 else KEPT_CLASSES
     if n_classes == 2:
-        return TWO_CLASSES
+        return (*TWO_CLASSES, *[SPLINE] * (n_rows >= ROWS_OF_SPLINE))
     if n_classes > LARGEST_MATRIX:
         return MOST_CLASSES
+    if n_rows >= ROWS_OF_JOINT:
+        return MANY_ROWS_OF_MANY
     light = n_rows >= max(ROWS_OF_LIGHT, ROWS_PER_CLASS_OF_LIGHT * n_classes)
-    return (*MANY_CLASSES, *[LIGHT] * light, *[JOINT] * (n_rows >= ROWS_OF_JOINT))
+    return (*FEW_ROWS_OF_MANY, *[LIGHT] * light)
 
 
 def folds_for(n_rows: float) -> int:
