@@ -12,7 +12,7 @@ from studies.simulations.units import Simulation
 
 def plan() -> list[Simulation]:
     """Return a unit for every world."""
-    return [Simulation(world, shares, (world, SETS), 1) for world in WORLDS]
+    return [Simulation(world, shares, (world, tuple(SETS.items())), 1) for world in WORLDS]
 
 
 def write(path: Path, found: Mapping[str, Any]) -> None:

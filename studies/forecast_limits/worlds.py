@@ -39,11 +39,11 @@ def draw(world: str, n: int, rng: np.random.Generator) -> Forecasts:
     return Forecasts(Normal(mean, factor * sd), mean + sd * noise)
 
 
-def shares(world: str, sets: dict[int, int], rng: np.random.Generator) -> list[list[float]]:
-    """Return, for each number of rows, the shares of `sets[rows]` data sets whose 95% limits contain the truth."""
+def shares(world: str, sets: tuple[tuple[int, int], ...], rng: np.random.Generator) -> list[list[float]]:
+    """Return, for numbers of rows and of data sets, the shares of these whose 95% limits contain the truth."""
     many = [draw(world, N_TRUE, rng) for _ in range(2)]
     truth = np.array([np.mean([metric.per_row(f).mean() for f in many]) for metric in METRICS.values()])
-    return [_share(world, n, repeats, truth, rng) for n, repeats in sets.items()]
+    return [_share(world, n, repeats, truth, rng) for n, repeats in sets]
 
 
 def _share(world: str, n: int, sets: int, truth: FloatArray, rng: np.random.Generator) -> list[float]:

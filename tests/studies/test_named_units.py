@@ -42,7 +42,7 @@ def test_the_name_of_a_file_is_the_same_in_another_process():
 
 def test_the_study_of_limits_of_forecasts_has_a_line_for_every_world_and_size(tmp_path, monkeypatch):
     monkeypatch.setattr(worlds, "N_TRUE", 2000)
-    sets = dict.fromkeys(worlds.SETS, 1)
+    sets = tuple((n, 1) for n in worlds.SETS)
     rng = np.random.default_rng(0)
     found = {world: worlds.shares(world, sets, rng) for world in worlds.WORLDS}
     forecast_limits.write(tmp_path / "table.txt", found)
@@ -50,3 +50,10 @@ def test_the_study_of_limits_of_forecasts_has_a_line_for_every_world_and_size(tm
     assert lines[1] == "world rows crps log-score pinball interval-score interval-width"
     assert len(lines) == 2 + 8 * 6
     assert {len(line.split()) for line in lines[1:]} == {7}
+
+
+@pytest.mark.parametrize("plan", [groups, over_time, decisions, forecast_limits.plan])
+def test_units_are_keys(plan):
+    """The runner keeps what it found by unit."""
+    units = plan()
+    assert len(set(units)) == len(units) > 0

@@ -71,6 +71,7 @@ def _turned(over: Interval) -> tuple[float, float | None, float | None]:
 
 
 def limits_of(found: Interval) -> str:
+    """Return limits in words, nothing if there are none."""
     return "" if found.low is None or found.high is None else f"{number(found.low)} to {number(found.high)}"
 
 
