@@ -71,7 +71,7 @@ def test_advice_on_g1():
     chosen = advice.candidate(advice.name)
     assert chosen.over_nothing.low <= chosen.over_nothing.value <= chosen.over_nothing.high < 0
     assert CRPS()(advice.calibrator.calibrate(TEST)) < CRPS()(TEST) - 0.03
-    assert "Intervals of probability 90 % held" in " ".join(advice.reasons)
+    assert "Intervals of probability 90% held" in " ".join(advice.reasons)
     assert repr(advice).startswith("ForecastRecommendation\n  advice     Use ")
     assert "<th>MACE" in advice._repr_html_()
     assert as_record(advice)["candidates"][0]["name"] == "identity"

@@ -36,7 +36,8 @@ def scorer(metric: str | Metric) -> Scorer:
 
     Examples
     --------
-    >>> scorer("ece") == scorer(METRICS["ece"])
+    >>> from calibrant.metrics import ECE
+    >>> scorer("ece") == scorer(ECE())
     True
     """
     if isinstance(metric, str):
