@@ -13,17 +13,9 @@ it in place of two arrays; `Forecasts` holds predictive distributions. Names of 
 `calibrant.metrics.METRICS`, `calibrant.hypotest.TESTS` and `calibrant.calibrators.CALIBRATORS`.
 """
 
-from calibrant._border.lazy import attributes, declared
+from calibrant._border.lazy import from_stub
 
 __version__ = "0.1.0"
 
-_HOMES = declared(__file__)  # Names are imported when they are first used, so that `import calibrant` stays light.
-
-__all__ = list(_HOMES)
-
-__getattr__ = attributes(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted([*__all__, "__version__"])
+# Names are imported when they are first used, so that `import calibrant` stays light.
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)

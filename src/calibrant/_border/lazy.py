@@ -36,17 +36,23 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     return attribute
 
 
-def declared(file: str) -> dict[str, str]:
-    """Return the public names that the stub beside a package's `__init__.py` imports, and the module of each.
+def from_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose public names stand in the stub beside it.
 
     So the names stand in one place, which type checkers read, too.
+
+    Parameters
+    ----------
+    package, file : str
+        The package's `__name__` and `__file__`.
     """
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
-    found = {
+    homes = {
         name.asname: str(line.module)
         for line in stub.body
         if isinstance(line, ast.ImportFrom)
         for name in line.names
         if name.asname
     }
-    return dict(sorted(found.items()))
+    names = sorted(homes)
+    return attributes(package, homes), lambda: sorted({*names, *vars(sys.modules[package])}), names

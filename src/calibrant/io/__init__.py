@@ -1,9 +1,6 @@
 """Files: predictions and forecasts in, results out."""
 
-from calibrant._border.lazy import attributes, declared
+from calibrant._border.lazy import from_stub
 
-_HOMES = declared(__file__)  # A command that reads predictions needs no forecasts.
-
-__all__ = list(_HOMES)
-
-__getattr__ = attributes(__name__, _HOMES)
+# A command that reads predictions needs no forecasts.
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)

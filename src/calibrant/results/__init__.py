@@ -1,9 +1,6 @@
 """Outcomes: frozen, inert, and written out by one recursion."""
 
-from calibrant._border.lazy import attributes, declared
+from calibrant._border.lazy import from_stub
 
-_HOMES = declared(__file__)  # Frozen dataclasses take time to make, and a command needs few of them.
-
-__all__ = list(_HOMES)
-
-__getattr__ = attributes(__name__, _HOMES)
+# Frozen dataclasses take time to make, and a command needs few of them.
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__)
