@@ -9,7 +9,7 @@ from browser import CHROMIUM, FLAGS, Tabs
 from experiment_cases import SHORT, write_config, write_logits
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
-"""The functions that took 0.1 s of the processor or more for a case, or 1.5 s for all, when they were measured last."""
+"""Functions that took 0.03 s of the processor or more for a case, or 0.5 s for all, when they were measured last."""
 
 
 SLOW_FIXTURES = frozenset(["chromium", "finished", "null_pvalues", "pointwise", "small_finished", "trained", "truths"])
