@@ -141,7 +141,7 @@ def module_page(module: str) -> str:
 def top_page() -> str:
     """Return the page of the top level: names that live nowhere else, and links to the others."""
     homes = {n: m for m in MODULES for n in public_names(importlib.import_module(f"calibrant.{m}"))}
-    names = sorted((n for n in calibrant.__all__ if callable(getattr(calibrant, n))), key=str.lower)
+    names = sorted((n for n in dir(calibrant) if n[0] != "_" and callable(getattr(calibrant, n))), key=str.lower)
     own = "\n".join(f"   ~calibrant.{n}" for n in names if n not in homes)
     others = "\n".join(f"   ~calibrant.{homes[n]}.{n}" for n in names if n in homes)
     return (

@@ -17,5 +17,6 @@ from calibrant._border.lazy import from_stub
 
 __version__ = "0.1.0"
 
-# Names are imported when they are first used, so that `import calibrant` stays light.
-__getattr__, __dir__, __all__ = from_stub(__name__, __file__)
+# Names are imported when they are first used, so that `import calibrant` stays light. The distributions of forecasts
+# are listed in their own room only: more than half of `help(calibrant)` would be about what they inherit.
+__getattr__, __dir__, __all__ = from_stub(__name__, __file__, unlisted="calibrant.forecasts")

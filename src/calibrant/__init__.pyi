@@ -29,8 +29,8 @@ from calibrant.assessment.forecasts import assess_forecasts as assess_forecasts
 from calibrant.assessment.showing import show as show
 from calibrant.curves import ReliabilityDisplay as ReliabilityDisplay, reliability_curve as reliability_curve
 from calibrant.exceptions import DataWarning as DataWarning, InputError as InputError
+from calibrant.forecasts.container import Forecasts as Forecasts
 from calibrant.forecasts import (
-    Forecasts as Forecasts,
     Laplace as Laplace,
     Mixture as Mixture,
     MvNormal as MvNormal,

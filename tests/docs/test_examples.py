@@ -16,7 +16,7 @@ reference = importlib.import_module("reference_pages")
 
 def public_names():
     """Return the names of the reference, with their homes."""
-    top = [name for name in calibrant.__all__ if not inspect.ismodule(getattr(calibrant, name))]
+    top = [name for name in dir(calibrant) if name[0] != "_" and not inspect.ismodule(getattr(calibrant, name))]
     for module in reference.MODULES:
         source = importlib.import_module(f"calibrant.{module}")
         yield from ((name, source.__name__) for name in reference.public_names(source))

@@ -35,7 +35,9 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     return attribute
 
 
-def from_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def from_stub(
+    package: str, file: str, unlisted: str = ""
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose public names stand in the stub beside it.
 
     So the names stand in one place, which type checkers read, too.
@@ -44,6 +46,8 @@ def from_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[
     ----------
     package, file : str
         The package's `__name__` and `__file__`.
+    unlisted : str, optional
+        A module whose names can be imported from the package, but are left out of `__all__` and so of `help(package)`.
     """
     homes: dict[str, str] = {}
     home = ""
@@ -53,5 +57,10 @@ def from_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[
             words = line.replace(",", " ").split()
             home = words[1] if words[:1] == ["from"] else home
             homes |= {words[place + 1]: home for place, word in enumerate(words) if word == "as"}
-    names = sorted(homes)
-    return attributes(package, homes), lambda: sorted({*names, *vars(sys.modules[package])}), names
+    listed = sorted(name for name, home in homes.items() if home != unlisted)
+    return attributes(package, homes), lambda: sorted({*homes, *_special(package)}), listed
+
+
+def _special(package: str) -> list[str]:
+    """Return names such as `__version__`: what a package imports for itself is not offered to those who type a dot."""
+    return [name for name in vars(sys.modules[package]) if name.startswith("__")]
