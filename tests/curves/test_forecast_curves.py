@@ -8,8 +8,7 @@ from scipy import stats
 
 from calibrant import Forecasts, InputError, Laplace, Mixture, MvNormal, Normal, Samples
 from calibrant.binning import EqualMass, EqualWidth
-from calibrant.curves.forecasts import pit_histogram, quantile_curve
-from calibrant.curves.spread import spread_curve
+from calibrant.curves.forecasts import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import MonteCarlo, pit
 from calibrant.forecasts.transform import level_shares
 from calibrant.metrics import ENCE, IntervalCoverage, QuantileCalibration

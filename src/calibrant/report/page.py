@@ -21,7 +21,6 @@ from calibrant.report import (
     parts,
     ranking,
     tables,
-    testing,
     views,
 )
 from calibrant.report.series import AnySeries, ForecastSeries
@@ -254,7 +253,6 @@ def environment() -> "Environment":
         ranking=ranking,
         state=state,
         tables=tables,
-        testing=testing,
         views=views,
     )
     return engine
