@@ -10,9 +10,16 @@ from calibrant._border.labels import column_order
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import keep_argmax, log_softmax, softmax
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
-from calibrant.calibrators.given import check_order, check_same_columns, columns_of, texts, words_of_calibrators
+from calibrant.calibrators.given import (
+    check_order,
+    check_same_columns,
+    columns_of,
+    texts,
+    warn_of_impossible_labels,
+    words_of_calibrators,
+)
+from calibrant.calibrators.names import CALIBRATORS
 from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits
-from calibrant.calibrators.zeros import warn_of_impossible_labels
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
@@ -76,6 +83,10 @@ class Calibrator(Estimator, ABC):
     @abstractmethod
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         """Return calibrated log-probabilities, of shape (n, K), up to a number that is added to a row."""
+
+    def known_name(self) -> str:
+        """Return its name in `CALIBRATORS`; "" if it has none."""
+        return CALIBRATORS.name_of(self)
 
     def fit(self, scores: Any, labels: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
         """Learn the map from scores and observed labels, or from predictions that hold both.

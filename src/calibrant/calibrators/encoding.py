@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import binning, calibrators, counts
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.exceptions import InputError
@@ -22,7 +23,6 @@ _DTYPES = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
 
 def calibrator_classes() -> dict[str, type]:
     """Return the classes that may stand in a file, by name: the public calibrators, of classes and of forecasts."""
-    from calibrant import calibrators
     from calibrant.calibrators import forecasts
 
     bases = (Calibrator, forecasts.ForecastCalibrator)
@@ -34,8 +34,6 @@ def calibrator_classes() -> dict[str, type]:
 
 def choice_classes() -> dict[str, type]:
     """Return the frozen choices that may be settings of a calibrator, by name."""
-    from calibrant import binning, counts
-
     smoothings = (counts.LaplaceCorrection, counts.MEstimate, counts.RelativeFrequency)
     return {choice.__name__: choice for choice in (binning.EqualMass, binning.EqualWidth, *smoothings)}
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.roc.merging import pool, split_equal
 
 SMALLEST_STEP = 1e-290
 """A slope over a smaller step than this would overflow."""
@@ -140,8 +141,6 @@ def pools(positives: FloatArray, totals: FloatArray, *, merge_equal: bool = True
     Neighbours of equal probability are one pool or, if they are not to be merged, as many as possible.
     """
     from scipy.optimize import isotonic_regression
-
-    from calibrant.roc.merging import pool, split_equal
 
     bounds = isotonic_regression(positives / totals, weights=totals).blocks.astype(np.int64)
     # Rounding may have kept equal pools apart: there are few by now, so that they can be compared with care.

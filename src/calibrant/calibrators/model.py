@@ -13,8 +13,9 @@ from calibrant._border.checks import as_weights, check_copies
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.compose import parse
 from calibrant.calibrators.cross_fit import Response, check_response, class_log_probs, gathered, score_fold
-from calibrant.calibrators.zeros import warn_of_impossible_labels
+from calibrant.calibrators.given import warn_of_impossible_labels
 from calibrant.exceptions import DataWarning, InputError
 
 
@@ -235,8 +236,6 @@ def _weights(sample_weight: Any, n_rows: int) -> FloatArray:
 def as_calibrator(given: Any) -> Calibrator:
     """Return a calibrator, given one or its name."""
     if isinstance(given, str):
-        from calibrant.calibrators.compose import parse
-
         return parse(given)
     if not isinstance(given, Calibrator):
         raise TypeError(f'calibrator must be a calibrator such as TemperatureScaling(), or "ts", but is {given!r:.80}.')
