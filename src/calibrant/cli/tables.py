@@ -35,8 +35,8 @@ from calibrant.results import (
     missing_limits,
     rule_in_words,
 )
-from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, share, threshold_words
-from calibrant.results.writing import significant
+from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
+from calibrant.results.writing import percent, significant
 
 ALL = "all"
 
@@ -99,7 +99,7 @@ def _listed(known: Mapping[str, Metric]) -> str:
 
 def print_comparison(comparison: Comparison, drawn: str = "rows") -> None:
     """Print every metric and model with its interval and its difference from the baseline, by samples of `drawn`."""
-    out, share = console(), f"{comparison.level:.0%}"
+    out, share = console(), percent(comparison.level)
     head = ("", "value", f"{share} interval", "difference", f"{share} interval", "p")
     cells = {(metric, model): _cells(comparison.entry(model, metric)) for metric, model in _places(comparison)}
     widths = [max(map(len, column)) for column in zip(head[1:], *cells.values(), strict=True)]
@@ -157,7 +157,7 @@ def print_decisions(report: DecisionReport) -> None:
         _print_costs(found.cost, report.change)
         print_lines(_worth(found))
     if found.selective is not None and found.guarantee is not None:
-        print_heading(f"Answers with an error rate of at most {share(found.guarantee.max_risk)}")
+        print_heading(f"Answers with an error rate of at most {percent(found.guarantee.max_risk)}")
         print_lines([guarantee_words(found.guarantee)])
         _print_areas(found.selective)
 
@@ -165,7 +165,7 @@ def print_decisions(report: DecisionReport) -> None:
 def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("acting", overflow="fold")
-    level = share(cost.cost.level)
+    level = percent(cost.cost.level)
     for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_row(f"from {significant(cost.threshold, 3)} on", significant(cost.cost.value), _limits(cost.cost), "", "")
@@ -218,7 +218,7 @@ def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
 
 def _print_areas(curve: RiskCoverage) -> None:
     areas = ", ".join(f"{name} {significant(area.value)}{_in_brackets(area)}" for name, area in curve.areas.items())
-    print_lines([f"All rows: error rate {share(float(curve.risk[-1]))}; {areas}.", *_why(curve)])
+    print_lines([f"All rows: error rate {percent(float(curve.risk[-1]))}; {areas}.", *_why(curve)])
     if curve.n_distinct > FEW:
         return
     print_lines([f"Only {curve.n_distinct} distinct confidences occur, so that coverage jumps:"])
@@ -227,7 +227,7 @@ def _print_areas(curve: RiskCoverage) -> None:
         table.add_column(heading, justify="right")
     columns = (curve.thresholds, curve.coverage, curve.risk, curve.count)
     for threshold, coverage, risk, count in zip(*(column.tolist() for column in columns), strict=True):
-        table.add_row(f"{threshold:.4g}", share(coverage), share(risk), f"{count:,}")
+        table.add_row(f"{threshold:.4g}", percent(coverage), percent(risk), f"{count:,}")
     console().print(table)
 
 

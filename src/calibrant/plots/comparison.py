@@ -8,7 +8,7 @@ import numpy as np
 from calibrant.exceptions import InputError
 from calibrant.plots.canvas import GREY, INK, MINUS, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import Compared, Comparison, LearningCurve, LearningPoint, known_limits
-from calibrant.results.writing import number
+from calibrant.results.writing import number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def _axes(ax: "Axes", comparison: Comparison, middles: list[float]) -> None:
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(-1.2, 1.2), xticks=[])
     ax.invert_yaxis()
-    share = f"{100 * comparison.level:g}%"
+    share = percent(comparison.level)
     ax.set_xlabel(
         f"← better      worse →\ndifference from {shown_name(comparison.baseline)}, {share} limits", fontsize="small"
     )

@@ -8,7 +8,7 @@ from calibrant.report import svg
 from calibrant.report.page import rendered
 from calibrant.report.svg import Element, Scale, element
 from calibrant.results import Change, WatchedDay, WatchResult
-from calibrant.results.writing import count, name, number, percent, signed
+from calibrant.results.writing import count, name, number, percent, power_of_ten, signed
 
 ABSENT = "\N{EN DASH}"
 
@@ -196,19 +196,6 @@ def _powers(x: Scale, y: Scale) -> list[Element]:
     ticks = [value for value in range(math.ceil(y.low), math.floor(y.high) + 1) if value % step == 0]
     lines = [svg.line(x.start, y(value), x.stop, y(value), "grid") for value in ticks]
     return lines + [svg.text(LEFT - 7, y(value) + 4, power_of_ten(value), "tick", "end") for value in ticks]
-
-
-def power_of_ten(exponent: int) -> str:
-    """Write a power of ten.
-
-    Examples
-    --------
-    >>> power_of_ten(2), power_of_ten(-12)
-    ('100', '10⁻¹²')
-    """
-    if -2 <= exponent <= 3:
-        return f"{10.0**exponent:,g}"
-    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _when(result: WatchResult, x: Scale, height: float) -> list[Element]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray
 from calibrant.results.curves import ReliabilityCurve
+from calibrant.results.writing import percent
 
 BLUE, RED = "#0072B2", "#D55E00"
 """Colours of a curve and of what is off: they stay apart for colour-blind readers and in print."""
@@ -78,4 +79,4 @@ def limits_label(curve: ReliabilityCurve) -> str:
     '95% confidence interval'
     """
     noun = "band" if is_dense(curve) else "interval"
-    return f"{100 * curve.level:g}% {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"
+    return f"{percent(curve.level)} {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"

@@ -32,7 +32,7 @@ from calibrant.results import (
     as_record,
     known_limits,
 )
-from calibrant.results.writing import four_decimals
+from calibrant.results.writing import four_decimals, percent
 
 RESULTS = "results.json"
 
@@ -203,7 +203,7 @@ def as_markdown(result: ExperimentResult) -> str:
 
 def _about(result: ExperimentResult) -> list[str]:
     first = result.comparisons[0]
-    share = f"{first.level:.0%}"
+    share = percent(first.level)
     words = (
         f"Data: {result.data}. Pipelines are compared with {_plain(first.baseline)} by {first.n_resamples:,} bootstrap "
         f"samples of the test rows. \\* the {share} limits of the difference exclude 0; \\*\\* also after Holm's "
