@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant.binning.ties import starts_of_ties
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.roc.merging import pool, split_equal
 
@@ -128,10 +129,9 @@ def pooled_ties(scores: FloatArray, hits: BoolArray, weights: FloatArray) -> tup
     values = scores[order]
     totals = weights if weights[0] == weights.min() == weights.max() else weights[order]
     positives = np.where(hits[order], totals, 0.0)
-    is_new = values[1:] != values[:-1]
-    if is_new.all():
+    first = starts_of_ties(values)
+    if len(first) == len(values):
         return values, positives, totals
-    first = np.append(0, np.flatnonzero(is_new) + 1)
     return values[first], np.add.reduceat(positives, first), np.add.reduceat(totals, first)
 
 

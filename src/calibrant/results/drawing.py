@@ -69,6 +69,18 @@ def vague_points(curve: ReliabilityCurve) -> BoolArray:
     return curve.high - curve.low > VAGUE
 
 
+def runs(marked: BoolArray) -> list[slice]:
+    """Return the stretches of at least two marked points that follow one another.
+
+    Examples
+    --------
+    >>> runs(np.array([True, False, True, True]))
+    [slice(2, 4, None)]
+    """
+    edges = np.flatnonzero(np.diff(marked, prepend=False, append=False))
+    return [slice(first, last) for first, last in edges.reshape(-1, 2).tolist() if last - first > 1]
+
+
 def limits_label(curve: ReliabilityCurve) -> str:
     """Say what the limits of the curve are.
 
