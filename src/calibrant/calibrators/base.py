@@ -88,7 +88,9 @@ class Calibrator(Estimator, ABC):
         """Return its name in `CALIBRATORS`; "" if it has none."""
         return CALIBRATORS.name_of(self)
 
-    def fit(self, scores: Any, labels: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
+    def fit(
+        self, scores: object, labels: object = None, sample_weight: object = None, *, classes: object = None
+    ) -> Self:
         """Learn the map from scores and observed labels, or from predictions that hold both.
 
         Parameters
@@ -114,7 +116,7 @@ class Calibrator(Estimator, ABC):
         warn_of_impossible_labels(self, predictions.log_probs, predictions.labels, predictions.weights)
         return self.learn_from(inputs, predictions.labels, predictions.weights)
 
-    def _fit_predictions(self, predictions: Predictions, others: tuple[Any, ...]) -> Self:
+    def _fit_predictions(self, predictions: Predictions, others: tuple[object, ...]) -> Self:
         """Learn the map from predictions, which have been checked; `others` must not be given."""
         if any(other is not None for other in others):
             raise TypeError("Predictions hold their labels, weights and classes: pass them alone, fit(predictions).")
@@ -157,7 +159,7 @@ class Calibrator(Estimator, ABC):
         self._fit(log_probs, labels, weights)
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
-    def predict_proba(self, scores: Any) -> FloatArray:
+    def predict_proba(self, scores: object) -> FloatArray:
         """Return calibrated probabilities of scores or of predictions, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)
         given, log_probs = self._read(scores)
@@ -165,7 +167,7 @@ class Calibrator(Estimator, ABC):
         scores = self._apply(log_probs)
         return self._kept(given, softmax(scores, out=_buffer(scores, log_probs)))
 
-    def predict(self, scores: Any) -> Any:
+    def predict(self, scores: object) -> Any:
         """Return the most probable class of every row."""
         best = self.predict_proba(scores).argmax(axis=1)
         return self.classes_[best]
@@ -181,7 +183,7 @@ class Calibrator(Estimator, ABC):
         scores = self._apply(log_probs)
         return self._kept(log_probs, log_softmax(scores, out=_buffer(scores, log_probs)))
 
-    def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
+    def _read(self, scores: object) -> tuple[FloatArray, FloatArray]:
         """Return what was given, (n, K), and its log-probabilities: neighbouring numbers may share a logarithm."""
         kind = self._kind()
         if isinstance(scores, Predictions) and kind in ("probs", "logits"):
@@ -202,14 +204,14 @@ class Calibrator(Estimator, ABC):
         with np.errstate(divide="ignore"):
             return probs, np.log(probs)
 
-    def _remember_columns(self, scores: Any) -> None:
+    def _remember_columns(self, scores: object) -> None:
         """Keep the names of a data frame's columns, and forget those of an earlier fit."""
         self.__dict__.pop("feature_names_in_", None)
         names = texts(columns_of(scores))
         if names is not None:
             self.feature_names_in_ = names
 
-    def _order_of_columns(self, scores: Any) -> list[int] | None:
+    def _order_of_columns(self, scores: object) -> list[int] | None:
         """Return where `fit` found each class among the same columns, None if in place; others are refused."""
         columns = columns_of(scores)
         if columns is None:

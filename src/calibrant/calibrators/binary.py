@@ -49,7 +49,9 @@ class BinaryCalibrator(Calibrator):
         """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
 
     @np.errstate(under="ignore")
-    def fit(self, scores: Any, labels: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
+    def fit(
+        self, scores: object, labels: object = None, sample_weight: object = None, *, classes: object = None
+    ) -> Self:
         """Learn the map from scores and observed labels, or from predictions that hold both.
 
         Parameters
@@ -70,7 +72,7 @@ class BinaryCalibrator(Calibrator):
         return self.fit_line(values, hits, weights)
 
     @np.errstate(under="ignore")
-    def predict_proba(self, scores: Any) -> FloatArray:
+    def predict_proba(self, scores: object) -> FloatArray:
         """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)
         if self._kind() == "raw" and not isinstance(scores, Predictions):
@@ -80,7 +82,7 @@ class BinaryCalibrator(Calibrator):
             return self.line_probs(log_probs[:, 1] - log_probs[:, 0])
         return self._calibrated(given, log_probs)[0]
 
-    def _read_raw(self, scores: Any) -> FloatArray:
+    def _read_raw(self, scores: object) -> FloatArray:
         """Return a ranker's scores."""
         self._order_of_columns(scores)
         return as_scores(scores)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def words_of_calibrators() -> Iterator[None]:
         raise
 
 
-def columns_of(scores: Any) -> tuple[Hashable, ...] | None:
+def columns_of(scores: object) -> tuple[Hashable, ...] | None:
     """Return the column names of a data frame; None if it only numbers them, and for anything else."""
     if isinstance(scores, (np.ndarray, list, tuple)):
         return None

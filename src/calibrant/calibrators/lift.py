@@ -19,6 +19,8 @@ from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.raw_logits import RAW_LOGITS
 
+__all__ = ["SMALLEST_SHARE", "Lifted", "OneVsRest", "Pooled", "irm", "irova", "keep_order"]
+
 
 class Pooled(Lifted):
     r"""Learn one map from the probabilities of all classes together, then divide by the sum.

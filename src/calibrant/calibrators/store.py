@@ -44,7 +44,7 @@ class StoredCalibrator:
     sha256: str
 
 
-def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[str, Any] | None = None) -> str:
+def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[str, object] | None = None) -> str:
     """Write a fitted calibrator to a file, completely or not at all.
 
     Parameters
@@ -143,7 +143,7 @@ def _check(calibrator: Stored) -> None:
         check_usable_forecasts(calibrator)
 
 
-def _as_json(calibrator: Stored, details: Mapping[str, Any]) -> tuple[bytes, str]:
+def _as_json(calibrator: Stored, details: Mapping[str, object]) -> tuple[bytes, str]:
     """Return the content of a file and its checksum."""
     from calibrant import __version__
 

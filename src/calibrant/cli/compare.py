@@ -155,7 +155,7 @@ def _ids(file: Path, column: str, found: Any) -> dict[Any, int]:
     return rows
 
 
-def _positions(wanted: dict[Any, int], found: dict[Any, int], files: str) -> list[int]:
+def _positions(wanted: dict[object, int], found: dict[object, int], files: str) -> list[int]:
     from calibrant.exceptions import InputError
 
     missing = [value for value in wanted if value not in found]

@@ -237,7 +237,7 @@ class Judging(Options):
         forecasts, others = self.forecasts(files, self.by)
         return self.judge_forecasts(forecasts, title(files), others.get(self.by or ""))
 
-    def judge_forecasts(self, forecasts: "Forecasts", name: str, by: Any) -> "ForecastAssessment":
+    def judge_forecasts(self, forecasts: "Forecasts", name: str, by: object) -> "ForecastAssessment":
         """Assess predictive distributions as the options say, with a bar."""
         from calibrant.assessment.forecasts import assess_forecasts
         from calibrant.cli.show import progress_bar

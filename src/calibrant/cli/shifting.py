@@ -35,7 +35,7 @@ class Shift:
     found: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, base_rate: str, trained_rate: str | None, fitted_to: Any, classes: Any) -> "Shift":
+    def of(cls, base_rate: str, trained_rate: str | None, fitted_to: object, classes: object) -> "Shift":
         """Check the options, before anything is read; `fitted_to` is the share of each class that a calibrator saw."""
         from calibrant.cli.deciding import as_numbers
         from calibrant.exceptions import InputError

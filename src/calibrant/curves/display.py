@@ -47,7 +47,7 @@ class ReliabilityDisplay:
         self.curve = curve
         self.name = name
 
-    def plot(self, ax: "Axes | None" = None, *, name: str | None = None, **settings: Any) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, name: str | None = None, **settings: object) -> Self:
         """Draw the curve.
 
         Parameters

@@ -124,7 +124,7 @@ def _mean_squares(data: Any, kernel: Any) -> tuple[float, float]:
     return seen, expected
 
 
-def _compares_labels(data: Data, kernel: Any) -> bool:
+def _compares_labels(data: Data, kernel: object) -> bool:
     """Whether the pairs are products of residuals times a kernel on predictions."""
     return isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel()
 

@@ -151,7 +151,7 @@ class JointKernel(ABC):
         """Return the kernel with every lengthscale a number, chosen by the predictions alone."""
         return _joined(tuple(term.tuned_term(data) for term in self.terms))
 
-    def __call__(self, one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
+    def __call__(self, one: tuple[object, object], other: tuple[object, object]) -> float:
         """Return the value at two pairs of a prediction and a target.
 
         Parameters

@@ -131,7 +131,7 @@ def _pooled(view: Predictions) -> Pools:
     return _pools(mass, predicted, hits, _fixed(view))
 
 
-def _pools(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, Any]) -> Pools:
+def _pools(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, object]) -> Pools:
     present = _present(mass)
     return Pools(mass[present], predicted[present], hits[present], fixed)
 

@@ -371,7 +371,7 @@ class Predictions:
     def __len__(self) -> int:
         return self.n_samples
 
-    def __getitem__(self, rows: Any) -> Self:
+    def __getitem__(self, rows: object) -> Self:
         """Return the predictions at these rows: a slice, indices, a mask, or one row."""
         return self.take([rows] if isinstance(rows, (int, np.integer)) else rows)
 

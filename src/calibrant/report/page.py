@@ -184,7 +184,7 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_EL
     )
 
 
-def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **content: Any) -> str:
+def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **content: object) -> str:
     """Fill a template, with the style that all pages share and a further sheet, and a policy that allows these only."""
     style = asset("style.css") + (asset(sheet) if sheet else "")
     own = {"policy": policy(style, script), "style": Verbatim(style), "script": Verbatim(script)}

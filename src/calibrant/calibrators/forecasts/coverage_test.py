@@ -1,6 +1,6 @@
 """A test of the guarantee of conformal intervals, on rows that they were not fitted to."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from calibrant.results import PredictionIntervals, TestResult
 
 
 def coverage_test(
-    intervals: PredictionIntervals, targets: Any, *, alternative: Literal["less", "two-sided"] = "less"
+    intervals: PredictionIntervals, targets: object, *, alternative: Literal["less", "two-sided"] = "less"
 ) -> TestResult:
     r"""Test whether intervals cover new targets as often as they should.
 

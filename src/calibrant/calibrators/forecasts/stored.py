@@ -23,7 +23,7 @@ def _shifts(levels: Any, shifts: Any) -> bool:
     return _ascending(levels) and len(vector(shifts)) == len(levels) >= 2
 
 
-def _stages(stages: Any) -> bool:
+def _stages(stages: object) -> bool:
     return isinstance(stages, list) and len(stages) > 0 and all(isinstance(s, ForecastCalibrator) for s in stages)
 
 

@@ -135,7 +135,7 @@ def _export(plan: Plan, store: Store, target: Path, dtype: str | None) -> None:
                 np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def _as_csv(rows: Iterator[dict[str, Any]]) -> str:
+def _as_csv(rows: Iterator[dict[str, object]]) -> str:
     text = io.StringIO()
     first = next(rows)
     writer = csv.DictWriter(text, list(first), lineterminator="\n")

@@ -93,7 +93,7 @@ def read_stored(folder: Path) -> Config:
     return as_config(content, CONFIG, folder)
 
 
-def as_config(content: Mapping[str, Any], where: str, folder: Path) -> Config:
+def as_config(content: Mapping[str, object], where: str, folder: Path) -> Config:
     """Return the experiment that a mapping describes; paths in it start at the folder."""
     table = Table(content, where)
     data = _data(table.table("data"), folder)
