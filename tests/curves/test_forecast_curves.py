@@ -222,7 +222,10 @@ class TestSpreadCurve:
 VECTORS = Forecasts(MvNormal(np.zeros((3, 2)), 1.0), np.zeros((3, 2)))
 PLAIN = Forecasts(Normal([0.0], 1.0), [0.0])
 BAD = {
-    "vectors": (lambda: pit(VECTORS), "needs a distribution function of laws on the line, but this is MvNormal"),
+    "vectors": (
+        lambda: pit(VECTORS),
+        "needs univariate distributions with a distribution function, but this is MvNormal",
+    ),
     "vector spreads": (lambda: spread_curve(VECTORS), "are compared for real numbers, but these are MvNormal"),
     "ensemble": (lambda: pit(PLAIN, ensemble="x"), 'ensemble must be "fair" or "empirical"'),
     "bins": (lambda: pit_histogram(PLAIN, bins=0), "bins must be a whole number of at least 1"),

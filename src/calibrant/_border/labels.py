@@ -37,7 +37,7 @@ def as_classes(classes: Any, n_classes: int) -> Names | None:
     return names
 
 
-def with_positive(classes: object, positive: Hashable | None, labels: object, probs: Raw) -> Any:
+def with_positive(classes: object, positive: Hashable | None, labels: object, probs: Raw) -> object:
     """Return the caller's classes, or the two of which `positive` is the one whose probability the column holds."""
     if positive is None:
         return classes

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies
 from calibrant._border.labels import column_order
@@ -27,8 +28,9 @@ from calibrant.predictions import Predictions
 if TYPE_CHECKING:
     from calibrant.calibrators.forecasts import ForecastCalibrator
 
-Scores = Literal["probs", "logits"]
-"""What a calibrator is given."""
+Kind = Literal["parametric", "binning", "isotonic", "ensemble", "composition"]
+Level = Literal["high", "medium", "low"]
+"""How much data a calibrator needs, and how flexible it is."""
 
 
 class Calibrator(Estimator, ABC):
@@ -64,11 +66,11 @@ class Calibrator(Estimator, ABC):
         frame must have the same names in the same order; an array has no names, and is not checked.
     """
 
-    kind: ClassVar[Literal["parametric", "binning", "isotonic", "ensemble", "composition"]]
+    kind: ClassVar[Kind]
     preserves_argmax: bool
     n_parameters: ClassVar[str]
-    data_efficiency: ClassVar[Literal["high", "medium", "low"]]
-    expressiveness: ClassVar[Literal["high", "medium", "low"]]
+    data_efficiency: ClassVar[Level]
+    expressiveness: ClassVar[Level]
     use_when: ClassVar[str]
     accepts_raw_logits: ClassVar[bool] = False
     sensitive_to_zeros: ClassVar[bool] = False
@@ -167,7 +169,7 @@ class Calibrator(Estimator, ABC):
         scores = self._apply(log_probs)
         return self._kept(given, softmax(scores, out=_buffer(scores, log_probs)))
 
-    def predict(self, scores: object) -> Any:
+    def predict(self, scores: object) -> NDArray[Any]:
         """Return the most probable class of every row."""
         best = self.predict_proba(scores).argmax(axis=1)
         return self.classes_[best]

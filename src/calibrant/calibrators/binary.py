@@ -1,14 +1,14 @@
 """Calibrators of two classes, one function of one score, and one of them for each class against the rest."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
-from calibrant.calibrators.base import Calibrator, normalised
+from calibrant.calibrators.base import Calibrator, Kind, Level, normalised
 from calibrant.calibrators.estimator import check_is_fitted, clone
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
@@ -119,7 +119,7 @@ class Lifted(Calibrator):
     calibrator: BinaryCalibrator
 
     @property
-    def kind(self) -> Any:  # type: ignore[override]  # of the inner calibrator
+    def kind(self) -> Kind:  # type: ignore[override]  # of the inner calibrator
         """As for the inner calibrator."""
         return self.calibrator.kind
 
@@ -183,12 +183,12 @@ class OneVsRest(Lifted):
         return f"K ({self.calibrator.n_parameters})"
 
     @property
-    def data_efficiency(self) -> Any:  # type: ignore[override]  # of the inner calibrator
+    def data_efficiency(self) -> Level:  # type: ignore[override]  # of the inner calibrator
         """As for the inner calibrator: every class has as many rows."""
         return self.calibrator.data_efficiency
 
     @property
-    def expressiveness(self) -> Any:  # type: ignore[override]  # of the inner calibrator
+    def expressiveness(self) -> Level:  # type: ignore[override]  # of the inner calibrator
         """As for the inner calibrator."""
         return self.calibrator.expressiveness
 

@@ -38,7 +38,7 @@ def choice_classes() -> dict[str, type]:
     return {choice.__name__: choice for choice in (binning.EqualMass, binning.EqualWidth, *smoothings)}
 
 
-def encode(value: object) -> Any:
+def encode(value: object) -> object:
     """Return what JSON can say of a value."""
     if isinstance(value, Estimator):
         return _encode_calibrator(value)
@@ -58,7 +58,7 @@ def encode(value: object) -> Any:
     return {"choice": name, "fields": {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
 
 
-def _encode_calibrator(calibrator: Estimator) -> dict[str, Any]:
+def _encode_calibrator(calibrator: Estimator) -> dict[str, object]:
     name = type(calibrator).__name__
     if calibrator_classes().get(name) is not type(calibrator):
         raise TypeError(f"only calibrators of calibrant can be saved, but {name} is defined elsewhere.")
@@ -69,7 +69,7 @@ def _encode_calibrator(calibrator: Estimator) -> dict[str, Any]:
     }
 
 
-def _encode_array(array: NDArray[Any]) -> dict[str, Any]:
+def _encode_array(array: NDArray[Any]) -> dict[str, object]:
     if array.dtype.kind == "U":
         return {"dtype": "str", "shape": list(array.shape), "data": array.ravel().tolist()}
     if array.dtype.kind not in _DTYPES:
@@ -128,7 +128,7 @@ def _decode_float(text: object, _depth: int) -> float:
     return float(str(text))
 
 
-def _decode_choice(name: object, settings: object, depth: int) -> Any:
+def _decode_choice(name: object, settings: object, depth: int) -> object:
     return _built(choice_classes(), name, settings, depth)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
+from calibrant.calibrators.base import Level
 from calibrant.calibrators.binary import (
     SMALLEST_SHARE,
     BinaryCalibrator,
@@ -69,12 +70,12 @@ class Pooled(Lifted):
         return self.calibrator.n_parameters
 
     @property
-    def data_efficiency(self) -> str:  # type: ignore[override]  # one step above the inner calibrator
+    def data_efficiency(self) -> Level:  # type: ignore[override]  # one step above the inner calibrator
         """Better than that of the inner calibrator: it sees all classes at once."""
         return "medium" if self.calibrator.data_efficiency == "low" else "high"
 
     @property
-    def expressiveness(self) -> str:  # type: ignore[override]  # one step below the inner calibrator
+    def expressiveness(self) -> Level:  # type: ignore[override]  # one step below the inner calibrator
         """Below that of the inner calibrator: all classes share one map."""
         return "medium" if self.calibrator.expressiveness == "high" else "low"
 

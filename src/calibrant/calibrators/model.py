@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
@@ -120,7 +121,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         log_probs = class_log_probs(self.estimator_, X, self.classes_, self.response)
         return self.calibrator_._calibrated(log_probs, log_probs)[0]  # noqa: SLF001 (one package)
 
-    def predict(self, X: object) -> Any:
+    def predict(self, X: object) -> NDArray[Any]:
         """Return the most probable class of every row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
@@ -179,7 +180,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _routed(
         self, sample_weight: object, weights: FloatArray, fit_params: Mapping[str, object]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    ) -> tuple[dict[str, object], dict[str, object]]:
         """Return what the estimator's `fit` and the splitter are given."""
         from sklearn import get_config
         from sklearn.utils.metadata_routing import process_routing

@@ -1,6 +1,6 @@
 """Probabilities for another base rate than the one that they are calibrated for."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class PriorShift(Calibrator):
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         k = log_probs.shape[1]
-        found: Any = np.bincount(labels, weights, minlength=k) / weights.sum()
+        found: object = np.bincount(labels, weights, minlength=k) / weights.sum()
         self.base_rate_ = as_rates(self.base_rate, k, "base_rate")
         self.trained_rate_ = as_rates(found if self.trained_rate is None else self.trained_rate, k, "trained_rate")
 

@@ -110,7 +110,7 @@ class Source:
                 words.append(option)
         return words
 
-    def as_options(self) -> dict[str, Any]:
+    def as_options(self) -> dict[str, object]:
         """Return the arguments of `read_predictions`."""
         return {name: getattr(self, name) for name in _READING} | {"probs": self.columns, "classes": self.class_names}
 

@@ -74,8 +74,8 @@ def law(
     """
     if not is_known(metric, data) or bootstrap.clusters is not None:
         raise InputError(
-            "the law of the kernel calibration error is known for the unbiased estimate from independent rows of equal "
-            "weight, in one block and without random features only."
+            "the distribution of the kernel calibration error is known for the unbiased estimate from independent rows "
+            "of equal weight, in one block and without random features only."
         )
     n, kernel = data.n_samples, tune(metric.kernel, data)
     pairs = pair_matrix(data, kernel)

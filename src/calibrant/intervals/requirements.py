@@ -81,7 +81,7 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if not isinstance(metric, SKCE) or not is_known(metric, data):
         return "limits are for the unbiased estimate from rows of equal weight, in one block, without random features"
     if not metric.sorts_pairs(data) and data.n_samples**2 * data.n_classes > MOST_PAIRED:
-        return "its law, a sum over all pairs of rows, takes too long for this many rows"
+        return "its distribution, a sum over all pairs of rows, takes too long for this many rows"
     if data.n_samples < FEWEST_PAIRED:
         return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
     if has_short_lengthscale(metric, data):
@@ -218,7 +218,7 @@ def _missing_for_log_score(data: Forecasts, rows: float) -> str:
     judged by how often limits are given and wrong, since those that are left after any refusal cover less.
     """
     if not data.distribution.has_cdf:
-        return "they were simulated for laws on the line"
+        return "they were simulated for univariate distributions"
     from scipy.special import pdtr
 
     transforms = data.distribution.cdf(data.targets)

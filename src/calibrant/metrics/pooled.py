@@ -136,7 +136,7 @@ def _pools(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dic
     return Pools(mass[present], predicted[present], hits[present], fixed)
 
 
-def _fixed(view: Predictions) -> dict[Hashable, Any]:
+def _fixed(view: Predictions) -> dict[Hashable, object]:
     """Return where to keep what does not depend on the labels of these predictions."""
     return view.once("fixed of pools", dict, of_labels=False)
 

@@ -255,7 +255,7 @@ class Predictions:
         """What does not depend on the labels, and what does."""
         return {}, {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 
     def __repr__(self) -> str:

@@ -208,7 +208,7 @@ def _curve_rows(name: str, curve: DecisionCurve) -> Iterator[dict[str, Any]]:
     yield from _rows(name, columns)
 
 
-def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, Any]]:
+def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, object]]:
     kept = thinned(len(curve.coverage))
     fields = ("thresholds", "coverage", "risk", "count", "errors")
     yield from _rows(name, {field.removesuffix("s"): getattr(curve, field)[kept] for field in fields})

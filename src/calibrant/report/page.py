@@ -258,7 +258,7 @@ def environment() -> "Environment":
     return engine
 
 
-def _finalize(value: object) -> Any:
+def _finalize(value: object) -> object:
     """Make control characters visible in whatever a template prints, unless it is markup."""
     return value if hasattr(value, "__html__") or not isinstance(value, str) else text.printable(value)
 

@@ -4,7 +4,7 @@ from calibrant.results.decisions import BaseRates, BestThreshold, CoverageAtRisk
 from calibrant.results.writing import percent
 
 FEW = 12
-"""So many distinct confidences, or classes, or fewer, are listed one by one."""
+"""Up to this many distinct confidences, or classes, are listed one by one."""
 
 
 def base_rate_words(report: DecisionReport) -> str:

@@ -114,7 +114,7 @@ class ConformalIntervals(Conformal):
     ([2.0], [18.0])
     """
 
-    use_when: ClassVar[str] = "Intervals of one level with a guarantee are wanted, and the whole law is not."
+    use_when: ClassVar[str] = "Intervals of one level with a guarantee are wanted, and the whole distribution is not."
 
     def __init__(
         self,

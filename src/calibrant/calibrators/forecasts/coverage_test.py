@@ -55,8 +55,8 @@ def coverage_test(
     testable = [(g, own) for g, own in rows if own.any() and 0 < intervals.ranks[g] <= intervals.n_fitted[g]]
     if not testable:
         raise InputError(
-            "the law of the coverage must be known, but it is not: intervals are infinite, or made with weights or by "
-            'quantiles of each side. Use more rows, or tails="joint" without weights.'
+            "the distribution of the coverage must be known, but it is not: intervals are infinite, or made with "
+            'weights or by quantiles of each side. Use more rows, or tails="joint" without weights.'
         )
     found = [(_pvalue(intervals, g, int(hits[own].sum()), int(own.sum()), alternative), own, g) for g, own in testable]
     pvalue, own, g = min(found, key=lambda one: one[0])

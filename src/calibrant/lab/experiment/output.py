@@ -145,7 +145,7 @@ def _as_csv(rows: Iterator[dict[str, object]]) -> str:
     return text.getvalue()
 
 
-def _harmless(value: object) -> Any:
+def _harmless(value: object) -> object:
     """Mark a text that a spreadsheet would run as a formula; numbers are left as they are."""
     return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
 
@@ -160,12 +160,12 @@ def _table(result: ExperimentResult) -> Iterator[dict[str, Any]]:
             yield about | {"calibrator": pipeline.calibrator} | _numbers(entry)
 
 
-def _numbers(entry: Compared) -> dict[str, Any]:
+def _numbers(entry: Compared) -> dict[str, object]:
     """Return value, interval and difference of an entry; what there is not stays empty."""
     interval, difference = entry.interval, entry.difference
     limits = ("low", "high", "method", "expected")
     changes = ("value", "low", "high", "method", "pvalue", "adjusted", "is_significant", "reason")
-    row: dict[str, Any] = {"metric": entry.metric, "better": entry.better, "value": entry.value}
+    row: dict[str, object] = {"metric": entry.metric, "better": entry.better, "value": entry.value}
     row |= {f"interval_{key}": getattr(interval, key, None) for key in limits}
     return row | {f"difference_{key}": getattr(difference, key, None) for key in changes}
 

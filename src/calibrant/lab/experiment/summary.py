@@ -167,7 +167,7 @@ def revive(kind: type[T], record: Mapping[str, object], **parts: object) -> T:
     return kind(**written | parts)
 
 
-def _revived(value: object) -> Any:
+def _revived(value: object) -> object:
     """Return lists as tuples, and numbers that JSON lacks as numbers."""
     if isinstance(value, list):
         return tuple(map(_revived, value))
