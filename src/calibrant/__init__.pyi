@@ -43,8 +43,7 @@ from calibrant.forecasts import (
 from calibrant.hypotest.testing import test as test
 from calibrant.intervals import interval as interval
 from calibrant.io import read_forecasts as read_forecasts, read_predictions as read_predictions
-from calibrant.metrics.measuring import measure as measure
-from calibrant.metrics.scorers import scorer as scorer
+from calibrant.metrics.measuring import measure as measure, scorer as scorer
 from calibrant.predictions import Predictions as Predictions
 from calibrant.report import render_html as render_html
 from calibrant.results import as_record as as_record, to_frame as to_frame

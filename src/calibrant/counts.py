@@ -161,7 +161,7 @@ def m_estimate(counts: object, m: float, prior: object = "uniform") -> FloatArra
     return MEstimate(m, prior)(counts)
 
 
-def class_counts(labels: object, classes: int | Sequence[Any], weights: object = None) -> FloatArray:
+def class_counts(labels: object, classes: int | Sequence[object], weights: object = None) -> FloatArray:
     """Count the rows of every class.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant import Forecasts, Normal
 from calibrant._border.types import FloatArray
-from calibrant.intervals.forecasts import missing_for_forecasts
+from calibrant.intervals.requirements import missing_for_forecasts
 from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import LogScore
 from calibrant.resampling.bootstrap import Bootstrap

@@ -163,7 +163,7 @@ def test_weights_are_kept_apart():
     "call, words",
     [
         (lambda: recommend(FIT, score="mace"), 'score must be "crps" or "log"'),
-        (lambda: recommend(g2()[0], score="log"), "the log score needs laws with a density"),
+        (lambda: recommend(g2()[0], score="log"), "the log score needs distributions with a density"),
         (lambda: recommend(FIT, candidates=["pit-all"], score="log"), "'pit-all' leaves none"),
         (lambda: recommend(FIT.take(slice(0, 19))), "at least 20 rows are needed"),
         (lambda: recommend(FIT, n_folds=150), "from 2 to half the rows, 100"),

@@ -11,7 +11,7 @@ from calibrant.hypotest import CMETest
 from calibrant.hypotest.deviation_law import deviation_law
 from calibrant.hypotest.mean_embedding import MANY_LOCATIONS, leading_directions
 from calibrant.kernels import ExponentialKernel, GramKernel, TotalVariation, WhiteKernel
-from calibrant.kernels.gram import gram_of
+from calibrant.kernels.targets import gram_of
 from calibrant.metrics import ECE, SKCE, UCME, Brier, Classwise, DebiasedECE, KdeECE
 from calibrant.smoothing.bandwidth import HeldOutLoss, Sample, choose_bandwidth
 from simulate import calibrated

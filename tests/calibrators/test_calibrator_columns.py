@@ -29,7 +29,7 @@ from calibrant.calibrators import (
     load,
     save,
 )
-from calibrant.metrics.scorers import scorer
+from calibrant.metrics.measuring import scorer
 from simulate import calibrated, sharpened
 
 NAMES = ["x", "y", "z"]

@@ -200,7 +200,7 @@ def test_broken_guarantees_are_found():
 
 def test_what_cannot_be_tested_is_refused():
     weighted = WeightedConformalIntervals().fit(FIT).interval(TEST.distribution)
-    with pytest.raises(InputError, match="the law of the coverage must be known"):
+    with pytest.raises(InputError, match="the distribution of the coverage must be known"):
         coverage_test(weighted, TEST.targets)
     with pytest.raises(InputError, match="400 numbers, one per interval"):
         coverage_test(weighted, [1.0])

@@ -20,7 +20,6 @@ from calibrant.calibrators import (
     calibrate,
     parse,
 )
-from calibrant.calibrators.zeros import known_name
 from calibrant.cli import main
 from calibrant.metrics import NLL
 from simulate import calibrated, sharpened
@@ -113,8 +112,8 @@ def test_a_calibrator_is_as_sensitive_as_what_it_holds(calibrator, sensitive):
 
 
 def test_a_calibrator_that_has_no_name_is_written_out():
-    assert known_name(OneVsRest(PlattScaling())) == ""
-    assert known_name(parse("ts>iop-oi")) == "ts>iop-oi"
+    assert OneVsRest(PlattScaling()).known_name() == ""
+    assert parse("ts>iop-oi").known_name() == "ts>iop-oi"
     probs, labels = with_zero()
     with pytest.warns(DataWarning, match=r"before it: Compose\(\[LaplaceGuard\(\), OneVsRest\(calibrator=PlattScaling"):
         OneVsRest(PlattScaling()).fit(probs, labels)

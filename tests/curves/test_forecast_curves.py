@@ -8,8 +8,7 @@ from scipy import stats
 
 from calibrant import Forecasts, InputError, Laplace, Mixture, MvNormal, Normal, Samples
 from calibrant.binning import EqualMass, EqualWidth
-from calibrant.curves.forecasts import pit_histogram, quantile_curve
-from calibrant.curves.spread import spread_curve
+from calibrant.curves.forecasts import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import MonteCarlo, pit
 from calibrant.forecasts.transform import level_shares
 from calibrant.metrics import ENCE, IntervalCoverage, QuantileCalibration
@@ -223,7 +222,10 @@ class TestSpreadCurve:
 VECTORS = Forecasts(MvNormal(np.zeros((3, 2)), 1.0), np.zeros((3, 2)))
 PLAIN = Forecasts(Normal([0.0], 1.0), [0.0])
 BAD = {
-    "vectors": (lambda: pit(VECTORS), "needs a distribution function of laws on the line, but this is MvNormal"),
+    "vectors": (
+        lambda: pit(VECTORS),
+        "needs univariate distributions with a distribution function, but this is MvNormal",
+    ),
     "vector spreads": (lambda: spread_curve(VECTORS), "are compared for real numbers, but these are MvNormal"),
     "ensemble": (lambda: pit(PLAIN, ensemble="x"), 'ensemble must be "fair" or "empirical"'),
     "bins": (lambda: pit_histogram(PLAIN, bins=0), "bins must be a whole number of at least 1"),

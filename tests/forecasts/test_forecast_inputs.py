@@ -137,7 +137,7 @@ BAD_VALUES = [
     (lambda: Forecasts(UNIT, [0, 1, 2]), "there are 3 targets and 2 rows"),
     (
         lambda: Forecasts(Normal(0, 1), [0, 1]),
-        "it has 1, for 2 targets. If it is meant for all of them, repeat",
+        "but has 1, for 2 targets. If it is meant for all of them, repeat",
     ),
     (lambda: Forecasts(UNIT, [0, NAN]), "targets must be finite, but row 1 is nan"),
     (lambda: Forecasts(UNIT, []), "targets must have at least one row"),

@@ -107,10 +107,10 @@ def test_levels_outside_the_open_interval_are_refused(level):
 
 
 def test_what_a_law_lacks_is_said():
-    with pytest.raises(InputError, match="quantiles need laws on the line, but this is MvNormal"):
+    with pytest.raises(InputError, match="quantiles need univariate distributions, but this is MvNormal"):
         MvNormal([[0.0, 0.0]], 1.0).quantile(0.5)
     mixed = Mixture([0.5, 0.5], [Samples([[1.0, 2.0]]), Normal([10.0], 1.0)])
-    with pytest.raises(InputError, match="a log density needs laws with a density"):
+    with pytest.raises(InputError, match="a log density needs distributions with a density"):
         mixed.log_density(np.array([1.0]))
     with pytest.raises(InputError, match="equally many rows, but have 1 and 2"):
         Normal([0.0], 1.0).mean_difference(Normal([0.0, 1.0], 1.0))

@@ -115,7 +115,7 @@ class TestEveryLaw:
 
     def test_distribution_functions_match_draws(self, law):
         if law.event_shape:
-            with pytest.raises(InputError, match="needs laws on the line"):
+            with pytest.raises(InputError, match="needs univariate distributions"):
                 law.cdf(law.mean())
             return
         y = np.column_stack([law.mean(), law.mean() + law.sd()])

@@ -100,13 +100,13 @@ def test_without_knots_it_is_the_base():
 
 
 def test_what_cannot_be_mapped_is_refused():
-    with pytest.raises(InputError, match="base must be laws on the line"):
+    with pytest.raises(InputError, match="base must be univariate"):
         Recalibrated(MvNormal([[0.0, 0.0]], 1.0), MAP)
     with pytest.raises(InputError, match="levels must ascend strictly"):
         ProbabilityMap([0.5, 0.5], [0.2, 0.3])
     with pytest.raises(InputError, match="as many levels as shares, but there are 1 and 2"):
         ProbabilityMap([0.5], [0.2, 0.3])
-    with pytest.raises(InputError, match="a log density needs laws with a density"):
+    with pytest.raises(InputError, match="a log density needs distributions with a density"):
         Recalibrated(Samples([[0.0, 1.0]]), MAP).log_density(np.array([0.0]))
 
 

@@ -54,7 +54,7 @@ def test_many_degrees_of_freedom_are_normal():
 def test_infinite_spreads_are_refused_where_they_are_needed():
     f = Forecasts(Student([0.0, 1.0], 1.0, [1.5, 5.0]), [0.0, 0.0])
     assert not ENCE().suits(f)
-    with pytest.raises(InputError, match="Sharpness needs laws with finite standard deviations"):
+    with pytest.raises(InputError, match="Sharpness needs distributions with finite standard deviations"):
         Sharpness()(f)
     values = {name: metric(f) for name, metric in FORECAST_METRICS.items() if metric.suits(f) and name != "skce"}
     assert np.isfinite(list(values.values())).all()

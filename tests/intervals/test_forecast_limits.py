@@ -104,7 +104,7 @@ def test_a_log_score_that_few_targets_decide_is_refused():
         interval(f, LogScore())
     assert interval(f, CRPS()).low is not None
     both = MvNormal(np.zeros((500, 2)), np.broadcast_to(np.eye(2), (500, 2, 2)))
-    with pytest.raises(InputError, match="laws on the line"):
+    with pytest.raises(InputError, match="univariate distributions"):
         interval(Forecasts(both, rng.normal(size=(500, 2))), LogScore())
 
 

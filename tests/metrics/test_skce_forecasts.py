@@ -105,7 +105,7 @@ def test_tiles_do_not_matter(monkeypatch):
     f = calibrated_normals(120)
     whole = SKCE(W2)(f)
     replicates = SKCE(W2).prepare(f)(np.random.default_rng(0).random((120, 3)))
-    monkeypatch.setattr("calibrant.kernels.pairs.tiled.TILE", 16)
+    monkeypatch.setattr("calibrant.kernels.pairs.TILE", 16)
     assert SKCE(W2)(f) == pytest.approx(whole, rel=1e-12)
     assert SKCE(W2).prepare(f)(np.random.default_rng(0).random((120, 3))) == pytest.approx(replicates, rel=1e-11)
 

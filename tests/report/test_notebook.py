@@ -9,16 +9,17 @@ import pytest
 import calibrant.results
 from binary_cases import binary
 from calibrant import Forecasts, Normal, Predictions, compare, learning_curve, recommend, reliability_curve
-from calibrant.curves import classwise_curves, cumulative_curve, pit_histogram, quantile_curve
+from calibrant.curves import classwise_curves, cumulative_curve, kernel_curve, pit_histogram, quantile_curve
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ECE, NLL, decompose
 from calibrant.report.notebook import MOST_ROWS, notebook_html
 from calibrant.results import Assessment, ClassSummary, Estimate, ForecastAssessment, TestResult, Verdict
+from calibrant.results.drawing import RED
 from simulate import calibrated
 
 ALLOWED = {
     "div", "table", "thead", "tbody", "tr", "th", "td", "p", "b", "details", "summary",
-    "svg", "rect", "line", "polyline", "polygon", "text",
+    "svg", "rect", "line", "polyline", "polygon", "circle", "text",
 }  # fmt: skip
 
 HOSTILE = [
@@ -109,6 +110,21 @@ def test_curves_have_a_figure_and_no_row_of_arrays():
         assert page.tags.count("svg") == 1
         assert "array" not in "".join(page.text)
         assert "aria-label" in page.attributes
+
+
+def test_a_reliability_curve_shows_the_points_that_the_page_shows():
+    few = Predictions([0.1] * 50 + [0.5] * 50, labels=[0, 1] * 50)  # Half of both happen: 0.1 is off, 0.5 is not.
+    shown = reliability_curve(few)._repr_html_()
+    assert shown.count("<circle") == len(reliability_curve(few).predicted) == 2
+    assert shown.count(RED) == 2  # A whisker and a point.
+    assert "<polygon" not in shown
+    many = np.linspace(0.005, 0.995, 1000)
+    labels = np.arange(1000) * 0.618 % 1 < 0.25 + 0.5 * many  # Too rare near 1, too frequent near 0.
+    line = kernel_curve(Predictions(many, labels=labels), bandwidth=0.1, n_resamples=39, rng=0)
+    shown = line._repr_html_()
+    assert "<circle" not in shown
+    assert shown.count("<polygon") == 1
+    assert shown.count(RED) == 2  # At both ends.
 
 
 def test_a_recommendation_lists_its_candidates_and_a_learning_curve_its_points():

@@ -16,7 +16,7 @@ from calibrant.report import (
     parts,
     ranking,
     render_html,
-    testing,
+    tables,
     thin,
     views,
 )
@@ -314,7 +314,7 @@ class TestTests:
         more = assessment(
             tests={"cox": replace(consistency(pvalue=0.5), null=None, about=CoxTest().about()), "new": consistency()}
         )
-        rows = testing.test_rows(as_series({"a": more, "b": assessment()}))
+        rows = tables.test_rows(as_series({"a": more, "b": assessment()}))
         assert [row.label for row in rows] == ["omnibus", "Cox", "new"]
         assert rows[1].results == (("0.0537", "p = 0.5"), None)
         assert "What it sees" in render_html(more)
@@ -322,7 +322,7 @@ class TestTests:
 
     def test_parts_of_the_test_are_shown_with_what_gave_it_away(self):
         whole = assessment(test=omnibus())
-        rows = testing.part_rows(as_series({"a": whole, "b": assessment()}))
+        rows = tables.part_rows(as_series({"a": whole, "b": assessment()}))
         assert [row.label for row in rows] == ["Slope", "Mean of a class", "Shirt"]
         assert rows[0].results == (("p ≤ 0.01", "too extreme", True), None)
         assert rows[1].results == (("p = 0.25", "class Shirt, too high", False), None)
@@ -338,7 +338,7 @@ class TestTests:
 
         for k in (2, 3):
             details = OmnibusTest(9)(calibrated(n=30, k=k), rng=0).details
-            assert {*details["parts"], *details["also"]} <= set(testing.PARTS)
+            assert {*details["parts"], *details["also"]} <= set(tables.PARTS)
 
 
 class TestSizes:

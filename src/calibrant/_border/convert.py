@@ -142,7 +142,7 @@ def _as_array(data: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} must have rows of equal length, but {_ragged(data)}. Repair them.") from error
 
 
-def _ragged(rows: Sequence[Any]) -> str:
+def _ragged(rows: Sequence[object]) -> str:
     sizes = [len(row) if hasattr(row, "__len__") else 1 for row in rows]
     odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
     return "their entries differ in shape" if odd is None else f"row {odd} has {sizes[odd]} and row 0 has {sizes[0]}"

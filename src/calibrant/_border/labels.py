@@ -37,7 +37,7 @@ def as_classes(classes: Any, n_classes: int) -> Names | None:
     return names
 
 
-def with_positive(classes: Any, positive: Hashable | None, labels: object, probs: Raw) -> Any:
+def with_positive(classes: object, positive: Hashable | None, labels: object, probs: Raw) -> object:
     """Return the caller's classes, or the two of which `positive` is the one whose probability the column holds."""
     if positive is None:
         return classes
@@ -58,7 +58,7 @@ def _distinct(values: NDArray[Any]) -> list[Any]:
     return [entry for entry in entries if not is_missing(entry)]
 
 
-def _other_and(positive: Hashable, found: list[Any]) -> Names:
+def _other_and(positive: Hashable, found: list[object]) -> Names:
     """Return the other class among those found, and the positive one as it is written there."""
     if isinstance(positive, str) and all(map(_is_whole, found)):
         [positive] = _read_integers((positive,))

@@ -215,7 +215,7 @@ def _candidates(
     for name, calibrator in named.items():
         if calibrator.gives == "intervals":
             raise InputError(
-                f"candidates must give whole laws, but {name!r} gives intervals, which scores cannot judge."
+                f"candidates must give whole distributions, but {name!r} gives intervals, which scores cannot judge."
             )
         if score == "log" and not calibrator.has_density:
             raise InputError(f'the log score needs a density, but {name!r} leaves none. Drop it, or use score="crps".')
@@ -226,12 +226,12 @@ def _check(forecasts: Forecasts, score: Any, n_folds: Any, n_resamples: Any, lev
     """Refuse settings that make no sense, and too few rows."""
     if score not in FORECAST_SCORES:
         raise InputError(
-            f'score must be "crps" or "log", but is {score!r}. Calibration errors do not decide: the overall law of '
-            "the targets has none, and is of no use."
+            f'score must be "crps" or "log", but is {score!r}. Calibration errors do not decide: the overall '
+            "distribution of the targets has none, and is of no use."
         )
     if score == "log" and not forecasts.distribution.has_density:
         raise InputError(
-            f'the log score needs laws with a density, but these are {forecasts.distribution}. Use "crps".'
+            f'the log score needs distributions with a density, but these are {forecasts.distribution}. Use "crps".'
         )
     check_count(n_resamples, "n_resamples")
     check_count(n_folds, "n_folds")

@@ -7,6 +7,7 @@ from calibrant.advice.group_fix import GROUPS
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
+from calibrant.results.writing import percent
 
 NAMES = {"nll": "log loss", "brier": "Brier score", "crps": "CRPS", "log": "log score"}
 
@@ -174,4 +175,4 @@ def _written(advice: Advice, difference: Difference | None) -> str:
     if difference is None:
         return "undefined, because both are infinite"
     limits = f"{difference.low:+.3g} to {difference.high:+.3g}"
-    return f"{difference.value:+.3g} ({100 * advice.level:g}% interval {limits})"
+    return f"{difference.value:+.3g} ({percent(advice.level)} interval {limits})"

@@ -1,6 +1,5 @@
 """Calibrators: scikit-learn estimators from scores to calibrated probabilities."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -8,7 +7,8 @@ from calibrant._border.lazy import attributes
 from calibrant.calibrators.base import Calibrator, calibrate
 from calibrant.calibrators.bbq import BBQ
 from calibrant.calibrators.beta import BetaCalibration
-from calibrant.calibrators.compose import CalibratorTable, Compose, parse
+from calibrant.calibrators.binary import OneVsRest
+from calibrant.calibrators.compose import Compose, composed, parse
 from calibrant.calibrators.deep_order_preserving import DeepOrderPreserving
 from calibrant.calibrators.ensemble import Ensemble, Uniform
 from calibrant.calibrators.ets import EnsembleTemperatureScaling
@@ -17,16 +17,15 @@ from calibrant.calibrators.histogram import HistogramBinning
 from calibrant.calibrators.hull import ROCConvexHull
 from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.joint import JointScaling
-from calibrant.calibrators.lift import OneVsRest, Pooled, irm, irova
+from calibrant.calibrators.lift import Pooled, irm, irova
 from calibrant.calibrators.matrix import DirichletCalibration, MatrixScaling
-from calibrant.calibrators.names import calibrator_name
+from calibrant.calibrators.names import CALIBRATORS, calibrator_name
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.platt import PlattScaling, QuadraticScaling
 from calibrant.calibrators.prior_shift import PriorShift
 from calibrant.calibrators.scaling import Identity
 from calibrant.calibrators.spline import SplineCalibration
 from calibrant.calibrators.stack import StackedCalibration
-from calibrant.calibrators.store import load, save
 from calibrant.calibrators.structured import StructuredScaling
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.calibrators.vector import VectorScaling
@@ -34,6 +33,7 @@ from calibrant.calibrators.venn_abers import VennAbers
 
 if TYPE_CHECKING:
     from calibrant.calibrators.model import CalibratedModel
+    from calibrant.calibrators.store import load, save
 
 __all__ = [
     "BBQ",
@@ -73,7 +73,7 @@ __all__ = [
     "save",
 ]
 
-CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
+CALIBRATORS.fill(
     {
         "identity": Identity,
         "ts": TemperatureScaling,
@@ -103,13 +103,16 @@ CALIBRATORS: dict[str, Callable[..., Calibrator]] = CalibratorTable(
         "iop-deep": DeepOrderPreserving,
         "stack": partial(StackedCalibration, keep_argmax=False),
         "stack-order": partial(StackedCalibration, keep_argmax=True),
-    }
+    },
+    composed,
 )
-"""Every calibrator by its name on the command line; calling the value builds a fresh estimator.
 
-Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application. So are
-names as papers write them, such as "TS" and "IROvA"; see `calibrator_name`.
-"""
-
-# It takes scikit-learn, which calibrators do without.
-__getattr__ = attributes(__name__, {"CalibratedModel": "calibrant.calibrators.model"})
+# What needs scikit-learn, which calibrators do without, and what knows every class of this room.
+__getattr__ = attributes(
+    __name__,
+    {
+        "CalibratedModel": "calibrant.calibrators.model",
+        "load": "calibrant.calibrators.store",
+        "save": "calibrant.calibrators.store",
+    },
+)

@@ -4,15 +4,23 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies
 from calibrant._border.labels import column_order
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import keep_argmax, log_softmax, softmax
 from calibrant.calibrators.estimator import Estimator, check_is_fitted
-from calibrant.calibrators.given import check_order, check_same_columns, columns_of, texts, words_of_calibrators
+from calibrant.calibrators.given import (
+    check_order,
+    check_same_columns,
+    columns_of,
+    texts,
+    warn_of_impossible_labels,
+    words_of_calibrators,
+)
+from calibrant.calibrators.names import CALIBRATORS
 from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits
-from calibrant.calibrators.zeros import warn_of_impossible_labels
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
@@ -20,8 +28,9 @@ from calibrant.predictions import Predictions
 if TYPE_CHECKING:
     from calibrant.calibrators.forecasts import ForecastCalibrator
 
-Scores = Literal["probs", "logits"]
-"""What a calibrator is given."""
+Kind = Literal["parametric", "binning", "isotonic", "ensemble", "composition"]
+Level = Literal["high", "medium", "low"]
+"""How much data a calibrator needs, and how flexible it is."""
 
 
 class Calibrator(Estimator, ABC):
@@ -57,11 +66,11 @@ class Calibrator(Estimator, ABC):
         frame must have the same names in the same order; an array has no names, and is not checked.
     """
 
-    kind: ClassVar[Literal["parametric", "binning", "isotonic", "ensemble", "composition"]]
+    kind: ClassVar[Kind]
     preserves_argmax: bool
     n_parameters: ClassVar[str]
-    data_efficiency: ClassVar[Literal["high", "medium", "low"]]
-    expressiveness: ClassVar[Literal["high", "medium", "low"]]
+    data_efficiency: ClassVar[Level]
+    expressiveness: ClassVar[Level]
     use_when: ClassVar[str]
     accepts_raw_logits: ClassVar[bool] = False
     sensitive_to_zeros: ClassVar[bool] = False
@@ -77,7 +86,13 @@ class Calibrator(Estimator, ABC):
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         """Return calibrated log-probabilities, of shape (n, K), up to a number that is added to a row."""
 
-    def fit(self, scores: Any, labels: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
+    def known_name(self) -> str:
+        """Return its name in `CALIBRATORS`; "" if it has none."""
+        return CALIBRATORS.name_of(self)
+
+    def fit(
+        self, scores: object, labels: object = None, sample_weight: object = None, *, classes: object = None
+    ) -> Self:
         """Learn the map from scores and observed labels, or from predictions that hold both.
 
         Parameters
@@ -103,7 +118,7 @@ class Calibrator(Estimator, ABC):
         warn_of_impossible_labels(self, predictions.log_probs, predictions.labels, predictions.weights)
         return self.learn_from(inputs, predictions.labels, predictions.weights)
 
-    def _fit_predictions(self, predictions: Predictions, others: tuple[Any, ...]) -> Self:
+    def _fit_predictions(self, predictions: Predictions, others: tuple[object, ...]) -> Self:
         """Learn the map from predictions, which have been checked; `others` must not be given."""
         if any(other is not None for other in others):
             raise TypeError("Predictions hold their labels, weights and classes: pass them alone, fit(predictions).")
@@ -146,7 +161,7 @@ class Calibrator(Estimator, ABC):
         self._fit(log_probs, labels, weights)
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
-    def predict_proba(self, scores: Any) -> FloatArray:
+    def predict_proba(self, scores: object) -> FloatArray:
         """Return calibrated probabilities of scores or of predictions, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)
         given, log_probs = self._read(scores)
@@ -154,7 +169,7 @@ class Calibrator(Estimator, ABC):
         scores = self._apply(log_probs)
         return self._kept(given, softmax(scores, out=_buffer(scores, log_probs)))
 
-    def predict(self, scores: Any) -> Any:
+    def predict(self, scores: object) -> NDArray[Any]:
         """Return the most probable class of every row."""
         best = self.predict_proba(scores).argmax(axis=1)
         return self.classes_[best]
@@ -170,7 +185,7 @@ class Calibrator(Estimator, ABC):
         scores = self._apply(log_probs)
         return self._kept(log_probs, log_softmax(scores, out=_buffer(scores, log_probs)))
 
-    def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
+    def _read(self, scores: object) -> tuple[FloatArray, FloatArray]:
         """Return what was given, (n, K), and its log-probabilities: neighbouring numbers may share a logarithm."""
         kind = self._kind()
         if isinstance(scores, Predictions) and kind in ("probs", "logits"):
@@ -191,14 +206,14 @@ class Calibrator(Estimator, ABC):
         with np.errstate(divide="ignore"):
             return probs, np.log(probs)
 
-    def _remember_columns(self, scores: Any) -> None:
+    def _remember_columns(self, scores: object) -> None:
         """Keep the names of a data frame's columns, and forget those of an earlier fit."""
         self.__dict__.pop("feature_names_in_", None)
         names = texts(columns_of(scores))
         if names is not None:
             self.feature_names_in_ = names
 
-    def _order_of_columns(self, scores: Any) -> list[int] | None:
+    def _order_of_columns(self, scores: object) -> list[int] | None:
         """Return where `fit` found each class among the same columns, None if in place; others are refused."""
         columns = columns_of(scores)
         if columns is None:

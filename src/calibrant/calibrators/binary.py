@@ -1,21 +1,28 @@
-"""Calibrators of two classes: one function of one score."""
+"""Calibrators of two classes, one function of one score, and one of them for each class against the rest."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
-from calibrant.calibrators.base import Calibrator, normalised
+from calibrant.calibrators.base import Calibrator, Kind, Level, normalised
 from calibrant.calibrators.estimator import check_is_fitted, clone
+from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.roc.ranking import as_ranking, as_scores
 
 LARGEST_LOG_ODDS = -float(np.log(np.finfo(np.float64).tiny))
 """Parametric maps treat log-odds beyond this, those of the probabilities 0 and 1 among them, as this."""
+
+Score = Literal["probability", "logit", "margin"]
+"""What the map of a class is a function of."""
+
+SMALLEST_SHARE = 1e-6
+"""What is added to a map, as a multiple of the probability: it keeps a class possible that the map sends to 0."""
 
 
 class BinaryCalibrator(Calibrator):
@@ -42,7 +49,9 @@ class BinaryCalibrator(Calibrator):
         """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
 
     @np.errstate(under="ignore")
-    def fit(self, scores: Any, labels: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
+    def fit(
+        self, scores: object, labels: object = None, sample_weight: object = None, *, classes: object = None
+    ) -> Self:
         """Learn the map from scores and observed labels, or from predictions that hold both.
 
         Parameters
@@ -63,7 +72,7 @@ class BinaryCalibrator(Calibrator):
         return self.fit_line(values, hits, weights)
 
     @np.errstate(under="ignore")
-    def predict_proba(self, scores: Any) -> FloatArray:
+    def predict_proba(self, scores: object) -> FloatArray:
         """Return calibrated probabilities, of shape (n, K), whose rows sum to 1."""
         check_is_fitted(self)
         if self._kind() == "raw" and not isinstance(scores, Predictions):
@@ -73,7 +82,7 @@ class BinaryCalibrator(Calibrator):
             return self.line_probs(log_probs[:, 1] - log_probs[:, 0])
         return self._calibrated(given, log_probs)[0]
 
-    def _read_raw(self, scores: Any) -> FloatArray:
+    def _read_raw(self, scores: object) -> FloatArray:
         """Return a ranker's scores."""
         self._order_of_columns(scores)
         return as_scores(scores)
@@ -86,8 +95,6 @@ class BinaryCalibrator(Calibrator):
         if log_probs.shape[1] == 2:
             self.fit_line(log_probs[:, 1] - log_probs[:, 0], labels == 1, weights)
             return
-        from calibrant.calibrators.lift import OneVsRest
-
         self.lifted_ = OneVsRest(clone(self)).learn(log_probs, labels, weights)
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
@@ -104,6 +111,127 @@ class BinaryCalibrator(Calibrator):
                 )
             return "raw"
         return super()._kind()
+
+
+class Lifted(Calibrator):
+    """Base of the lifts, which are as their calibrator of two classes is."""
+
+    calibrator: BinaryCalibrator
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]  # of the inner calibrator
+        """As for the inner calibrator."""
+        return self.calibrator.kind
+
+    @property
+    def sensitive_to_zeros(self) -> bool:  # type: ignore[override]  # of the inner calibrator
+        """Whether the inner calibrator is."""
+        return checked_binary(self.calibrator).sensitive_to_zeros
+
+
+class OneVsRest(Lifted):
+    """Fit one calibrator of two classes to each class against the rest, then divide by the sum.
+
+    Parameters
+    ----------
+    calibrator : BinaryCalibrator
+        Cloned for each class.
+    score : {"probability", "logit", "margin"}, default="probability"
+        What the map of a class is a function of: its probability (as log-odds), its canonical logit, which is the
+        logarithm of its probability, or how far this is ahead of the best other class. Probability and logit have the
+        same order, so that isotonic maps of them differ only between the scores that were fitted. Of raw logits, which
+        need "logit", it is the logit as it was given, a ranker's score for each class: this is what the inner
+        calibrator is told by its own `scores="raw"`.
+    scores : {"probs", "logits", "raw-logits"}, default="probs"
+
+    Attributes
+    ----------
+    calibrators_ : list of BinaryCalibrator
+        One per class, fitted.
+
+    Notes
+    -----
+    With the map :math:`g_k` of class k the probabilities are :math:`g_k(p_k) + 10^{-6} p_k`, divided by their sum. So a
+    label never becomes impossible that was possible before, classes that come out equal stay in order, and a row that
+    all maps send to 0 keeps its probabilities.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import PlattScaling
+    >>> probs = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.2, 0.2, 0.6], [0.3, 0.4, 0.3]])
+    >>> OneVsRest(PlattScaling()).fit(probs, [0, 1, 2, 0]).predict_proba(probs).shape
+    (4, 3)
+    """
+
+    preserves_argmax = False
+    use_when: ClassVar[str] = "The classes are miscalibrated in different ways and each has many rows."
+    accepts_raw_logits: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        calibrator: BinaryCalibrator,
+        score: Score = "probability",
+        scores: Literal["probs", "logits", "raw-logits"] = "probs",
+    ) -> None:
+        self.calibrator = calibrator
+        self.score = score
+        self.scores = scores
+
+    @property
+    def n_parameters(self) -> str:  # type: ignore[override]  # of the inner calibrator
+        """Those of the inner calibrator for every class."""
+        return f"K ({self.calibrator.n_parameters})"
+
+    @property
+    def data_efficiency(self) -> Level:  # type: ignore[override]  # of the inner calibrator
+        """As for the inner calibrator: every class has as many rows."""
+        return self.calibrator.data_efficiency
+
+    @property
+    def expressiveness(self) -> Level:  # type: ignore[override]  # of the inner calibrator
+        """As for the inner calibrator."""
+        return self.calibrator.expressiveness
+
+    def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
+        columns = self._columns(log_probs)
+        inner = checked_binary(self.calibrator)
+        if uses_raw_logits(self):
+            inner = clone(inner).set_params(scores="raw")
+        self.calibrators_ = [clone(inner).fit_line(x, labels == k, weights) for k, x in enumerate(columns)]
+
+    def _apply(self, log_probs: FloatArray) -> FloatArray:
+        columns = self._columns(log_probs)
+        result = np.empty(log_probs.shape)
+        for k, (fitted, x) in enumerate(zip(self.calibrators_, columns, strict=True)):
+            result[:, k] = -softplus(-fitted.log_odds(x))
+        shares = normalised(log_probs) if uses_raw_logits(self) else log_probs
+        return np.logaddexp(result, shares + np.log(SMALLEST_SHARE))
+
+    def _columns(self, log_probs: FloatArray) -> FloatArray:
+        """Return one score for every class, (K, n)."""
+        return log_probs.T if uses_raw_logits(self) else class_scores(log_probs, self.score).T
+
+    def check_raw_logits(self) -> None:
+        """Refuse raw logits where they make no sense."""
+        if self.score != "logit":
+            raise InputError(
+                f"OneVsRest with score={self.score!r} does not depend on a number that is added to all logits of a "
+                'row: pass score="logit" as well, or build it with scores="logits".'
+            )
+        if not checked_binary(self.calibrator).accepts_raw:
+            raise InputError(
+                f"{type(self.calibrator).__name__} needs probabilities, and raw logits have no scale that it could "
+                "use. IsotonicCalibration, ROCConvexHull and PlattScaling accept them."
+            )
+
+
+def checked_binary(calibrator: object) -> BinaryCalibrator:
+    """Return what a lift was given, if it is a calibrator of two classes."""
+    if not isinstance(calibrator, BinaryCalibrator):
+        raise TypeError(
+            f"calibrator must be one of two classes, such as IsotonicCalibration(), but is {calibrator!r:.80}."
+        )
+    return calibrator
 
 
 def bounded(log_odds: FloatArray) -> FloatArray:
@@ -154,8 +282,6 @@ def log_odds_of_classes(log_probs: FloatArray) -> FloatArray:
         rest[rows, top] = np.log(probs.sum(axis=1))
     return log_probs - rest
 
-
-Score = Literal["probability", "logit", "margin"]
 
 SCORE_DECIMALS = 12
 """Scores of classes that agree to this many decimals are ties: they were computed by different sums."""

@@ -1,14 +1,13 @@
 """Compositions: one calibrator after another, also by name."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import ClassVar, Literal
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import WithMembers, all_converged
-from calibrant.calibrators.names import calibrator_name, stage_names
+from calibrant.calibrators.names import CALIBRATORS, THEN, calibrator_name
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 from calibrant.exceptions import InputError
 
@@ -82,6 +81,11 @@ class Compose(WithMembers):
             log_probs = stage.transform_from(log_probs)
         return log_probs
 
+    def known_name(self) -> str:
+        """Return the names of the stages in `CALIBRATORS`, such as "ts>beta"; "" if one of them has none."""
+        names = [stage.known_name() for stage in self._members()]
+        return THEN.join(names) if all(names) else ""
+
     @property
     def accepts_raw_logits(self) -> bool:  # type: ignore[override]  # of the first stage
         """Whether the first stage does: the others are given its log-probabilities."""
@@ -104,24 +108,6 @@ class Compose(WithMembers):
             ) from error
 
 
-class CalibratorTable(dict[str, Callable[..., Calibrator]]):
-    """What builds a calibrator, by name; names joined by ">" are found too, and build a composition.
-
-    Examples
-    --------
-    >>> from calibrant.calibrators import CALIBRATORS
-    >>> [type(stage).__name__ for stage in CALIBRATORS["ts>svs"]().stages]
-    ['TemperatureScaling', 'StructuredScaling']
-    """
-
-    def __missing__(self, name: str) -> Callable[..., Calibrator]:
-        try:
-            names = stage_names(str(name), self)
-        except InputError as error:
-            raise KeyError(*error.args) from None
-        return partial(_composed, [self[part] for part in names])
-
-
 def parse(name: str, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> Calibrator:
     """Return the calibrator of a name, or the composition of names joined by ">" in order of application.
 
@@ -136,15 +122,14 @@ def parse(name: str, scores: Literal["probs", "logits", "raw-logits"] = "probs")
     >>> parse("ts>guard")
     Compose(stages=[TemperatureScaling(), LaplaceGuard()])
     """
-    from calibrant.calibrators import CALIBRATORS
-
     return CALIBRATORS[calibrator_name(name)](scores=scores)
 
 
-def _composed(
+def composed(
     builders: list[Callable[..., Calibrator]], scores: Literal["probs", "logits", "raw-logits"] = "probs"
 ) -> Calibrator:
+    """Return the composition of what several rows of the table build."""
     stages = [build() for build in builders]
     if scores == RAW_LOGITS:  # The default of what a class's map is a function of may depend on it.
         stages[0] = builders[0](scores=scores)
-    return Compose(stages, scores) if len(stages) > 1 else builders[0](scores=scores)
+    return Compose(stages, scores)

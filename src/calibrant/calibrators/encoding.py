@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import binning, calibrators, counts
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.exceptions import InputError
@@ -22,7 +23,6 @@ _DTYPES = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
 
 def calibrator_classes() -> dict[str, type]:
     """Return the classes that may stand in a file, by name: the public calibrators, of classes and of forecasts."""
-    from calibrant import calibrators
     from calibrant.calibrators import forecasts
 
     bases = (Calibrator, forecasts.ForecastCalibrator)
@@ -34,13 +34,11 @@ def calibrator_classes() -> dict[str, type]:
 
 def choice_classes() -> dict[str, type]:
     """Return the frozen choices that may be settings of a calibrator, by name."""
-    from calibrant import binning, counts
-
     smoothings = (counts.LaplaceCorrection, counts.MEstimate, counts.RelativeFrequency)
     return {choice.__name__: choice for choice in (binning.EqualMass, binning.EqualWidth, *smoothings)}
 
 
-def encode(value: object) -> Any:
+def encode(value: object) -> object:
     """Return what JSON can say of a value."""
     if isinstance(value, Estimator):
         return _encode_calibrator(value)
@@ -60,7 +58,7 @@ def encode(value: object) -> Any:
     return {"choice": name, "fields": {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
 
 
-def _encode_calibrator(calibrator: Estimator) -> dict[str, Any]:
+def _encode_calibrator(calibrator: Estimator) -> dict[str, object]:
     name = type(calibrator).__name__
     if calibrator_classes().get(name) is not type(calibrator):
         raise TypeError(f"only calibrators of calibrant can be saved, but {name} is defined elsewhere.")
@@ -71,7 +69,7 @@ def _encode_calibrator(calibrator: Estimator) -> dict[str, Any]:
     }
 
 
-def _encode_array(array: NDArray[Any]) -> dict[str, Any]:
+def _encode_array(array: NDArray[Any]) -> dict[str, object]:
     if array.dtype.kind == "U":
         return {"dtype": "str", "shape": list(array.shape), "data": array.ravel().tolist()}
     if array.dtype.kind not in _DTYPES:
@@ -130,7 +128,7 @@ def _decode_float(text: object, _depth: int) -> float:
     return float(str(text))
 
 
-def _decode_choice(name: object, settings: object, depth: int) -> Any:
+def _decode_choice(name: object, settings: object, depth: int) -> object:
     return _built(choice_classes(), name, settings, depth)
 
 

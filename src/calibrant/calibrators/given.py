@@ -1,14 +1,19 @@
-"""What a calibrator is given: names of columns that must not change, and errors phrased for calibrators."""
+"""What a calibrator is given: names of columns that must not change, labels of probability 0, errors phrased for it."""
 
+import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.labels import column_order
-from calibrant.exceptions import InputError
+from calibrant._border.types import FloatArray, IntArray
+from calibrant.exceptions import DataWarning, InputError
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.base import Calibrator
 
 WORDS = {
     "Pass them to Predictions.from_logits.": 'Build the calibrator with scores="logits".',
@@ -38,7 +43,7 @@ def words_of_calibrators() -> Iterator[None]:
         raise
 
 
-def columns_of(scores: Any) -> tuple[Hashable, ...] | None:
+def columns_of(scores: object) -> tuple[Hashable, ...] | None:
     """Return the column names of a data frame; None if it only numbers them, and for anything else."""
     if isinstance(scores, (np.ndarray, list, tuple)):
         return None
@@ -95,3 +100,23 @@ def _listed(names: set[Hashable]) -> str:
 def _first_difference(names: Sequence[Hashable], others: Sequence[Hashable]) -> str:
     place = next(i for i, (name, other) in enumerate(zip(names, others, strict=True)) if str(name) != str(other))
     return f"number {place} is {names[place]!r} instead of {others[place]!r}"
+
+
+def warn_of_impossible_labels(
+    calibrator: "Calibrator", log_probs: FloatArray, labels: IntArray, weights: FloatArray
+) -> None:
+    """Warn that rows whose label had probability 0 dominate the map, if the calibrator is sensitive to them."""
+    if not calibrator.sensitive_to_zeros:
+        return
+    impossible = (log_probs[np.arange(len(labels)), labels] == -np.inf) & (weights > 0)
+    if not impossible.any():
+        return
+    name, count = calibrator.known_name(), int(impossible.sum())
+    by_name = f'"guard>{name}", ' if name else ""
+    rows = f"row {int(impossible.argmax())} has" if count == 1 else f"{count} of {len(labels)} rows have"
+    message = (
+        f"{rows} an observed label of probability 0. Its logarithm counts as -708 here, so such rows dominate the "
+        f"map, which is then poor for all others. Put a guard before it: {by_name}"
+        f"Compose([LaplaceGuard(), {calibrator!r:.80}])."
+    )
+    warnings.warn(message, DataWarning, stacklevel=3)

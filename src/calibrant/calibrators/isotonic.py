@@ -5,7 +5,9 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant.binning.ties import starts_of_ties
 from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.roc.merging import pool, split_equal
 
 SMALLEST_STEP = 1e-290
 """A slope over a smaller step than this would overflow."""
@@ -127,10 +129,9 @@ def pooled_ties(scores: FloatArray, hits: BoolArray, weights: FloatArray) -> tup
     values = scores[order]
     totals = weights if weights[0] == weights.min() == weights.max() else weights[order]
     positives = np.where(hits[order], totals, 0.0)
-    is_new = values[1:] != values[:-1]
-    if is_new.all():
+    first = starts_of_ties(values)
+    if len(first) == len(values):
         return values, positives, totals
-    first = np.append(0, np.flatnonzero(is_new) + 1)
     return values[first], np.add.reduceat(positives, first), np.add.reduceat(totals, first)
 
 
@@ -140,8 +141,6 @@ def pools(positives: FloatArray, totals: FloatArray, *, merge_equal: bool = True
     Neighbours of equal probability are one pool or, if they are not to be merged, as many as possible.
     """
     from scipy.optimize import isotonic_regression
-
-    from calibrant.roc.merging import pool, split_equal
 
     bounds = isotonic_regression(positives / totals, weights=totals).blocks.astype(np.int64)
     # Rounding may have kept equal pools apart: there are few by now, so that they can be compared with care.

@@ -2,12 +2,12 @@
 
 from typing import Any, ClassVar, Self
 
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, Level
 from calibrant.calibrators.estimator import Estimator, clone
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
 
-LEVELS = ("low", "medium", "high")
+LEVELS: tuple[Level, ...] = ("low", "medium", "high")
 """Levels of data efficiency and expressiveness, in order."""
 
 
@@ -91,12 +91,12 @@ class WithMembers(Calibrator):
         return " + ".join(member.n_parameters for member in self._members())
 
     @property
-    def data_efficiency(self) -> Any:  # type: ignore[override]  # of the members
+    def data_efficiency(self) -> Level:  # type: ignore[override]  # of the members
         """The value of the member that needs the most rows."""
         return LEVELS[min(LEVELS.index(member.data_efficiency) for member in self._members())]
 
     @property
-    def expressiveness(self) -> Any:  # type: ignore[override]  # of the members
+    def expressiveness(self) -> Level:  # type: ignore[override]  # of the members
         """The value of the most flexible member."""
         return LEVELS[max(LEVELS.index(member.expressiveness) for member in self._members())]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
@@ -13,8 +14,9 @@ from calibrant._border.checks import as_weights, check_copies
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.compose import parse
 from calibrant.calibrators.cross_fit import Response, check_response, class_log_probs, gathered, score_fold
-from calibrant.calibrators.zeros import warn_of_impossible_labels
+from calibrant.calibrators.given import warn_of_impossible_labels
 from calibrant.exceptions import DataWarning, InputError
 
 
@@ -72,14 +74,14 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     classes_: Any
 
     def __init__(
-        self, estimator: Any, calibrator: Calibrator | str = "ts", cv: Any = 5, response: Response = "predict_proba"
+        self, estimator: Any, calibrator: Calibrator | str = "ts", cv: object = 5, response: Response = "predict_proba"
     ) -> None:
         self.estimator = estimator
         self.calibrator = calibrator
         self.cv = cv
         self.response = response
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None, **fit_params: object) -> Self:
         """Train the estimator, unless it is trained already, and fit the calibrator.
 
         Parameters
@@ -113,13 +115,13 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.estimator_ = clone(self.estimator).fit(X, labels, **params)
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: object) -> FloatArray:
         """Return calibrated probabilities, of shape (n, K)."""
         check_is_fitted(self)
         log_probs = class_log_probs(self.estimator_, X, self.classes_, self.response)
         return self.calibrator_._calibrated(log_probs, log_probs)[0]  # noqa: SLF001 (one package)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> NDArray[Any]:
         """Return the most probable class of every row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
@@ -164,7 +166,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.estimator_ = self.estimator
         self.classes_ = np.asarray(self.estimator.classes_)
 
-    def _indices(self, labels: Any) -> IntArray:
+    def _indices(self, labels: object) -> IntArray:
         places = {name: k for k, name in enumerate(self.classes_.tolist())}
         given = np.asarray(labels).tolist()
         indices = np.array([places.get(label, -1) for label in given], dtype=np.int64)
@@ -177,8 +179,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return indices
 
     def _routed(
-        self, sample_weight: Any, weights: FloatArray, fit_params: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        self, sample_weight: object, weights: FloatArray, fit_params: Mapping[str, object]
+    ) -> tuple[dict[str, object], dict[str, object]]:
         """Return what the estimator's `fit` and the splitter are given."""
         from sklearn import get_config
         from sklearn.utils.metadata_routing import process_routing
@@ -220,7 +222,7 @@ def _distinct(labels: Any) -> Any:
     return classes
 
 
-def _weights(sample_weight: Any, n_rows: int) -> FloatArray:
+def _weights(sample_weight: object, n_rows: int) -> FloatArray:
     if not n_rows:
         raise InputError("X must have at least one row, but has 0 samples.")
     if sample_weight is None:
@@ -232,11 +234,9 @@ def _weights(sample_weight: Any, n_rows: int) -> FloatArray:
     return as_weights(raw, n_rows)
 
 
-def as_calibrator(given: Any) -> Calibrator:
+def as_calibrator(given: object) -> Calibrator:
     """Return a calibrator, given one or its name."""
     if isinstance(given, str):
-        from calibrant.calibrators.compose import parse
-
         return parse(given)
     if not isinstance(given, Calibrator):
         raise TypeError(f'calibrator must be a calibrator such as TemperatureScaling(), or "ts", but is {given!r:.80}.')

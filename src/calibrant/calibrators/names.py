@@ -1,9 +1,16 @@
-"""Names of calibrators as people write them, and of compositions."""
+"""Tables of calibrators: what builds each, by its name as people write it, and compositions of names."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from calibrant._border.names import Spellings
 from calibrant.exceptions import InputError
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.base import Calibrator
+
+C = TypeVar("C")
 
 THEN = ">"
 """What stands between the names of the stages of a composition, in order of application."""
@@ -48,6 +55,62 @@ def stage_names(name: str, known: Collection[str]) -> list[str]:
     return [_stage(part.strip(), name, known) for part in name.replace(ARROW, THEN).split(THEN)]
 
 
+class CalibratorTable(dict[str, Callable[..., C]], Generic[C]):
+    """What builds a calibrator, by name; names joined by ">" are found too, and build a composition.
+
+    Parameters
+    ----------
+    examples : str
+        Names, for messages.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import CALIBRATORS
+    >>> [type(stage).__name__ for stage in CALIBRATORS["ts>svs"]().stages]
+    ['TemperatureScaling', 'StructuredScaling']
+    """
+
+    _compose: Callable[..., C]
+
+    def __init__(self, examples: str) -> None:
+        super().__init__()
+        self._examples = examples
+
+    def fill(self, rows: Mapping[str, Callable[..., C]], compose: Callable[..., C]) -> None:
+        """Take the rows, and what builds a composition of a list of them."""
+        self.update(rows)
+        self._compose = compose
+
+    def __missing__(self, name: str) -> Callable[..., C]:
+        try:
+            builders = [self[stage] for stage in stage_names(str(name), self)]
+        except InputError as error:
+            raise KeyError(*error.args) from None
+        return builders[0] if len(builders) == 1 else partial(self._compose, builders)
+
+    def full_name(self, name: str) -> str:
+        """Return the name in the table, or the composition of such names, that a name stands for."""
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a string such as {self._examples}, but is {name!r:.80}.")
+        return THEN.join(stage_names(name, self))
+
+    def name_of(self, calibrator: C) -> str:
+        """Return the name of the row that builds such a calibrator; "" if there is none."""
+        for name, build in self.items():
+            kind, settings = (build.func, build.keywords) if isinstance(build, partial) else (build, {})
+            if kind is type(calibrator) and all(getattr(calibrator, k) == v for k, v in settings.items()):
+                return name
+        return ""
+
+
+CALIBRATORS: CalibratorTable["Calibrator"] = CalibratorTable('"ts" or "ts>irova"')
+"""Every calibrator by its name on the command line; calling the value builds a fresh estimator.
+
+Names joined by ">", such as "ts>irova", are found too: they build a composition, in order of application. So are
+names as papers write them, such as "TS" and "IROvA"; see `calibrator_name`. The rows stand in `calibrant.calibrators`.
+"""
+
+
 def calibrator_name(name: str) -> str:
     """Return the name in CALIBRATORS, or the composition of such names, that a name stands for.
 
@@ -66,11 +129,7 @@ def calibrator_name(name: str) -> str:
     >>> calibrator_name("IROvA"), calibrator_name("TS > HB")
     ('irova', 'ts>histogram')
     """
-    from calibrant.calibrators import CALIBRATORS
-
-    if not isinstance(name, str):
-        raise TypeError(f'name must be a string such as "ts" or "ts>irova", but is {name!r:.80}.')
-    return THEN.join(stage_names(name, CALIBRATORS))
+    return CALIBRATORS.full_name(name)
 
 
 def _stage(part: str, name: str, known: Collection[str]) -> str:

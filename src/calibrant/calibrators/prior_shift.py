@@ -1,6 +1,6 @@
 """Probabilities for another base rate than the one that they are calibrated for."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -59,21 +59,23 @@ class PriorShift(Calibrator):
     expressiveness: ClassVar = "low"
     use_when: ClassVar = "The shares of the classes have changed, are known, and nothing else has changed."
 
-    def __init__(self, base_rate: Any, trained_rate: Any = None, scores: Literal["probs", "logits"] = "probs") -> None:
+    def __init__(
+        self, base_rate: object, trained_rate: object = None, scores: Literal["probs", "logits"] = "probs"
+    ) -> None:
         self.base_rate = base_rate
         self.trained_rate = trained_rate
         self.scores = scores
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         k = log_probs.shape[1]
-        found: Any = np.bincount(labels, weights, minlength=k) / weights.sum()
+        found: object = np.bincount(labels, weights, minlength=k) / weights.sum()
         self.base_rate_ = as_rates(self.base_rate, k, "base_rate")
         self.trained_rate_ = as_rates(found if self.trained_rate is None else self.trained_rate, k, "trained_rate")
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return log_probs + log_ratios(self.trained_rate_, self.base_rate_)
 
-    def between(self, classes: Any) -> "PriorShift":
+    def between(self, classes: object) -> "PriorShift":
         """Return this shift, fitted to no rows: both base rates must be given.
 
         Examples
@@ -95,7 +97,7 @@ def log_ratios(trained: FloatArray, base: FloatArray) -> FloatArray:
     return np.asarray(np.log(base) - np.log(trained))
 
 
-def as_rates(value: Any, n_classes: int, name: str) -> FloatArray:
+def as_rates(value: object, n_classes: int, name: str) -> FloatArray:
     """Return the share of every class, given that of class 1 of two, or all of them.
 
     Examples

@@ -1,5 +1,6 @@
 """Spline calibration: a smooth curve of the log-odds."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -8,9 +9,154 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator, bounded
 from calibrant.calibrators.isotonic import pooled_ties
-from calibrant.calibrators.logistic import warn_unless_converged
-from calibrant.calibrators.spline_basis import LOG_SMOOTHING, Basis, Rows, natural_spline, quantile_knots
+from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
 from calibrant.exceptions import InputError
+
+N_CELLS = 400
+"""The smoothing is chosen on at most this many cells of neighbouring scores."""
+
+LOG_SMOOTHING = (-7.0, 21.0)
+"""Range in which the logarithm of the smoothing is searched; the largest gives almost a straight line."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Ascending scores with the weight of class 1 and of both classes at each."""
+
+    scores: FloatArray
+    positives: FloatArray
+    totals: FloatArray
+
+    def gathered(self, measure: FloatArray) -> "Rows":
+        """Replace neighbours by their means, so that all cells have about the same measure."""
+        if len(self.scores) <= N_CELLS:
+            return self
+        reached = np.cumsum(measure)
+        cell = np.searchsorted(reached[-1] * np.arange(1, N_CELLS) / N_CELLS, reached - measure / 2)
+        first = np.flatnonzero(np.diff(cell, prepend=-1))
+        totals = np.add.reduceat(self.totals, first)
+        middle = np.add.reduceat(self.totals * self.scores, first) / totals
+        return Rows(middle, np.add.reduceat(self.positives, first), totals)
+
+    def with_prior(self, knots: FloatArray, weight: float) -> "Rows":
+        """Add pseudo-rows at the knots which say that the scores are right."""
+        from scipy.special import expit
+
+        pseudo = np.full(len(knots), weight / len(knots))
+        return Rows(
+            np.append(self.scores, knots),
+            np.append(self.positives, pseudo * expit(knots)),
+            np.append(self.totals, pseudo),
+        )
+
+
+class Basis:
+    """Natural cubic splines with given knots, as a straight line plus curves of unit roughness.
+
+    Parameters
+    ----------
+    knots : ndarray of shape (k,)
+        Ascending. One knot carries straight lines.
+    """
+
+    def __init__(self, knots: FloatArray) -> None:
+        self.knots = knots if len(knots) > 1 else knots + np.array([0.0, 1.0])
+        roughness, vectors = np.linalg.eigh(_roughness(self.knots))
+        # Two of them, the straight lines, have no roughness.
+        self._curves = vectors[:, 2:] / np.sqrt(roughness[2:])
+
+    def fit(self, rows: Rows, smoothing: float, *, level: bool = False) -> LogisticFit:
+        """Fit the curve, or if it has to be level, a constant."""
+        return self._fit(self._features(rows), rows, smoothing, level=level)
+
+    def _features(self, rows: Rows) -> FloatArray:
+        return np.column_stack([rows.scores, natural_spline(self.knots, self._curves, rows.scores)])
+
+    def _fit(
+        self,
+        features: FloatArray,
+        rows: Rows,
+        smoothing: float,
+        *,
+        level: bool = False,
+        start: LogisticFit | None = None,
+    ) -> LogisticFit:
+        prior = np.zeros(features.shape[1] + 1)
+        prior[1] = 1.0
+        if level:
+            return fit_logistic(features * 0.0, rows.positives / rows.totals, rows.totals, prior * 0.0)
+        penalty = np.full(features.shape[1], smoothing / rows.totals.sum())
+        penalty[0] = 0.0
+        return fit_logistic(features, rows.positives / rows.totals, rows.totals, prior, penalty=penalty, start=start)
+
+    def at_knots(self, fitted: LogisticFit) -> FloatArray:
+        """Return the curve at the knots, which is all that there is to know of it."""
+        return fitted.intercept + fitted.coef[0] * self.knots + self._curves @ fitted.coef[1:]
+
+    def lowest_slope(self, fitted: LogisticFit) -> float:
+        """Return the smallest derivative of the curve."""
+        from scipy.interpolate import CubicSpline
+
+        cubic, square, slope = CubicSpline(self.knots, self.at_knots(fitted), bc_type="natural").c[:3]
+        widths = np.diff(self.knots)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            turn = np.nan_to_num(-square / (3 * cubic)).clip(0.0, widths)
+        places = np.array([np.zeros(len(widths)), turn, widths])
+        return float((3 * cubic * places**2 + 2 * square * places + slope).min())
+
+    def choose_smoothing(self, rows: Rows) -> float:
+        """Return the smoothing that maximises Laplace's approximation of the restricted likelihood."""
+        from scipy.optimize import minimize_scalar
+
+        if self._curves.shape[1] == 0:
+            return float(np.exp(LOG_SMOOTHING[1]))
+
+        features = self._features(rows)
+        fitted: LogisticFit | None = None
+
+        def criterion(log_smoothing: float) -> float:
+            nonlocal fitted
+            smoothing = float(np.exp(log_smoothing))
+            fitted = self._fit(features, rows, smoothing, start=fitted)
+            rough = fitted.coef[1:]
+            cost = rows.totals.sum() * fitted.loss + smoothing * float(rough @ rough) / 2
+            return cost + (fitted.log_det - len(rough) * log_smoothing) / 2
+
+        found = minimize_scalar(criterion, bounds=LOG_SMOOTHING, method="bounded", options={"xatol": 0.1})
+        return float(np.exp(found.x))
+
+
+def quantile_knots(scores: FloatArray, measure: FloatArray, n_knots: int) -> FloatArray:
+    """Return at most `n_knots` distinct scores that divide the measure evenly."""
+    reached = np.cumsum(measure)
+    levels = (np.arange(n_knots) + 0.5) / n_knots
+    return np.unique(scores[np.searchsorted(reached, levels * reached[-1]).clip(max=len(scores) - 1)])
+
+
+def natural_spline(knots: FloatArray, values: FloatArray, scores: FloatArray) -> FloatArray:
+    """Evaluate the natural cubic spline through values at knots, a straight line beyond them."""
+    from scipy.interpolate import CubicSpline
+
+    curve = CubicSpline(knots, values, bc_type="natural")
+    inside = scores.clip(knots[0], knots[-1])
+    result = curve(inside)
+    outside = np.flatnonzero(scores != inside)
+    beyond = scores[outside] - inside[outside]
+    slopes = curve(inside[outside], 1)
+    result[outside] += (slopes.T * beyond).T
+    return result
+
+
+def _roughness(knots: FloatArray) -> FloatArray:
+    """Return the matrix whose quadratic form of the values at the knots is the integral of f''(s)^2."""
+    from scipy.interpolate import CubicSpline
+
+    bends = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")(knots, 2)
+    widths = np.diff(knots)[:, None]
+    left, right = bends[:-1], bends[1:]
+    # Second derivatives are linear between knots, so that Simpson's rule is exact.
+    middle = (left + right) / 2
+    return sum(share * side.T @ (widths * side) for share, side in ((1 / 6, left), (4 / 6, middle), (1 / 6, right)))
 
 
 class SplineCalibration(BinaryCalibrator):

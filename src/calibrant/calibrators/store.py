@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
+from calibrant._border.files import open_regular, write_atomically
 from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import check_is_fitted
-from calibrant.calibrators.stored_rules import check_learnt, check_usable
+from calibrant.calibrators.stored_rules import RULES, check_learnt, check_usable
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class StoredCalibrator:
     sha256: str
 
 
-def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[str, Any] | None = None) -> str:
+def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[str, object] | None = None) -> str:
     """Write a fitted calibrator to a file, completely or not at all.
 
     Parameters
@@ -66,8 +67,6 @@ def save(calibrator: Stored, path: str | os.PathLike[str], *, details: Mapping[s
     Settings and learnt numbers are written as JSON, arrays as base64 of 64-bit little-endian numbers, so that the
     loaded calibrator gives the same probabilities to the last bit.
     """
-    from calibrant._border.files import write_atomically
-
     if not _is_calibrator(calibrator):
         raise TypeError(
             f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, save calibrator_."
@@ -118,8 +117,6 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
     """Return the calibrator in a file, with the details that were stored beside it and the checksum."""
-    from calibrant._border.files import open_regular
-
     with open_regular(path) as file:
         try:
             return _from_json(file.handle.read(MAX_FILE_BYTES + 1))
@@ -137,16 +134,16 @@ def _is_calibrator(value: object) -> bool:
 
 def _check(calibrator: Stored) -> None:
     """Refuse what no fit can give."""
-    check_learnt(calibrator)
+    from calibrant.calibrators.forecasts.stored import FORECAST_RULES, check_usable_forecasts
+
+    check_learnt(calibrator, {**RULES, **FORECAST_RULES})
     if isinstance(calibrator, Calibrator):
         check_usable(calibrator)
-        return
-    from calibrant.calibrators.forecasts.stored import check_usable_forecasts
-
-    check_usable_forecasts(calibrator)
+    else:
+        check_usable_forecasts(calibrator)
 
 
-def _as_json(calibrator: Stored, details: Mapping[str, Any]) -> tuple[bytes, str]:
+def _as_json(calibrator: Stored, details: Mapping[str, object]) -> tuple[bytes, str]:
     """Return the content of a file and its checksum."""
     from calibrant import __version__
 

@@ -1,6 +1,6 @@
 """What must hold for a calibrator that comes from a file: what it has learnt, and its output for scores."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -213,31 +213,22 @@ RULES: dict[str, tuple[Rule, ...]] = {
 """Rules by class; classes that are not listed hold only numbers of any size."""
 
 
-def check_learnt(calibrator: Estimator) -> None:
-    """Refuse learnt attributes that no fit can give, here and in the calibrators inside."""
+def check_learnt(calibrator: Estimator, rules: Mapping[str, tuple[Rule, ...]]) -> None:
+    """Refuse learnt attributes that no fit can give, here and in the calibrators inside, by the rules of classes."""
     for name, value in vars(calibrator).items():
         is_float = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
         if is_float and np.isnan(value).any():
             raise InputError(f"{name} of {type(calibrator).__name__} must not hold NaN, but does.")
     for inner in _inner(calibrator):
-        check_learnt(inner)
+        check_learnt(inner, rules)
     # With more than two classes, the maps of a calibrator of two classes are in the lift.
     is_lifted = hasattr(calibrator, "lifted_")
-    for rule in _rules(calibrator):
+    for rule in rules.get(type(calibrator).__name__, ()):
         if not is_lifted or any(hasattr(calibrator, name) for name in rule.names):
             _check_rule(calibrator, rule)
     for rule in _REPORT:
         if hasattr(calibrator, rule.names[0]):
             _check_rule(calibrator, rule)
-
-
-def _rules(calibrator: Estimator) -> tuple[Rule, ...]:
-    """Return the rules of a calibrator's class."""
-    if isinstance(calibrator, Calibrator):
-        return RULES.get(type(calibrator).__name__, ())
-    from calibrant.calibrators.forecasts.stored import FORECAST_RULES
-
-    return FORECAST_RULES.get(type(calibrator).__name__, ())
 
 
 def _inner(calibrator: Estimator) -> Iterator[Estimator]:

@@ -1,6 +1,6 @@
 """Venn-Abers prediction: isotonic regression with and against the row in question."""
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class VennAbers(BinaryCalibrator):
         low, high = self.line_intervals(scores)
         return np.log(high) - np.log1p(-low)
 
-    def intervals(self, scores: Any) -> tuple[FloatArray, FloatArray]:
+    def intervals(self, scores: object) -> tuple[FloatArray, FloatArray]:
         """Return both probabilities of class 1, (n,) each, or of every class, (n, K) each.
 
         Parameters

@@ -226,7 +226,7 @@ def _calibrated(
 
 def _calibrate(
     stored: "StoredCalibrator",
-    read: tuple[Any, Any],
+    read: tuple[object, object],
     arrays: "tuple[FloatArray, FloatArray]",
     source: Source,
     progress: "Progress",

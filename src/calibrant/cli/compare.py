@@ -66,7 +66,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant import metrics as every
     from calibrant.assessment.comparison import DEFAULT_METRICS, compare
     from calibrant.cli import gates, show
-    from calibrant.cli.comparison_table import print_comparison
+    from calibrant.cli.tables import print_comparison
     from calibrant.metrics.names import metric_name
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
@@ -155,7 +155,7 @@ def _ids(file: Path, column: str, found: Any) -> dict[Any, int]:
     return rows
 
 
-def _positions(wanted: dict[Any, int], found: dict[Any, int], files: str) -> list[int]:
+def _positions(wanted: dict[object, int], found: dict[object, int], files: str) -> list[int]:
     from calibrant.exceptions import InputError
 
     missing = [value for value in wanted if value not in found]

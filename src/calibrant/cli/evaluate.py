@@ -58,13 +58,13 @@ def evaluate(
         With too few rows this cannot be shown, so the command fails.
     """
     from calibrant import metrics as every
-    from calibrant.cli import gates, metrics_table, show
+    from calibrant.cli import gates, show, tables
 
     known = every.FORECAST_METRICS if options.are_forecasts else every.METRICS
     paths = expanded(files)
     gates.check_gates(fail_if, [*known])
     deciding.check(of_rows=not options.are_forecasts)
-    names = metrics_table.chosen(metrics, known, [*known] if options.are_forecasts else [])
+    names = tables.chosen(metrics, known, [*known] if options.are_forecasts else [])
     if options.are_forecasts:
         assessment: Assessment | ForecastAssessment = _print_forecasts(paths, options, names)
     else:
@@ -84,7 +84,7 @@ def _print(
     metrics: "tuple[Sequence[str], Sequence[str]]",
 ) -> "Assessment":
     """Print the verdict as soon as it is known, then the first metrics; the others are only computed."""
-    from calibrant.cli import metrics_table, show
+    from calibrant.cli import show, tables
     from calibrant.metrics import METRICS
     from calibrant.metrics.measuring import principal_metrics
     from calibrant.predictions import Predictions
@@ -105,7 +105,7 @@ def _print(
     if not options.json:
         by_cells = ", judged by fine cells that stand for them" if found.settings.get("cells") else ""
         show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{by_cells}")
-        metrics_table.print_metrics(found, names)
+        tables.print_metrics(found, names)
     if groups is not None or isinstance(predictions, Mapping):  # Of sketches.
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
@@ -124,13 +124,13 @@ def _print_rest(found: "Assessment", report: "DecisionReport | None", options: J
         return
     show.print_groups(found)
     if report is not None:
-        from calibrant.cli import decision_text
+        from calibrant.cli import tables
 
-        decision_text.print_decisions(report)
+        tables.print_decisions(report)
 
 
 def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
-    from calibrant.cli import metrics_table, show
+    from calibrant.cli import show, tables
 
     assessment = options.assess_forecasts(files)
     if options.json:
@@ -138,6 +138,6 @@ def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence
     else:
         show.print_verdict(assessment)
         show.print_heading(f"{show.rows(assessment.n_samples)}, {assessment.law} forecasts")
-        metrics_table.print_metrics(assessment, names)
+        tables.print_metrics(assessment, names)
         show.print_groups(assessment)
     return assessment

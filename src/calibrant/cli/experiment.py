@@ -138,6 +138,7 @@ def print_result(result: "ExperimentResult") -> None:
     from calibrant.cli.show import print_heading, print_lines
     from calibrant.report.experiment import rule
     from calibrant.results import limits_in_words
+    from calibrant.results.writing import percent
 
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
         words = f"{comparison.n_samples:,} test rows"
@@ -146,8 +147,8 @@ def print_result(result: "ExperimentResult") -> None:
             _print_values(comparison, comparison.metrics[start : start + COLUMNS])
     first = result.comparisons[0]
     note = (
-        f"* the {first.level:.0%} interval of the difference from {first.baseline} excludes 0, ** also after Holm's "
-        f"adjustment for the pipelines; {limits_in_words(first, 'test rows')}. {rule(first)}"
+        f"* the {percent(first.level)} interval of the difference from {first.baseline} excludes 0, ** also after "
+        f"Holm's adjustment for the pipelines; {limits_in_words(first, 'test rows')}. {rule(first)}"
     )
     print_lines(["", note.rstrip()])
 

@@ -59,7 +59,7 @@ def fingerprint(probs: "FloatArray") -> str:
     return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
 
 
-def learnt(calibrator: Any) -> dict[str, Any]:
+def learnt(calibrator: object) -> dict[str, Any]:
     """Return what a calibrator and those inside it have learnt, as numbers and texts."""
     import numpy as np
 
@@ -104,7 +104,7 @@ def describe(found: dict[str, Any], indent: str = "") -> Iterator[str]:
             yield f"{indent}  {name.replace('_', ' ')}: {_text(value)}"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

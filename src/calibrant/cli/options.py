@@ -110,7 +110,7 @@ class Source:
                 words.append(option)
         return words
 
-    def as_options(self) -> dict[str, Any]:
+    def as_options(self) -> dict[str, object]:
         """Return the arguments of `read_predictions`."""
         return {name: getattr(self, name) for name in _READING} | {"probs": self.columns, "classes": self.class_names}
 
@@ -237,7 +237,7 @@ class Judging(Options):
         forecasts, others = self.forecasts(files, self.by)
         return self.judge_forecasts(forecasts, title(files), others.get(self.by or ""))
 
-    def judge_forecasts(self, forecasts: "Forecasts", name: str, by: Any) -> "ForecastAssessment":
+    def judge_forecasts(self, forecasts: "Forecasts", name: str, by: object) -> "ForecastAssessment":
         """Assess predictive distributions as the options say, with a bar."""
         from calibrant.assessment.forecasts import assess_forecasts
         from calibrant.cli.show import progress_bar

@@ -125,6 +125,7 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     from calibrant.cli.outputs import console
     from calibrant.cli.show import print_heading
     from calibrant.io import printable
+    from calibrant.results.writing import percent
 
     first = advice.candidates[0].name
     out = console()
@@ -135,7 +136,7 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("calibrator", overflow="fold")
     headings, rows, note = _columns(advice)
-    change = f"change, {advice.level:.0%}"
+    change = f"change, {percent(advice.level)}"
     for heading in (_score(advice), change, *headings):
         # In a narrow terminal, limits fold: a number must never be cut.
         table.add_column(heading, justify="right", no_wrap=heading != change)

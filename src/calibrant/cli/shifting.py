@@ -35,7 +35,7 @@ class Shift:
     found: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, base_rate: str, trained_rate: str | None, fitted_to: Any, classes: Any) -> "Shift":
+    def of(cls, base_rate: str, trained_rate: str | None, fitted_to: object, classes: object) -> "Shift":
         """Check the options, before anything is read; `fitted_to` is the share of each class that a calibrator saw."""
         from calibrant.cli.deciding import as_numbers
         from calibrant.exceptions import InputError
@@ -80,11 +80,12 @@ class Shift:
 
         from calibrant.decisions import estimate_base_rate
         from calibrant.exceptions import InputError
+        from calibrant.results.writing import percent
 
         found = estimate_base_rate(probs, float(old[-1]))
         self.found["estimate"] = found
         self.lines.append(
-            f"Estimated from {found.n_samples:,} rows: base rate {found.value:.4g}, {found.level:.0%} limits "
+            f"Estimated from {found.n_samples:,} rows: base rate {found.value:.4g}, {percent(found.level)} limits "
             f"{found.low:.4g} to {found.high:.4g}. {found.assumption}"
         )
         if not 0 < found.value < 1:

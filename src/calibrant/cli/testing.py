@@ -138,8 +138,8 @@ def _of_quantiles(name: str, test: "CalibrationTest", options: Options, data: "F
 
     if not isinstance(test, ConsistencyTest):
         raise InputError(
-            f"--test {name} needs whole laws, but columns of quantiles say nothing about what lies between and beyond "
-            "them. Use --test consistency."
+            f"--test {name} needs whole distributions, but columns of quantiles say nothing about what lies between "
+            "and beyond them. Use --test consistency."
         )
     return replace(test, metric=suited_metrics(data)["mace"], n_resamples=options.resamples)
 

@@ -9,7 +9,7 @@ from calibrant.curves.display import ReliabilityDisplay as ReliabilityDisplay
 from calibrant.curves.forecasts import (
     pit_histogram as pit_histogram,
     quantile_curve as quantile_curve,
+    spread_curve as spread_curve,
 )
 from calibrant.curves.isotonic import isotonic_curve as isotonic_curve
 from calibrant.curves.kernel import kernel_curve as kernel_curve
-from calibrant.curves.spread import spread_curve as spread_curve

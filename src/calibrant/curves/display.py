@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from calibrant.curves.binned import reliability_curve
-from calibrant.plots.overlay import add_reliability
+from calibrant.plots.reliability import add_reliability
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import ReliabilityCurve
@@ -47,7 +47,7 @@ class ReliabilityDisplay:
         self.curve = curve
         self.name = name
 
-    def plot(self, ax: "Axes | None" = None, *, name: str | None = None, **settings: Any) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, name: str | None = None, **settings: object) -> Self:
         """Draw the curve.
 
         Parameters

@@ -82,7 +82,8 @@ class Distribution(ABC):
     def cdf(self, y: FloatArray) -> FloatArray:  # noqa: ARG002 (the signature of those that have one)
         """Return P(Z <= y) for laws on the line; row i at y[i], which may hold one value or several."""
         raise InputError(
-            f"a distribution function needs laws on the line (in MonteCarlo, an object with cdf), but this is {self}."
+            "a distribution function needs univariate distributions (in MonteCarlo, an object with cdf), but this is "
+            f"{self}."
         )
 
     def cdf_below(self, y: FloatArray) -> FloatArray:
@@ -103,7 +104,7 @@ class Distribution(ABC):
         """
         levels = as_levels(level)
         if not self.has_cdf:
-            raise InputError(f"quantiles need laws on the line, but this is {self}.")
+            raise InputError(f"quantiles need univariate distributions, but this is {self}.")
         values = self.inverse(np.atleast_1d(levels))
         return values if levels.ndim else values[:, 0]
 
@@ -121,15 +122,15 @@ class Distribution(ABC):
             Positive.
         """
         raise InputError(
-            f"laws that can be shifted and scaled are needed, but this is {self}. Turn it into a normal or another "
-            "named law, or into Samples(distribution.sample(rng, size))."
+            f"distributions that can be shifted and scaled are needed, but this is {self}. Turn it into a normal or "
+            "another named distribution, or into Samples(distribution.sample(rng, size))."
         )
 
     def log_density(self, y: FloatArray) -> FloatArray:  # noqa: ARG002 (the signature of those that have one)
         """Return the logarithm of the density; row i at y[i], which on the line may hold one value or several."""
         raise InputError(
-            f"a log density needs laws with a density (in MonteCarlo, an object with logpdf), but this is {self}. For "
-            "ensembles use CRPS."
+            "a log density needs distributions with a density (in MonteCarlo, an object with logpdf), but this is "
+            f"{self}. For ensembles use CRPS."
         )
 
     @abstractmethod

@@ -120,7 +120,7 @@ def _as_targets(numbers: FloatArray, raw: Raw, law: Distribution) -> FloatArray:
     """Return targets of the shape that the laws need."""
     if law.n == 1 and len(numbers) > 1:
         raise InputError(
-            f"distribution must have one law per row, but it has 1, for {len(numbers)} targets. If it is meant "
+            f"distribution must have one entry per row, but has 1, for {len(numbers)} targets. If it is meant "
             "for all of them, repeat it: distribution.take(np.zeros(n, dtype=int))."
         )
     check_length(raw, law.n)

@@ -201,6 +201,6 @@ def _as_parts(components: Any) -> tuple[Distribution, ...]:
         if (part.n, part.event_shape) != (components[0].n, components[0].event_shape):
             raise InputError(
                 f"components must have equally many rows and coordinates, but component 0 is {components[0]!r} and "
-                f"component {m} is {part!r}. Give each one law per row."
+                f"component {m} is {part!r}. Give each one distribution per row."
             )
     return tuple(components)

@@ -69,7 +69,7 @@ class Recalibrated(ByQuantiles):
 
     def __init__(self, base: Distribution, map: ProbabilityMap) -> None:  # noqa: A002 (what it is)
         if not isinstance(base, Distribution) or not base.has_cdf:
-            raise InputError(f"base must be laws on the line with a distribution function, but is {base!r:.80}.")
+            raise InputError(f"base must be univariate, with a distribution function, but is {base!r:.80}.")
         self._store(base=base, map=map, source=base.source)
 
     @property

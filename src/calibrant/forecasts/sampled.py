@@ -201,7 +201,7 @@ def _count_rows(dist: Any) -> int:
     if len(shape) != 1:
         raise InputError(
             f"dist must have parameters of length n, but dist.rvs() has the shape {shape}. Pass n, the number of rows, "
-            "if all rows have the same law."
+            "if all rows have the same distribution."
         )
     return int(shape[0])
 

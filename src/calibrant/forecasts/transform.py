@@ -70,7 +70,8 @@ def pit_limits(forecasts: Forecasts, ensemble: Ensemble = "fair") -> tuple[Float
     law = forecasts.distribution
     if not law.has_cdf:
         raise InputError(
-            f"the probability integral transform needs a distribution function of laws on the line, but this is {law}."
+            "the probability integral transform needs univariate distributions with a distribution function, but this "
+            f"is {law}."
         )
     lower, upper = law.cdf_below(forecasts.targets), law.cdf(forecasts.targets)
     if isinstance(law, Samples) and ensemble == "fair":

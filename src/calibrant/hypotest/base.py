@@ -39,9 +39,9 @@ class CalibrationTest(ABC):
 
     def __call__(
         self,
-        data: Any,
-        y_prob: Any = None,
-        sample_weight: Any = None,
+        data: object,
+        y_prob: object = None,
+        sample_weight: object = None,
         *,
         rng: Rng = None,
         progress: Progress | None = None,

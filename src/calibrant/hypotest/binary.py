@@ -19,7 +19,7 @@ SMALLEST_PVALUE = float(np.finfo(float).tiny)
 LEAST_EVENTS = 20.0
 """With fewer effective events the law for large samples is rough, and the law is simulated instead."""
 
-DRAWN_IF_FEW = "Asymptotic; with few events its law is simulated by redrawing the labels."
+DRAWN_IF_FEW = "Asymptotic; with few events its distribution is simulated by redrawing the labels."
 """Why a test with `redrawn` is valid."""
 
 N_REDRAWS = 999

@@ -113,9 +113,9 @@ class BlockSKCETest(CalibrationTest):
             raise InputError(CERTAIN)
         if second**2 / fourth < LEAST_PAIRS:
             raise InputError(
-                f"Student's law over blocks needs at least {LEAST_PAIRS:g} effective pairs of events within blocks, "
-                f"but {data.n_samples} rows in blocks of {self.blocksize} hold {second**2 / fourth:.3g}: it would "
-                "reject calibrated predictions too often. Pass larger blocks or more rows, or use an exact test, "
+                f"Student's distribution over blocks needs at least {LEAST_PAIRS:g} effective pairs of events within "
+                f"blocks, but {data.n_samples} rows in blocks of {self.blocksize} hold {second**2 / fourth:.3g}: it "
+                "would reject calibrated predictions too often. Pass larger blocks or more rows, or use an exact test, "
                 "ConsistencyTest(SKCE()) or OmnibusTest (--test omnibus)."
             )
         return second**2 / fourth

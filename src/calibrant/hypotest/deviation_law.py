@@ -11,7 +11,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant.forecasts import Forecasts, target_kernel
 from calibrant.kernels.base import TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
-from calibrant.kernels.gram import gram_of
+from calibrant.kernels.targets import gram_of
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.predictions import Predictions
 

@@ -71,7 +71,7 @@ class CMETest(CalibrationTest):
         return Description(
             label="Mean embedding",
             meaning="Deviations near a few test locations only.",
-            caution="Its law is approximate.",
+            caution="Its distribution is approximate.",
         )
 
     def __post_init__(self) -> None:
@@ -114,9 +114,9 @@ class CMETest(CalibrationTest):
         used = events >= LEAST_EVENTS
         if not used.any():
             raise InputError(
-                f"the law of the test needs a direction in which at least {LEAST_EVENTS:g} events cause the deviation, "
-                f"but in these {n} rows it is {events.max():.3g} at most. Use an exact test, ConsistencyTest(UCME()) "
-                "or OmnibusTest (--test omnibus), or more rows."
+                f"the distribution of the test needs a direction in which at least {LEAST_EVENTS:g} events cause the "
+                f"deviation, but in these {n} rows it is {events.max():.3g} at most. Use an exact test, "
+                "ConsistencyTest(UCME()) or OmnibusTest (--test omnibus), or more rows."
             )
         ridged = variances[used] + self.ridge * variances[used].mean()
         directions = vectors[:, used] / np.sqrt(ridged)

@@ -178,7 +178,7 @@ class OmnibusTest(CalibrationTest):
         return self._judge(parts, observed, np.concatenate(pool, axis=1), data.classes)
 
     def _judge(
-        self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, classes: Sequence[Any]
+        self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, classes: Sequence[object]
     ) -> TestResult:
         """Compare the first column of the pool with all, and describe every part of it."""
         pvalues = at_or_above(pool)[:, 0] / pool.shape[1]
@@ -213,7 +213,7 @@ def gather(view: Predictions) -> tuple[Evidence, ...]:
     return (*(kind.of(view, weights) for kind in kinds), impossible)
 
 
-def _described(part: Part, components: FloatArray, pvalue: float, classes: Sequence[Any]) -> Mapping[str, Any]:
+def _described(part: Part, components: FloatArray, pvalue: float, classes: Sequence[object]) -> Mapping[str, Any]:
     """Say how far a part of the observed labels goes, and which way."""
     largest = int(np.abs(components).argmax())
     return {

@@ -97,7 +97,7 @@ class AsymptoticSKCETest(CalibrationTest):
     def run(self, data: Data, rng: Rng, progress: Progress | None) -> TestResult:
         """Compare the estimate with its replicates."""
         check_rows(data, 2)
-        events = check_events(data, LEAST_EVENTS, "the large-sample law of the SKCE")
+        events = check_events(data, LEAST_EVENTS, "the large-sample distribution of the SKCE")
         generator = np.random.default_rng(rng)
         kernel = tune(self.kernel, data)
         weights = relative_weights(data)

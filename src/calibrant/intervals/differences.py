@@ -7,7 +7,6 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.forecasts import UNEQUAL
 from calibrant.intervals.methods import is_positive_by_chance
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import (
@@ -17,6 +16,7 @@ from calibrant.intervals.requirements import (
     FEWEST_OF_EITHER,
     INDEPENDENT,
     MANY,
+    UNEQUAL,
     has_clusters,
     has_unequal_weights,
     too_few_wrong,

@@ -74,8 +74,8 @@ def law(
     """
     if not is_known(metric, data) or bootstrap.clusters is not None:
         raise InputError(
-            "the law of the kernel calibration error is known for the unbiased estimate from independent rows of equal "
-            "weight, in one block and without random features only."
+            "the distribution of the kernel calibration error is known for the unbiased estimate from independent rows "
+            "of equal weight, in one block and without random features only."
         )
     n, kernel = data.n_samples, tune(metric.kernel, data)
     pairs = pair_matrix(data, kernel)
@@ -124,7 +124,7 @@ def _mean_squares(data: Any, kernel: Any) -> tuple[float, float]:
     return seen, expected
 
 
-def _compares_labels(data: Data, kernel: Any) -> bool:
+def _compares_labels(data: Data, kernel: object) -> bool:
     """Whether the pairs are products of residuals times a kernel on predictions."""
     return isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel()
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Forecasts
-from calibrant.intervals.forecasts import FEWEST_WEIGHTED, UNEQUAL, missing_for_forecasts
 from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, is_known
 from calibrant.intervals.parts import are_filled, parts_of
 from calibrant.intervals.sandwich import SEPARATED, is_separated
@@ -82,7 +81,7 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
     if not isinstance(metric, SKCE) or not is_known(metric, data):
         return "limits are for the unbiased estimate from rows of equal weight, in one block, without random features"
     if not metric.sorts_pairs(data) and data.n_samples**2 * data.n_classes > MOST_PAIRED:
-        return "its law, a sum over all pairs of rows, takes too long for this many rows"
+        return "its distribution, a sum over all pairs of rows, takes too long for this many rows"
     if data.n_samples < FEWEST_PAIRED:
         return f"at least {FEWEST_PAIRED} rows are needed, but there are {data.n_samples}"
     if has_short_lengthscale(metric, data):
@@ -111,18 +110,19 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
 
 
 def has_unequal_weights(data: Predictions) -> bool:
+    """Whether a few rows determine variances."""
+    return data.once("unequal weights", lambda: _are_unequal(data.row_weights, data.copies), of_labels=False)
+
+
+def _are_unequal(weights: FloatArray, copies: FloatArray | None = None) -> bool:
     r"""Whether a few rows determine variances, which are sums of squared weights.
 
     Their number is :math:`(\sum w_i^2)^2 / \sum w_i^4`, all rows if their weights are equal.
     """
-
-    def are_unequal() -> bool:
-        squares = (data.row_weights / data.row_weights.max()) ** 2
-        copies = np.ones(len(squares)) if data.copies is None else data.copies
-        rows = copies @ (squares > 0)
-        return float((copies @ squares) ** 2 / (copies @ squares**2)) < min(FEWEST_WEIGHTED, rows) * (1 - 1e-9)
-
-    return data.once("unequal weights", are_unequal, of_labels=False)
+    squares = (weights / weights.max()) ** 2
+    copies = np.ones(len(squares)) if copies is None else copies
+    rows = copies @ (squares > 0)
+    return float((copies @ squares) ** 2 / (copies @ squares**2)) < min(FEWEST_WEIGHTED, rows) * (1 - 1e-9)
 
 
 def has_clusters(bootstrap: Bootstrap) -> bool:
@@ -176,3 +176,57 @@ class _Rows(NamedTuple):
     def are(self, fewest: Fewest) -> bool:
         """Whether there are enough."""
         return self.observed >= MANY or (self.expected >= fewest.expected and self.observed >= fewest.observed)
+
+
+FEWEST_OUTSIDE = 4
+"""Targets outside the interval that limits of its coverage need at least."""
+
+FEWEST_WEIGHTED = 20
+"""Least effective number of rows by squared weights, as for classes."""
+
+FAR, MOST_SURPRISING = (0.001, 0.0001), 0.05
+"""Targets with less than these probabilities on both sides together are far outside their forecasts; more of them than
+chance allows with the last probability, and a few of them decide about a log score."""
+
+KERNEL = "limits of kernel errors were simulated for predictions of classes only"
+UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows determine the variance"
+
+
+def missing_for_forecasts(method: str, metric: Metric, data: Forecasts) -> str:
+    """Say what limits by the method need for known coverage, if these forecasts lack it; otherwise nothing."""
+    from calibrant.curves.forecasts import effective_rows
+    from calibrant.metrics.forecast_base import ForecastMetric
+    from calibrant.metrics.forecast_scores import LogScore
+
+    if not isinstance(metric, ForecastMetric):
+        return KERNEL
+    if _are_unequal(data.weights):
+        return UNEQUAL
+    rows, needed = effective_rows(data.weights), metric.rows_for_limits
+    if rows < needed * (1 - 1e-9):
+        return f"at least {needed} rows are needed, but there are {rows:.4g}"
+    if method == "wilson" and (1 - metric(data)) * rows < FEWEST_OUTSIDE - 1e-6:
+        return f"at least {FEWEST_OUTSIDE} targets must lie outside the intervals, but fewer do"
+    return _missing_for_log_score(data, rows) if isinstance(metric, LogScore) else ""
+
+
+def _missing_for_log_score(data: Forecasts, rows: float) -> str:
+    """Say if targets are farther from their forecasts than these admit; otherwise nothing.
+
+    The scores of such targets have tails too heavy for any formula, and a rule that looks at the scores themselves
+    would give limits just where the largest are missing by chance. So the rule looks at transforms; in `studies` it is
+    judged by how often limits are given and wrong, since those that are left after any refusal cover less.
+    """
+    if not data.distribution.has_cdf:
+        return "they were simulated for univariate distributions"
+    from scipy.special import pdtr
+
+    transforms = data.distribution.cdf(data.targets)
+    for level in FAR:
+        far = np.minimum(transforms, 1 - transforms) < level / 2
+        found = round(rows * float(data.weights @ far / data.weights.sum()), 6)
+        if found and pdtr(np.ceil(found) - 1, rows * level) >= 1 - MOST_SURPRISING:
+            lie = "target lies" if found == 1 else "targets lie"
+            beyond = f"{found:.4g} {lie} beyond {100 * (1 - level):g}% of the forecast"
+            return f"{beyond}, more than chance allows, and a few decide about it"
+    return ""

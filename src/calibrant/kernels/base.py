@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -151,7 +150,7 @@ class JointKernel(ABC):
         """Return the kernel with every lengthscale a number, chosen by the predictions alone."""
         return _joined(tuple(term.tuned_term(data) for term in self.terms))
 
-    def __call__(self, one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
+    def __call__(self, one: tuple[object, object], other: tuple[object, object]) -> float:
         """Return the value at two pairs of a prediction and a target.
 
         Parameters
@@ -256,7 +255,7 @@ def _joined(terms: tuple[TensorProduct, ...]) -> JointKernel:
     return terms[0] if len(terms) == 1 else JointSum(terms)
 
 
-def _as_prediction(value: object) -> Any:
+def _as_prediction(value: object) -> object:
     """Return one prediction as the kernels on predictions take it."""
     if isinstance(value, Distribution):
         if value.n != 1:
@@ -266,7 +265,7 @@ def _as_prediction(value: object) -> Any:
     return np.array([[1.0 - point, point]]) if point.ndim == 0 else point.reshape(1, -1)
 
 
-def _as_target(value: object) -> Any:
+def _as_target(value: object) -> object:
     """Return one target as the kernels on targets take it."""
     point = np.asarray(value).reshape(1, -1)
     return point.astype(float) if point.dtype.kind in "iufb" else point

@@ -12,10 +12,9 @@ from calibrant.forecasts import Forecasts
 from calibrant.kernels.base import JointKernel, Kernel, TensorProduct, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
 from calibrant.kernels.general import GeneralKernel, general_tile
-from calibrant.kernels.gram import ClassGram, gram_of
 from calibrant.kernels.pairs import PairMatrix, RadialPairs, SummedPairs, TiledPairs, line_pairs
 from calibrant.kernels.radial import ExponentialKernel, GammaExponentialKernel, GaussianKernel, RadialKernel
-from calibrant.kernels.targets import WhiteKernel
+from calibrant.kernels.targets import ClassGram, WhiteKernel, gram_of
 from calibrant.predictions import Predictions
 
 Data = Predictions | Forecasts

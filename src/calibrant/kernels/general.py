@@ -63,7 +63,7 @@ class SampledKernel:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"seed must be a whole number of at least 0, but is {self.seed!r}.")
 
-    def __call__(self, one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
+    def __call__(self, one: tuple[object, object], other: tuple[object, object]) -> float:
         """Return the value of the function."""
         return self.function(one, other)
 

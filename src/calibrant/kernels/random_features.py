@@ -10,9 +10,9 @@ from calibrant.exceptions import InputError
 from calibrant.kernels.base import JointKernel, unscaled
 from calibrant.kernels.discrepancy import Data
 from calibrant.kernels.distances import Euclidean, TotalVariation
-from calibrant.kernels.gram import gram_of
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import ExponentialKernel, GaussianKernel, RadialKernel
+from calibrant.kernels.targets import gram_of
 from calibrant.predictions import Predictions
 
 CELLS = 2_000_000

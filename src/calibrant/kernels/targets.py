@@ -1,4 +1,4 @@
-"""Kernels on class labels."""
+"""Kernels on class labels, and their matrix: without the matrix where it is a multiple of the identity."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.kernels.base import Kernel
+from calibrant.kernels.base import Kernel, unscaled
+from calibrant.kernels.radial import RadialKernel
 
 
 @dataclass(frozen=True)
@@ -60,3 +61,79 @@ class GramKernel(Kernel):
     def matrix(self, x: Any, y: Any) -> FloatArray:
         """Return the values at all pairs of class indices."""
         return self.gram[np.ix_(x[:, 0].astype(int), y[:, 0].astype(int))]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGram:
+    """Values G of a target kernel at all pairs of K classes.
+
+    Attributes
+    ----------
+    scale : float
+        The values on the diagonal, if there are no others.
+    matrix : ndarray of shape (K, K), or None
+        All values; None if G is `scale` times the identity: with 10 000 classes it would take 800 MB.
+
+    Examples
+    --------
+    >>> gram_of(WhiteKernel(), 3).times(np.array([[0.5, 0.2, 0.3]])).tolist()
+    [[0.5, 0.2, 0.3]]
+    """
+
+    scale: float
+    matrix: FloatArray | None
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether G does nothing."""
+        if self.matrix is None:
+            return self.scale == 1
+        return np.array_equal(self.matrix, np.eye(len(self.matrix)))
+
+    def times(self, rows: FloatArray) -> FloatArray:
+        """Return V G for rows V of shape (..., K)."""
+        return self.scale * rows if self.matrix is None else rows @ self.matrix
+
+    def columns(self, rows: FloatArray, classes: IntArray) -> FloatArray:
+        """Return V G e_c for each class c of a list, of shape (n, J)."""
+        return self.scale * rows[:, classes] if self.matrix is None else rows @ self.matrix[:, classes]
+
+    def row(self, label: int, classes: IntArray) -> FloatArray:
+        """Return the values of one class with each class of a list."""
+        return self.scale * (classes == label) if self.matrix is None else self.matrix[label, classes]
+
+    def distance(self, a: int, b: int) -> float:
+        """Return the squared distance of two different classes, G_aa - 2 G_ab + G_bb."""
+        if self.matrix is None:
+            return 2 * self.scale
+        return float(self.matrix[a, a] - 2 * self.matrix[a, b] + self.matrix[b, b])
+
+    def times_factor(self, rows: FloatArray) -> FloatArray:
+        """Return V F for rows V of shape (..., K), where G = F F'."""
+        return np.sqrt(self.scale) * rows if self.matrix is None else rows @ gram_factor(self.matrix)
+
+
+def gram_of(kernel: Kernel, n_classes: int, scale: float = 1.0) -> ClassGram:
+    """Return the values of a target kernel at all pairs of K classes, times a number."""
+    own, inner = unscaled(kernel)
+    if isinstance(inner, WhiteKernel):
+        return ClassGram(scale * own, None)
+    return ClassGram(1.0, scale * class_gram(kernel, n_classes))
+
+
+def class_gram(kernel: Kernel, n_classes: int) -> FloatArray:
+    """Return the values of a target kernel at all pairs of K classes; numbers stand for themselves, 0 to K - 1."""
+    if isinstance(kernel, GramKernel) and len(kernel.gram) != n_classes:
+        raise InputError(f"gram must have one row per class, but is for {len(kernel.gram)} classes, not {n_classes}.")
+    if isinstance(kernel, RadialKernel) and kernel.lengthscale == "median":
+        raise InputError('a kernel on classes needs a number for its lengthscale, but it is "median".')
+    classes = np.arange(n_classes, dtype=float)[:, None]
+    return kernel.matrix(classes, classes)
+
+
+def gram_factor(gram: FloatArray) -> FloatArray:
+    """Return F with G = F F' for a positive semidefinite matrix G."""
+    if np.array_equal(gram, np.eye(len(gram))):
+        return gram
+    values, vectors = np.linalg.eigh(gram)
+    return vectors * np.sqrt(np.maximum(values, 0.0))

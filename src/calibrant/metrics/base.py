@@ -151,11 +151,11 @@ class Metric(ABC):
             return predictions.top_label()
         return predictions
 
-    def __call__(self, data: Any, y_prob: object = None, sample_weight: object = None) -> float:
+    def __call__(self, data: object, y_prob: object = None, sample_weight: object = None) -> float:
         """Return the value of predictions or forecasts at their own weights, or that of labels and probabilities."""
         return self.value(as_data(data, y_prob, sample_weight))
 
-    def estimate(self, data: Any, y_prob: object = None, sample_weight: object = None) -> Estimate:
+    def estimate(self, data: object, y_prob: object = None, sample_weight: object = None) -> Estimate:
         """Return the value with its details."""
         return self.describe(as_data(data, y_prob, sample_weight))
 

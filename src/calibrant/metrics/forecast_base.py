@@ -18,11 +18,11 @@ from calibrant.metrics.scores import weighted_means
 
 NEEDS = {
     "anything": "",
-    "line": "laws on the line",
-    "cdf": "laws on the line with a distribution function",
-    "density": "laws with a density",
-    "sd": "laws with finite standard deviations",
-    "sd on the line": "laws on the line with finite standard deviations",
+    "line": "univariate distributions",
+    "cdf": "univariate distributions with a distribution function",
+    "density": "distributions with a density",
+    "sd": "distributions with finite standard deviations",
+    "sd on the line": "univariate distributions with finite standard deviations",
 }
 
 

@@ -9,8 +9,14 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.curves.binned import bin_totals
-from calibrant.curves.forecasts import Form, coverage_shares, effective_rows, shares_between
-from calibrant.curves.spread import spread_bins, squared_errors
+from calibrant.curves.forecasts import (
+    Form,
+    coverage_shares,
+    effective_rows,
+    shares_between,
+    spread_bins,
+    squared_errors,
+)
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
 from calibrant.forecasts.transform import Ensemble, check_ensemble

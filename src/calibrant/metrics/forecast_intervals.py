@@ -63,7 +63,7 @@ class IntervalCoverage(IntervalMetric):
 
     @property
     def rows_for_limits(self) -> int:
-        """So many that 10 targets are expected outside the interval."""
+        """As many as leave 10 targets outside the interval on average."""
         return math.ceil(10 / (1 - self.level) - 1e-9)
 
     def by_chance(self, forecasts: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:

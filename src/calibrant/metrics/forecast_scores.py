@@ -214,7 +214,7 @@ class IntervalScore(IntervalMetric):
 
     @property
     def rows_for_limits(self) -> int:
-        """So many that 15 targets are expected outside the interval: they decide about the variance."""
+        """As many as leave 15 targets outside the interval on average: they decide about the variance."""
         return math.ceil(15 / (1 - self.level) - 1e-9)
 
     def per_row(self, forecasts: Forecasts) -> FloatArray:

@@ -14,10 +14,10 @@ from calibrant.forecasts import Forecasts
 from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
-from calibrant.kernels.gram import gram_of
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
+from calibrant.kernels.targets import gram_of
 from calibrant.metrics.base import KERNEL, Metric, Weights
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks

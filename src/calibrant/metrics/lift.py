@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.threads import in_order
+from calibrant.binning.ties import starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
 from calibrant.predictions import Predictions
@@ -319,7 +320,7 @@ def _grouped(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]
     top, groups = predictions.top_label(), []
     order = np.argsort(predictions.predicted, kind="stable")
     ascending = predictions.predicted[order]
-    for rows in np.split(order, np.flatnonzero(ascending[1:] != ascending[:-1]) + 1):
+    for rows in np.split(order, starts_of_ties(ascending)[1:]):
         c = int(predictions.predicted[rows[0]])
         names = ("rest", predictions.classes[c])
         part = top.take(rows)

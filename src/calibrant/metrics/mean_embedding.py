@@ -12,7 +12,7 @@ from calibrant.forecasts import Distribution, Forecasts
 from calibrant.kernels.base import JointKernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
-from calibrant.kernels.gram import gram_of
+from calibrant.kernels.targets import gram_of
 from calibrant.metrics.base import KERNEL, Metric
 from calibrant.metrics.kernel import KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions

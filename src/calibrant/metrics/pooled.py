@@ -131,12 +131,12 @@ def _pooled(view: Predictions) -> Pools:
     return _pools(mass, predicted, hits, _fixed(view))
 
 
-def _pools(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, Any]) -> Pools:
+def _pools(mass: FloatArray, predicted: FloatArray, hits: FloatArray, fixed: dict[Hashable, object]) -> Pools:
     present = _present(mass)
     return Pools(mass[present], predicted[present], hits[present], fixed)
 
 
-def _fixed(view: Predictions) -> dict[Hashable, Any]:
+def _fixed(view: Predictions) -> dict[Hashable, object]:
     """Return where to keep what does not depend on the labels of these predictions."""
     return view.once("fixed of pools", dict, of_labels=False)
 

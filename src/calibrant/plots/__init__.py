@@ -1,17 +1,14 @@
 """Plots of results with matplotlib (extra [plot]), which is imported when the first is drawn."""
 
-from calibrant.plots.bias import plot_bias
 from calibrant.plots.classwise import plot_classwise
-from calibrant.plots.comparison import plot_comparison
+from calibrant.plots.comparison import plot_comparison, plot_learning_curve
 from calibrant.plots.cumulative import plot_cumulative
 from calibrant.plots.decisions import plot_decision_curve, plot_risk_coverage
 from calibrant.plots.forecasts import plot_pit, plot_quantiles, plot_spread
-from calibrant.plots.learning import plot_learning_curve
 from calibrant.plots.null import plot_null
-from calibrant.plots.overlay import add_reliability
 from calibrant.plots.parts import plot_decomposition
 from calibrant.plots.ranking import plot_calibration_map, plot_roc
-from calibrant.plots.reliability import plot_reliability
+from calibrant.plots.reliability import add_reliability, plot_bias, plot_reliability
 from calibrant.plots.tree import plot_tree
 
 __all__ = [

@@ -1,6 +1,6 @@
 """The reliability curves of all classes in one diagram."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, diagonal, shown_name, unit_square
 from calibrant.results import ClasswiseCurves, ReliabilityCurve
@@ -53,7 +53,7 @@ def plot_classwise(curves: ClasswiseCurves, ax: "Axes | None" = None) -> "Axes":
 def _legend(ax: "Axes", average: ReliabilityCurve) -> None:
     """Write the names beside the square, where they cover no curve, or above it if the axes are narrow."""
     title = None if average.error is None else f"class: {average.error.name}"
-    shared: dict[str, Any] = {"frameon": False, "title": title, "alignment": "left", "handlelength": 1.4}
+    shared: dict[str, object] = {"frameon": False, "title": title, "alignment": "left", "handlelength": 1.4}
     if ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width < NARROW:
         ax.xaxis.label.set_fontsize("small")
         ax.yaxis.label.set_fontsize("small")

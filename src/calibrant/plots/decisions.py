@@ -8,6 +8,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.plots.canvas import GREY, INK, PALETTE, axes_or_new, open_frame, shown_name
 from calibrant.results import CoverageAtRisk, DecisionCurve, RiskCoverage
+from calibrant.results.writing import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +98,7 @@ def plot_risk_coverage(
         label = f"wanted: at most {guarantee.max_risk:.3g}"
         ax.axhline(guarantee.max_risk, color=GREY, linewidth=1, linestyle=DASHED, zorder=1, label=label)
         if guarantee.threshold is not None:
-            words = f"kept at {guarantee.coverage:.1%}, confidence {guarantee.confidence:.0%}"
+            words = f"kept at {guarantee.coverage:.1%}, confidence {percent(guarantee.confidence)}"
             ax.axvline(guarantee.coverage, color=INK, linewidth=1.2, zorder=2, label=words)
     ax.legend(loc="upper left", frameon=False, fontsize="small")
     return ax

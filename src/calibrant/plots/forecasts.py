@@ -7,7 +7,7 @@ import numpy as np
 from calibrant.plots.canvas import GREY, INK, axes_or_new, diagonal, mark_points, note, open_frame, unit_square
 from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.drawing import BLUE, RED
-from calibrant.results.writing import counted
+from calibrant.results.writing import counted, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +124,7 @@ def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":
     open_frame(ax)
     ends = _ends(ax, curve)
     ax.plot(ends, ends, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label="calibrated")
-    label = f"{100 * curve.level:g}% confidence"
+    label = f"{percent(curve.level)} confidence"
     ax.vlines(curve.predicted, curve.low, curve.high, colors=BLUE, linewidth=1.2, zorder=2, label=label)
     off = (curve.predicted < curve.low) | (curve.predicted > curve.high)
     size, shown = np.full(len(off), 32.0), np.ones(len(off), dtype=bool)
@@ -161,4 +161,4 @@ def _round_ticks(ax: "Axes") -> None:
 
 
 def _chance(level: float) -> str:
-    return f"{100 * level:g}% by chance"
+    return f"{percent(level)} by chance"

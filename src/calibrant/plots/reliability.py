@@ -5,13 +5,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
-from calibrant.plots.canvas import GREY, INK, PALE, axes_or_new, diagonal, mark_points, note, unit_square
+from calibrant.plots.canvas import (
+    GREY,
+    INK,
+    MINUS,
+    PALE,
+    PALETTE,
+    axes_or_new,
+    diagonal,
+    mark_points,
+    note,
+    open_frame,
+    unit_square,
+)
 from calibrant.results import OutcomeHistogram, ReliabilityCurve
 from calibrant.results.drawing import BLUE, RED, WORDS, Words, is_dense, limits_label, off_points
 from calibrant.results.writing import counted, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 
 def plot_reliability(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
@@ -100,3 +113,129 @@ def strip(ax: "Axes", histogram: OutcomeHistogram, words: Words) -> None:
     top = max(histogram.positives.max(), histogram.negatives.max()) or 1.0
     panel.set_ylim(-1.05 * top, 1.05 * top)
     panel.set_axis_off()
+
+
+FIRM = 0.98
+"""The vertical axis is chosen to fit the points that represent this share of the rows."""
+
+
+def plot_bias(curve: ReliabilityCurve, ax: "Axes | None" = None) -> "Axes":
+    """Draw prediction minus frequency against the prediction, so that small errors are visible.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+        Of any kind: `reliability_curve`, `kernel_curve` or `isotonic_curve`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    Above 0 predictions are too high. The vertical axis fits the points that stand for 98% of the rows; triangles at
+    its ends are points beyond it, which represent few rows.
+    """
+    ax = axes_or_new(ax, 5.0, 4.2)
+    open_frame(ax)
+    words = WORDS[curve.view]
+    ax.set(xlim=(-0.01, 1.01), xlabel=words.horizontal, ylabel=f"Prediction {MINUS} frequency")
+    bias = curve.predicted - curve.observed
+    end = _end(curve, bias)
+    ax.set_ylim(-end, end)
+    ax.axhline(0, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    if curve.low is not None and curve.high is not None:
+        draw_limits(ax, curve, curve.predicted - curve.high, curve.predicted - curve.low)
+    inside = np.abs(bias) <= end
+    draw_curve(ax, curve, bias, "limits miss 0" if curve.band == "confidence" else "outside the band", inside)
+    if not is_dense(curve):
+        _beyond(ax, curve, bias, ~inside)
+    note(ax, ", ".join(facts(curve)), 0.98)
+    for word, height, side in (("too high →", 1.0, "top"), ("← too low", 0.0, "bottom")):
+        style: dict[str, Any] = {"transform": ax.transAxes, "rotation": 90, "va": side, "color": GREY}
+        ax.text(1.02, height, word, fontsize="small", fontstyle="italic", **style)
+    if curve.histogram is not None:
+        strip(ax, curve.histogram, words)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="lower right", frameon=False, fontsize="small", handlelength=1.4)
+    return ax
+
+
+def _end(curve: ReliabilityCurve, bias: FloatArray) -> float:
+    """Return the end of the vertical axis: about half of it holds the firm points, the rest is for the legend."""
+    order = np.argsort(np.abs(bias))
+    weight = np.cumsum(curve.weight[order])
+    last = int(np.searchsorted(weight, FIRM * weight[-1]))
+    largest = float(np.abs(bias)[order[min(last, len(order) - 1)]])
+    width = 0.0
+    if curve.low is not None and curve.high is not None:
+        width = float(np.average(curve.high - curve.low, weights=curve.weight)) / 2
+    return 1.9 * max(largest, width) or 0.01
+
+
+def _beyond(ax: "Axes", curve: ReliabilityCurve, bias: FloatArray, beyond: BoolArray) -> None:
+    low, high = ax.get_ylim()
+    for i in np.flatnonzero(beyond).tolist():
+        end, marker = (high, "^") if bias[i] > 0 else (low, "v")
+        colour = RED if off_points(curve)[i] else BLUE
+        ax.plot(curve.predicted[i], end, color=colour, marker=marker, markersize=6, clip_on=False, zorder=4)
+
+
+SQUARE = "calibrant-diagonal"
+"""The mark of axes that already show a diagonal."""
+
+
+def add_reliability(
+    curve: ReliabilityCurve, ax: "Axes | None" = None, *, name: str = "", **settings: Any
+) -> "tuple[Axes, Line2D]":
+    """Draw a reliability curve and its band, beside those that are on the axes already.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+    ax : matplotlib.axes.Axes, optional
+        By default the axes of a new figure.
+    name : str, optional
+        What the legend calls it; its error is added.
+    **settings
+        Of the line, such as ``color``; by default the next colour of the palette.
+
+    Returns
+    -------
+    Axes, Line2D
+
+    Examples
+    --------
+    >>> from calibrant import reliability_curve
+    >>> ax, _ = add_reliability(reliability_curve([0, 1, 1], [0.2, 0.4, 0.9]), name="first")
+    >>> ax, _ = add_reliability(reliability_curve([0, 1, 1], [0.1, 0.8, 0.9]), ax, name="second")
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['perfectly calibrated', 'first, ECE 0.300', 'second, ECE 0.133']
+    """
+    ax = axes_or_new(ax)
+    drawn = [line for line in ax.lines if line.get_gid() == SQUARE]
+    if not drawn:
+        unit_square(ax, WORDS[curve.view].horizontal, WORDS[curve.view].vertical)
+        diagonal(ax, "perfectly calibrated")
+        ax.lines[-1].set_gid(SQUARE)
+    place = len([line for line in ax.lines if line.get_gid() == _LINE])
+    style = {"color": PALETTE[place % len(PALETTE)], "marker": "" if is_dense(curve) else "o"}
+    (line,) = ax.plot(
+        curve.predicted, curve.observed, label=_label(curve, name), zorder=3, gid=_LINE, **{**style, **settings}
+    )
+    if curve.low is not None and curve.high is not None:
+        ax.fill_between(curve.predicted, curve.low, curve.high, color=line.get_color(), alpha=0.12, linewidth=0)
+    ax.legend(loc="upper left", frameon=False, fontsize="small")
+    return ax, line
+
+
+_LINE = "calibrant-reliability"
+"""The mark of lines of models, which are counted to choose the next colour."""
+
+
+def _label(curve: ReliabilityCurve, name: str) -> str:
+    """Return the entry of a legend."""
+    error = "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
+    return ", ".join(filter(None, (name, error)))

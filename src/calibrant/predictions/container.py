@@ -255,7 +255,7 @@ class Predictions:
         """What does not depend on the labels, and what does."""
         return {}, {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 
     def __repr__(self) -> str:
@@ -371,7 +371,7 @@ class Predictions:
     def __len__(self) -> int:
         return self.n_samples
 
-    def __getitem__(self, rows: Any) -> Self:
+    def __getitem__(self, rows: object) -> Self:
         """Return the predictions at these rows: a slice, indices, a mask, or one row."""
         return self.take([rows] if isinstance(rows, (int, np.integer)) else rows)
 

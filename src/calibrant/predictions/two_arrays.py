@@ -83,7 +83,7 @@ def _look_like_probabilities(raw: Raw) -> bool:
     return values.dtype.kind == "f" and bool(np.any((values > 0) & (values < 1)))
 
 
-def _classes(labels: Raw, probs: Raw) -> tuple[Any, ...] | None:
+def _classes(labels: Raw, probs: Raw) -> tuple[object, ...] | None:
     """Return the sorted labels where these are no class indices; None where columns or indices name the classes."""
     n_classes = probs.values.shape[1] if probs.values.ndim == 2 and probs.values.shape[1] > 1 else 2
     if probs.columns is not None or labels.values.ndim != 1:

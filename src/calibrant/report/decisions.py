@@ -13,10 +13,10 @@ from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, fra
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale
 from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
-from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, share, threshold_words
-from calibrant.results.writing import number, signed
+from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
+from calibrant.results.writing import number, percent, signed
 
-__all__ = ["FEW", "base_rate_words", "guarantee_words", "share", "threshold_words"]
+__all__ = ["FEW", "base_rate_words", "guarantee_words", "threshold_words"]
 
 N_POINTS = 300
 """Points of a risk-coverage curve that are drawn and kept."""
@@ -163,8 +163,8 @@ def _risks(series: Series, curve: RiskCoverage, y: Scale) -> Iterator[Element]:
         place = X(float(curve.coverage[i])), y(float(curve.risk[i]))
         said = {
             "Confidence at least": number(float(curve.thresholds[i])),
-            "Coverage": share(float(curve.coverage[i])),
-            "Error rate": share(float(curve.risk[i])),
+            "Coverage": percent(float(curve.coverage[i])),
+            "Error rate": percent(float(curve.risk[i])),
             "Answers": f"{int(curve.errors[i]):,} of {int(curve.count[i]):,} wrong",
         }
         sign = svg.marker(series.shape, *place, 4, "marker off")
@@ -208,7 +208,7 @@ def _curve_rows(name: str, curve: DecisionCurve) -> Iterator[dict[str, Any]]:
     yield from _rows(name, columns)
 
 
-def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, Any]]:
+def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, object]]:
     kept = thinned(len(curve.coverage))
     fields = ("thresholds", "coverage", "risk", "count", "errors")
     yield from _rows(name, {field.removesuffix("s"): getattr(curve, field)[kept] for field in fields})

@@ -1,14 +1,15 @@
 """The reliability diagram: every curve on the same square axes, and how the predictions are spread below."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 
+from calibrant._border.types import BoolArray
 from calibrant.report import svg
 from calibrant.report.series import Marked, Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.thin import Point, facts, points
 from calibrant.results import ReliabilityCurve
-from calibrant.results.drawing import WORDS, Words, is_dense
+from calibrant.results.drawing import WORDS, Words, is_dense, off_points, runs, vague_points
 from calibrant.results.writing import percent
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
@@ -111,10 +112,10 @@ def drawn_curve(series: Series, curve: ReliabilityCurve, height: Height) -> list
     xs, ys = [X(p.predicted) for p in own], [height(p, p.observed) for p in own]
     if not is_dense(curve):
         marks = [mark(series, curve, p, height, first=i == 0) for i, p in enumerate(own)]
-        lines = [svg.polyline(xs, ys, "curve vague"), *stretches(own, height, "vague", "curve", found=False)]
+        lines = [svg.polyline(xs, ys, "curve vague"), *_stretches(own, height, ~vague_points(curve), "curve")]
         return [*(_band(own, xs, height) if curve.band == "consistency" else ()), *lines, *marks]
     probes = [_probe(series, curve, p, height, first=i == 0) for i, p in enumerate(spaced(own))]
-    lines = [svg.polyline(xs, ys, "curve"), *stretches(own, height, "off", "curve strong", found=True)]
+    lines = [svg.polyline(xs, ys, "curve"), *_stretches(own, height, off_points(curve), "curve strong")]
     return [*_band(own, xs, height), *lines, *probes]
 
 
@@ -125,12 +126,10 @@ def _band(own: Sequence[Point], xs: Sequence[float], height: Height) -> Iterator
         yield svg.band(xs, low, high, "band")
 
 
-def stretches(own: Sequence[Point], height: Height, what: str, class_: str, *, found: bool) -> Iterator[Element]:
-    """Draw the stretches of a curve along which a property of its points has the given value."""
-    for value, stretch in groupby(own, key=lambda p: bool(getattr(p, what))):
-        run = list(stretch)
-        if value is found and len(run) > 1:
-            yield svg.polyline([X(p.predicted) for p in run], [height(p, p.observed) for p in run], class_)
+def _stretches(own: Sequence[Point], height: Height, marked: BoolArray, class_: str) -> Iterator[Element]:
+    """Draw the stretches of a curve along which its points are marked."""
+    for run in runs(marked):
+        yield svg.polyline([X(p.predicted) for p in own[run]], [height(p, p.observed) for p in own[run]], class_)
 
 
 def spaced(own: Sequence[Point], most: int = N_PROBES) -> list[Point]:

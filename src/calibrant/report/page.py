@@ -21,7 +21,6 @@ from calibrant.report import (
     parts,
     ranking,
     tables,
-    testing,
     views,
 )
 from calibrant.report.series import AnySeries, ForecastSeries
@@ -185,7 +184,7 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_EL
     )
 
 
-def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **content: Any) -> str:
+def rendered(template: str, title: str, *, sheet: str = "", script: str = "", **content: object) -> str:
     """Fill a template, with the style that all pages share and a further sheet, and a policy that allows these only."""
     style = asset("style.css") + (asset(sheet) if sheet else "")
     own = {"policy": policy(style, script), "style": Verbatim(style), "script": Verbatim(script)}
@@ -254,13 +253,12 @@ def environment() -> "Environment":
         ranking=ranking,
         state=state,
         tables=tables,
-        testing=testing,
         views=views,
     )
     return engine
 
 
-def _finalize(value: object) -> Any:
+def _finalize(value: object) -> object:
     """Make control characters visible in whatever a template prints, unless it is markup."""
     return value if hasattr(value, "__html__") or not isinstance(value, str) else text.printable(value)
 

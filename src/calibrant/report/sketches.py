@@ -1,14 +1,15 @@
 """Small figures of results that carry their own colours, for pages whose style is not ours."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from calibrant.report.svg import Element, Scale, coordinate, element
+from calibrant.report.thin import Point, points, thin_curve
 from calibrant.results import CumulativeCurve, PITHistogram, QuantileCurve, ReliabilityCurve
-from calibrant.results.drawing import BLUE, RED, WORDS
+from calibrant.results.drawing import BLUE, RED, WORDS, is_dense, off_points, runs
 
 SIDE, LEFT, BELOW = 200.0, 56.0, 34.0
 MOST_POINTS = 300
@@ -44,8 +45,8 @@ def _points(xs: Any, ys: Any, x: Scale, y: Scale) -> str:
     return " ".join(f"{coordinate(x(a))},{coordinate(y(b))}" for a, b in pairs)
 
 
-def _line(xs: object, ys: object, x: Scale, y: Scale) -> Element:
-    return element("polyline", points=_points(xs, ys, x, y), fill="none", stroke=BLUE, stroke_width="1.8")
+def _line(xs: object, ys: object, x: Scale, y: Scale, colour: str = BLUE, width: str = "1.8") -> Element:
+    return element("polyline", points=_points(xs, ys, x, y), fill="none", stroke=colour, stroke_width=width)
 
 
 def _band(xs: object, low: object, high: object, x: Scale, y: Scale) -> Element:
@@ -63,12 +64,26 @@ def _unit() -> tuple[Scale, Scale]:
 
 
 def _reliability(curve: ReliabilityCurve) -> Element:
-    x, y = _unit()
-    marks = [_straight(x(0), y(0), x(1), y(1)), _line(curve.predicted, curve.observed, x, y)]
-    if curve.low is not None and curve.high is not None:
-        marks.insert(0, _band(curve.predicted, curve.low, curve.high, x, y))
-    words = WORDS[curve.view]
+    """Draw what the page draws: points with whiskers, or a line with its band; what is off is red."""
+    (x, y), words, curve = _unit(), WORDS[curve.view], thin_curve(curve)
+    marks = [_straight(x(0), y(0), x(1), y(1))]
+    if is_dense(curve):
+        if curve.low is not None and curve.high is not None:
+            marks.insert(0, _band(curve.predicted, curve.low, curve.high, x, y))
+        marks.append(_line(curve.predicted, curve.observed, x, y))
+        marks += [_line(curve.predicted[run], curve.observed[run], x, y, RED, "2.6") for run in runs(off_points(curve))]
+    else:
+        marks.append(_line(curve.predicted, curve.observed, x, y, width="0.8"))
+        marks += [mark for point in points(curve) for mark in _marked(point, x, y)]
     return _frame(x, y, (words.horizontal, words.vertical), marks)
+
+
+def _marked(point: Point, x: Scale, y: Scale) -> Iterator[Element]:
+    """Draw a point, with its whisker if it has limits."""
+    at, colour = x(point.predicted), RED if point.off else BLUE
+    if point.low is not None and point.high is not None:
+        yield element("line", x1=at, y1=y(point.low), x2=at, y2=y(point.high), stroke=colour)
+    yield element("circle", cx=at, cy=y(point.observed), r=2 + 2 * point.share**0.5, fill=colour)
 
 
 def _quantiles(curve: QuantileCurve) -> Element:

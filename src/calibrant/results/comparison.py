@@ -6,6 +6,7 @@ from typing import Any
 
 from calibrant.results.estimate import Description
 from calibrant.results.reading import Readable
+from calibrant.results.writing import percent
 
 PERCENTILES = (
     "by request, intervals are percentiles of the difference over the samples: of ECE and KDE-ECE they contained the "
@@ -146,7 +147,7 @@ class Comparison(Readable):
         rows = [
             (metric, "; ".join(_cell(self.entry(model, metric)) for model in self.models)) for metric in self.metrics
         ]
-        note = f"minus {self.baseline}, on {self.n_samples:,} rows; * its {self.level:.0%} limits exclude 0"
+        note = f"minus {self.baseline}, on {self.n_samples:,} rows; * its {percent(self.level)} limits exclude 0"
         return [*rows, ("in brackets", note), *([("groups", ", ".join(self.groups))] if self.groups else [])]
 
     def entry(self, model: str, metric: str) -> Compared:

@@ -1,9 +1,10 @@
 """Decisions in words, for a terminal and for a page."""
 
 from calibrant.results.decisions import BaseRates, BestThreshold, CoverageAtRisk, DecisionReport
+from calibrant.results.writing import percent
 
 FEW = 12
-"""So many distinct confidences, or classes, or fewer, are listed one by one."""
+"""Up to this many distinct confidences, or classes, are listed one by one."""
 
 
 def base_rate_words(report: DecisionReport) -> str:
@@ -16,7 +17,7 @@ def base_rate_words(report: DecisionReport) -> str:
     calibrated here and each class looks the same there.
     """
     shown = [*report.base_rate.items()][len(report.base_rate) == 2 :][:FEW]
-    words = ", ".join(f"{name} from {share(old)} to {share(new)}" for name, (old, new) in shown)
+    words = ", ".join(f"{name} from {percent(old)} to {percent(new)}" for name, (old, new) in shown)
     return (
         f"Probabilities and rows are moved to another base rate, {words}, which is right if the probabilities are "
         "calibrated here and each class looks the same there."
@@ -38,13 +39,13 @@ def base_rates_words(found: BaseRates) -> str:
     limits = [""] * len(found.classes)
     if found.low is not None and found.high is not None:
         ends = zip(found.low.tolist(), found.high.tolist(), strict=True)
-        limits = [f" ({share(low)} to {share(high)})" for low, high in ends]
+        limits = [f" ({percent(low)} to {percent(high)})" for low, high in ends]
     parts = [
-        f"{name} {share(value)}{around}"
+        f"{name} {percent(value)}{around}"
         for name, value, around in zip(found.classes, found.value.tolist(), limits, strict=True)
     ]
     rest = f" and {len(parts) - FEW} more" if len(parts) > FEW else ""
-    how = f", with {found.level:.0%} limits" if not found.reason else ""
+    how = f", with {percent(found.level)} limits" if not found.reason else ""
     why = f" No limits: {found.reason}." if found.reason else ""
     listed = ", ".join(parts[:FEW])
     return f"Estimated from {found.n_samples:,} rows{how}: {listed}{rest}.{why} {found.assumption}"
@@ -61,11 +62,11 @@ def guarantee_words(found: CoverageAtRisk) -> str:
     wrong. Here 0 of 80 are, with an upper limit of 3.7%.
     """
     if found.threshold is None or found.high is None:
-        return f"No threshold can be promised with {share(found.confidence)} confidence: {found.reason}."
+        return f"No threshold can be promised with {percent(found.confidence)} confidence: {found.reason}."
     return (
-        f"Answer rows with a confidence of at least {found.threshold:.6g}, {share(found.coverage)} of them: with "
-        f"{share(found.confidence)} confidence, at most {share(found.max_risk)} of such answers are wrong. Here "
-        f"{found.errors:,} of {found.count:,} are, with an upper limit of {share(found.high)}."
+        f"Answer rows with a confidence of at least {found.threshold:.6g}, {percent(found.coverage)} of them: with "
+        f"{percent(found.confidence)} confidence, at most {percent(found.max_risk)} of such answers are wrong. Here "
+        f"{found.errors:,} of {found.count:,} are, with an upper limit of {percent(found.high)}."
     )
 
 
@@ -85,14 +86,3 @@ def threshold_words(best: BestThreshold) -> str:
         f"After a fix, act from {best.target:.3g} on. By logistic recalibration, that is where the predictions as they "
         f"are reach {best.value:.3g}{limits}."
     )
-
-
-def share(value: float) -> str:
-    """Write a share in percent.
-
-    Examples
-    --------
-    >>> share(0.0295)
-    '2.95%'
-    """
-    return f"{100 * value:.3g}%"

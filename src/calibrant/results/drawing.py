@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray
 from calibrant.results.curves import ReliabilityCurve
+from calibrant.results.writing import percent
 
 BLUE, RED = "#0072B2", "#D55E00"
 """Colours of a curve and of what is off: they stay apart for colour-blind readers and in print."""
@@ -68,6 +69,18 @@ def vague_points(curve: ReliabilityCurve) -> BoolArray:
     return curve.high - curve.low > VAGUE
 
 
+def runs(marked: BoolArray) -> list[slice]:
+    """Return the stretches of at least two marked points that follow one another.
+
+    Examples
+    --------
+    >>> runs(np.array([True, False, True, True]))
+    [slice(2, 4, None)]
+    """
+    edges = np.flatnonzero(np.diff(marked, prepend=False, append=False))
+    return [slice(first, last) for first, last in edges.reshape(-1, 2).tolist() if last - first > 1]
+
+
 def limits_label(curve: ReliabilityCurve) -> str:
     """Say what the limits of the curve are.
 
@@ -78,4 +91,4 @@ def limits_label(curve: ReliabilityCurve) -> str:
     '95% confidence interval'
     """
     noun = "band" if is_dense(curve) else "interval"
-    return f"{100 * curve.level:g}% {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"
+    return f"{percent(curve.level)} {curve.band} {noun}{', simultaneous' if curve.simultaneous else ''}"

@@ -98,6 +98,19 @@ def _power(value: float) -> str:
     return f"{digits}{_TIMES}10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
 
 
+def power_of_ten(exponent: int) -> str:
+    """Write a power of ten.
+
+    Examples
+    --------
+    >>> power_of_ten(2), power_of_ten(-12)
+    ('100', '10⁻¹²')
+    """
+    if -2 <= exponent <= 3:
+        return f"{10.0**exponent:,g}"
+    return "10" + str(exponent).translate(_SUPERSCRIPTS)
+
+
 def aligned(values: Sequence[float], *, sign: bool = False) -> list[str]:
     """Return a column of numbers with as many decimals as give the largest of them three significant digits.
 

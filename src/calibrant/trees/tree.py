@@ -3,6 +3,7 @@
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -124,7 +125,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         leaves = self.apply(X)
         return self.leaf_probs_[leaves]
 
-    def predict(self, X: object) -> Any:
+    def predict(self, X: object) -> NDArray[Any]:
         """Return the class that `decide` chooses: of two, the second if its probability is at least 0.5."""
         leaves = self.apply(X)
         return self.classes_[self.leaf_decisions_[leaves]]

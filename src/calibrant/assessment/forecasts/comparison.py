@@ -13,8 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles
 from calibrant.hypotest import holm
 from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits
-from calibrant.intervals.forecasts import missing_for_forecasts
-from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT
+from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT, missing_for_forecasts
 from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import Metric, Sharpness
 from calibrant.metrics.forecast_base import ForecastScore

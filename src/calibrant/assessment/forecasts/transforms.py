@@ -143,7 +143,7 @@ def _marginal(law: Distribution, j: int) -> Distribution:
         return Mixture(law.weights, [_marginal(part, j) for part in law.parts])
     if isinstance(law, Drawn):
         return Samples(law.draws[:, :, j])
-    raise TypeError(f"assess_forecasts knows no laws of single coordinates of {law}.")
+    raise TypeError(f"assess_forecasts knows no distributions of single coordinates of {law}.")
 
 
 def interval_level(law: Distribution) -> float | None:

@@ -121,7 +121,7 @@ def _held(worst: Transforms) -> str:
     """Say how many targets are in regions that are known."""
     if not worst.spoken:
         first, last = worst.ends
-        words = f"the quantiles of level {first:g} and {last:g}, which are {last - first:.0%} of their law,"
+        words = f"the quantiles of level {first:g} and {last:g}, which are {last - first:.0%} of their distribution,"
         return f"between {words} are {worst.between:.1%} of the targets"
     parts = [f"{100 * level:.4g}% {worst.regions} hold {worst.coverage(level):.1%}" for level in worst.spoken]
     return ", ".join([f"{parts[0]} of the targets", *parts[1:]])

@@ -17,15 +17,15 @@ from a name as people write it. ``save`` and ``load`` of `calibrant.calibrators`
 ``calibrant.recommend(forecasts)`` and ``calibrant.fix(forecasts)`` choose between them.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 from calibrant.calibrators.forecasts.base import ForecastCalibrator
 from calibrant.calibrators.forecasts.by_level import SpreadByLevel
 from calibrant.calibrators.forecasts.columns import QuantileShift
 from calibrant.calibrators.forecasts.compose import (
+    FORECAST_CALIBRATORS,
     ForecastCompose,
-    ForecastTable,
+    composed_forecasts,
     forecast_calibrator_name,
     parse_forecast,
 )
@@ -55,7 +55,7 @@ __all__ = [
     "parse_forecast",
 ]
 
-FORECAST_CALIBRATORS: dict[str, Callable[..., ForecastCalibrator]] = ForecastTable(
+FORECAST_CALIBRATORS.fill(
     {
         "identity": UnchangedForecasts,
         "scale": SpreadScaling,
@@ -73,9 +73,6 @@ FORECAST_CALIBRATORS: dict[str, Callable[..., ForecastCalibrator]] = ForecastTab
         "conformal-absolute": partial(ConformalIntervals, score="absolute"),
         "cqr": partial(ConformalIntervals, score="quantiles"),
         "conformal-weighted": WeightedConformalIntervals,
-    }
+    },
+    composed_forecasts,
 )
-"""Every calibrator of predictive distributions by its name on the command line; calling the value builds a fresh one.
-
-Names joined by ">", such as "shift-scale>pit", are found too: they build a composition, in order of application.
-"""

@@ -33,42 +33,42 @@ def _line(law: Distribution) -> bool:
 
 
 NEEDS = {
-    "anything": Need(lambda _: True, "any laws", ""),
+    "anything": Need(lambda _: True, "any distributions", ""),
     "density": Need(
         lambda law: law.has_density and _moves(law),
-        "laws with a density that can be scaled",
+        "distributions with a density that can be scaled",
         'For quantiles use "scale-crps", for ensembles "inflate".',
     ),
     "density on the line": Need(
         lambda law: law.has_density and _moves(law) and _line(law),
-        "laws on the line with a density that can be scaled",
+        "univariate distributions with a density that can be scaled",
         'For quantiles use "shift-scale-crps", for ensembles "inflate", for vectors "scale".',
     ),
     "line": Need(
         lambda law: _line(law) and law.has_cdf and _moves(law) and not isinstance(law, Samples),
-        "laws on the line that can be scaled, other than ensembles",
+        "univariate distributions that can be scaled, other than ensembles",
         'For ensembles use "inflate".',
     ),
     "spread": Need(
         lambda law: _line(law) and law.has_sd and not isinstance(law, Samples),
-        "laws on the line with standard deviations, other than ensembles",
+        "univariate distributions with standard deviations, other than ensembles",
         'For ensembles use "inflate".',
     ),
     "continuous": Need(
         lambda law: law.has_cdf and not isinstance(law, Samples),
-        "laws on the line with a distribution function, other than ensembles",
+        "univariate distributions with a distribution function, other than ensembles",
         'A map of probabilities cannot leave the range of the members: use "inflate".',
     ),
-    "interval": Need(lambda law: law.has_cdf, "laws on the line with a distribution function", ""),
+    "interval": Need(lambda law: law.has_cdf, "univariate distributions with a distribution function", ""),
     "ensemble": Need(
         lambda law: isinstance(law, Samples) and law.n_draws > 1,
         "ensembles of at least two members, Samples(draws)",
-        'For other laws use "scale" or "shift-scale".',
+        'For other distributions use "scale" or "shift-scale".',
     ),
     "quantiles": Need(
         lambda law: isinstance(law, Quantiles),
         "quantiles, Quantiles(levels, values)",
-        "Take them of other laws: Quantiles(levels, distribution.quantile(levels)).",
+        "Take them of other distributions: Quantiles(levels, distribution.quantile(levels)).",
     ),
 }
 """What calibrators accept, by the name in `accepts`."""
@@ -153,7 +153,7 @@ class ForecastCalibrator(Estimator, ABC):
         self._check_law(distribution)
         if distribution.dim != self.dim_:
             raise InputError(
-                f"laws must have the {self.dim_} coordinates of those of the fit, but have {distribution.dim}."
+                f"distributions must have the {self.dim_} coordinates of those of the fit, but have {distribution.dim}."
             )
         return self._apply(distribution)
 
@@ -197,7 +197,7 @@ def frame_of(law: Distribution) -> Frame:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            f"laws must have positive, finite spreads, but the spread in row {row} is {unit[row]:g} "
+            f"distributions must have positive, finite spreads, but the spread in row {row} is {unit[row]:g} "
             f"({int(bad.sum())} of {len(unit)} rows). Drop such rows."
         )
     return Frame(law.mean(), unit)

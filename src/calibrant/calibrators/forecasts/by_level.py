@@ -43,7 +43,7 @@ class SpreadByLevel(ForecastCalibrator):
     accepts: ClassVar[str] = "spread"
     keeps_mean = keeps_median = True
     least_rows: ClassVar[int] = 200
-    use_when: ClassVar[str] = "Wide laws are too wide and narrow ones too narrow, or the other way round."
+    use_when: ClassVar[str] = "Wide distributions are too wide and narrow ones too narrow, or the other way round."
 
     def _fit(self, forecasts: Forecasts) -> None:
         weights = forecasts.weights / forecasts.weights.sum()

@@ -1,12 +1,11 @@
 """Calibrators of predictive distributions one after another, also by name."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import ClassVar
 
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee
-from calibrant.calibrators.names import THEN, stage_names
+from calibrant.calibrators.names import CalibratorTable
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts
 
@@ -95,16 +94,12 @@ class ForecastCompose(ForecastCalibrator):
         return distribution
 
 
-class ForecastTable(dict[str, Callable[..., ForecastCalibrator]]):
-    """What builds a calibrator of forecasts, by name; names joined by ">" are found too, and build a composition."""
+FORECAST_CALIBRATORS: CalibratorTable[ForecastCalibrator] = CalibratorTable('"scale" or "shift-scale>pit"')
+"""Every calibrator of predictive distributions by its name on the command line; calling the value builds a fresh one.
 
-    def __missing__(self, name: str) -> Callable[..., ForecastCalibrator]:
-        try:
-            names = stage_names(str(name), self)
-        except InputError as error:
-            raise KeyError(*error.args) from None
-        builders = [self[part] for part in names]
-        return builders[0] if len(builders) == 1 else partial(_composed, builders)
+Names joined by ">", such as "shift-scale>pit", are found too: they build a composition, in order of application. The
+rows stand in `calibrant.calibrators.forecasts`.
+"""
 
 
 def forecast_calibrator_name(name: str) -> str:
@@ -115,11 +110,7 @@ def forecast_calibrator_name(name: str) -> str:
     >>> forecast_calibrator_name("Shift-Scale > PIT")
     'shift-scale>pit'
     """
-    from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
-
-    if not isinstance(name, str):
-        raise TypeError(f'name must be a string such as "scale" or "shift-scale>pit", but is {name!r:.80}.')
-    return THEN.join(stage_names(name, FORECAST_CALIBRATORS))
+    return FORECAST_CALIBRATORS.full_name(name)
 
 
 def parse_forecast(name: str) -> ForecastCalibrator:
@@ -130,10 +121,9 @@ def parse_forecast(name: str) -> ForecastCalibrator:
     >>> parse_forecast("student")
     StudentScaling()
     """
-    from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
-
     return FORECAST_CALIBRATORS[forecast_calibrator_name(name)]()
 
 
-def _composed(builders: list[Callable[..., ForecastCalibrator]]) -> ForecastCalibrator:
+def composed_forecasts(builders: list[Callable[..., ForecastCalibrator]]) -> ForecastCalibrator:
+    """Return the composition of what several rows of the table build."""
     return ForecastCompose([build() for build in builders])

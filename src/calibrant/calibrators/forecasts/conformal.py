@@ -114,7 +114,7 @@ class ConformalIntervals(Conformal):
     ([2.0], [18.0])
     """
 
-    use_when: ClassVar[str] = "Intervals of one level with a guarantee are wanted, and the whole law is not."
+    use_when: ClassVar[str] = "Intervals of one level with a guarantee are wanted, and the whole distribution is not."
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class ConformalIntervals(Conformal):
         """Of every group, if there are groups."""
         return "per group" if len(getattr(self, "groups_", ())) > 1 else "marginal coverage"
 
-    def fit(self, forecasts: Forecasts, groups: Any = None) -> Self:
+    def fit(self, forecasts: Forecasts, groups: object = None) -> Self:
         """Learn the thresholds.
 
         Parameters
@@ -267,7 +267,7 @@ class WeightedConformalIntervals(Conformal):
         self.score = score
         self.tails = tails
 
-    def fit(self, forecasts: Forecasts, ratios: Any = None) -> Self:
+    def fit(self, forecasts: Forecasts, ratios: object = None) -> Self:
         """Keep the scores.
 
         Parameters
@@ -325,7 +325,7 @@ def _as_groups(groups: Any, n: int) -> Any:
     return names
 
 
-def _as_ratios(ratios: Any, n: int) -> FloatArray:
+def _as_ratios(ratios: object, n: int) -> FloatArray:
     if ratios is None:
         return np.ones(n)
     values = np.asarray(ratios, dtype=np.float64)

@@ -1,6 +1,6 @@
 """A test of the guarantee of conformal intervals, on rows that they were not fitted to."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from calibrant.results import PredictionIntervals, TestResult
 
 
 def coverage_test(
-    intervals: PredictionIntervals, targets: Any, *, alternative: Literal["less", "two-sided"] = "less"
+    intervals: PredictionIntervals, targets: object, *, alternative: Literal["less", "two-sided"] = "less"
 ) -> TestResult:
     r"""Test whether intervals cover new targets as often as they should.
 
@@ -55,8 +55,8 @@ def coverage_test(
     testable = [(g, own) for g, own in rows if own.any() and 0 < intervals.ranks[g] <= intervals.n_fitted[g]]
     if not testable:
         raise InputError(
-            "the law of the coverage must be known, but it is not: intervals are infinite, or made with weights or by "
-            'quantiles of each side. Use more rows, or tails="joint" without weights.'
+            "the distribution of the coverage must be known, but it is not: intervals are infinite, or made with "
+            'weights or by quantiles of each side. Use more rows, or tails="joint" without weights.'
         )
     found = [(_pvalue(intervals, g, int(hits[own].sum()), int(own.sum()), alternative), own, g) for g, own in testable]
     pvalue, own, g = min(found, key=lambda one: one[0])

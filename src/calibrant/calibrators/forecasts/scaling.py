@@ -83,7 +83,7 @@ class SpreadScaling(ForecastCalibrator):
     n_parameters: ClassVar[str] = "1"
     keeps_mean = keeps_median = True
     least_rows: ClassVar[int] = 20
-    use_when: ClassVar[str] = "Laws are too narrow or too wide by the same factor, or there are few rows."
+    use_when: ClassVar[str] = "Distributions are too narrow or too wide by the same factor, or there are few rows."
 
     def __init__(self, score: Score = "log") -> None:
         self.score = score
@@ -146,7 +146,7 @@ class ShiftScaling(ForecastCalibrator):
     """
 
     n_parameters: ClassVar[str] = "2"
-    use_when: ClassVar[str] = "Laws are biased to one side, besides being too narrow or too wide."
+    use_when: ClassVar[str] = "Distributions are biased to one side, besides being too narrow or too wide."
 
     def __init__(self, shift: Literal["spread", "constant"] = "spread", score: Score = "log") -> None:
         self.shift = shift

@@ -23,7 +23,7 @@ def _shifts(levels: Any, shifts: Any) -> bool:
     return _ascending(levels) and len(vector(shifts)) == len(levels) >= 2
 
 
-def _stages(stages: Any) -> bool:
+def _stages(stages: object) -> bool:
     return isinstance(stages, list) and len(stages) > 0 and all(isinstance(s, ForecastCalibrator) for s in stages)
 
 
@@ -75,7 +75,7 @@ def check_usable_forecasts(calibrator: ForecastCalibrator) -> None:
     except (AttributeError, TypeError, ValueError, IndexError, KeyError, ArithmeticError) as error:
         raise InputError(f"{name} cannot be used: {str(error)[:200]}") from error
     if len(values) != trial.n or np.isnan(values).any():
-        raise InputError(f"{name} does not give a law for every row.")
+        raise InputError(f"{name} does not give a distribution for every row.")
 
 
 def _tried(calibrator: ForecastCalibrator, trial: Distribution) -> FloatArray:
@@ -96,5 +96,5 @@ def _trial(calibrator: ForecastCalibrator, dim: int) -> Distribution:
         return Samples(np.arange(6.0 * dim).reshape(2, 3, dim))
     law: Distribution = Normal([0.0, 1.0], [1.0, 2.0]) if dim == 1 else MvNormal(np.zeros((2, dim)), 1.0)
     if not NEEDS[first.accepts].holds(law):
-        raise InputError(f"{type(calibrator).__name__} does not take laws of {dim} coordinates.")
+        raise InputError(f"{type(calibrator).__name__} does not take distributions of {dim} coordinates.")
     return law

@@ -48,7 +48,7 @@ class StudentScaling(ForecastCalibrator):
     n_parameters: ClassVar[str] = "3"
     accepts: ClassVar[str] = "spread"
     least_rows: ClassVar[int] = 200
-    use_when: ClassVar[str] = "Errors have heavier tails than the laws; best of all where there are outliers."
+    use_when: ClassVar[str] = "Errors have heavier tails than the distributions; best of all where there are outliers."
 
     def __init__(self, shift: bool = True) -> None:
         self.shift = shift

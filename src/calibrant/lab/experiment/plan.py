@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from calibrant.lab.experiment.config import CHOICES, Config, Network
 from calibrant.lab.experiment.sources import archive_path, fingerprint
@@ -138,7 +137,7 @@ def _evaluations(
             needs[f"fit {pipeline.name}"] = _fit(config, pipeline, seed, logits)
             needs[f"tune {pipeline.name}"] = _tuning(config, pipeline, seed, logits)
             needs[f"test {pipeline.name}"] = test[pipeline.network]
-        settings: dict[str, Any] = {
+        settings: dict[str, object] = {
             "pipelines": [pipeline.name for pipeline in group],
             "metrics": [[name, repr(CHOICES[name])] for name in evaluation.metrics],
             "resamples": evaluation.resamples,

@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Collection, Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 from calibrant.assessment.comparison_inputs import BANDWIDTHS, RULES
 from calibrant.calibrators import calibrator_name
@@ -93,7 +92,7 @@ def read_stored(folder: Path) -> Config:
     return as_config(content, CONFIG, folder)
 
 
-def as_config(content: Mapping[str, Any], where: str, folder: Path) -> Config:
+def as_config(content: Mapping[str, object], where: str, folder: Path) -> Config:
     """Return the experiment that a mapping describes; paths in it start at the folder."""
     table = Table(content, where)
     data = _data(table.table("data"), folder)
@@ -114,13 +113,13 @@ def as_config(content: Mapping[str, Any], where: str, folder: Path) -> Config:
     return config
 
 
-def as_content(config: Config) -> dict[str, Any]:
+def as_content(config: Config) -> dict[str, object]:
     """Return what `as_config` makes this config of."""
     evaluation, learning = config.evaluation, config.learning
     data = {"source": config.data.source, "seed": config.data.seed}
     if config.data.folder is not None and config.data.source != "bundled":
         data["folder"] = str(config.data.folder)
-    content: dict[str, Any] = {"title": config.title, "seeds": list(config.seeds), "data": data}
+    content: dict[str, object] = {"title": config.title, "seeds": list(config.seeds), "data": data}
     if config.networks:
         content["networks"] = {network.name: _network_content(network) for network in config.networks}
     content["pipelines"] = [vars(pipeline) for pipeline in config.pipelines]
@@ -131,7 +130,7 @@ def as_content(config: Config) -> dict[str, Any]:
     return content
 
 
-def _network_content(network: Network) -> dict[str, Any]:
+def _network_content(network: Network) -> dict[str, object]:
     start = {} if network.start is None else {"start": network.start}
     return {"model": network.model, "loss": network.loss, **start, **network.schedule}
 

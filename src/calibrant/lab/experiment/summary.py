@@ -119,7 +119,7 @@ def _curves(config: Config, seed: int, found: Mapping[str, Any]) -> list[Pipelin
     ]
 
 
-def _line(record: Mapping[str, Any]) -> CurveLine:
+def _line(record: Mapping[str, object]) -> CurveLine:
     return CurveLine(**{key: np.array(values, dtype=float) for key, values in record.items()})
 
 
@@ -160,14 +160,14 @@ def as_comparison(record: Mapping[str, Any]) -> Comparison:
     return revive(Comparison, record, entries=entries, about=about)
 
 
-def revive(kind: type[T], record: Mapping[str, Any], **parts: object) -> T:
+def revive(kind: type[T], record: Mapping[str, object], **parts: object) -> T:
     """Return the result of a kind that `as_record` has written out, with parts that are results themselves."""
     known = [f for f in fields(kind) if f.name in record]  # type: ignore[arg-type]  # result types are dataclasses
     written = {f.name: record[f.name] if f.type is str else _revived(record[f.name]) for f in known}
     return kind(**written | parts)
 
 
-def _revived(value: object) -> Any:
+def _revived(value: object) -> object:
     """Return lists as tuples, and numbers that JSON lacks as numbers."""
     if isinstance(value, list):
         return tuple(map(_revived, value))
