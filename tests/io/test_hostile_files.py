@@ -272,3 +272,10 @@ def test_an_endless_number_is_refused_with_its_line(tmp_path):
     path.write_text("label,p\n0,.2\n1," + "9" * 200_000 + "\n")
     with pytest.raises(InputError, match="line 3: a field is longer than 131,072 characters"):
         read_predictions(path, label="label", probs="p")
+
+
+def test_a_blank_line_does_not_make_up_for_a_row_that_is_too_long(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(HEADER + GOOD + "\n1,.4,.6,0,.5\n")  # As many separators as three full rows.
+    with pytest.raises(InputError, match="line 4: the row has 5 fields"):
+        read_column(path, "label")

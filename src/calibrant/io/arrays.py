@@ -1,6 +1,5 @@
 """NPZ archives and NPY files, read by NumPy after their declared sizes were checked; no pickle is loaded."""
 
-import errno
 import math
 import stat
 import struct
@@ -9,8 +8,8 @@ import warnings
 import zipfile
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import IO, Any
 
@@ -19,14 +18,14 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile, open_regular
-from calibrant._border.text import CELL_LIMIT, brief, damaged, listing, printable, quoted, repeated
+from calibrant._border.text import CELL_LIMIT, brief, listing, printable, quoted, repeated
 from calibrant.exceptions import InputError
 from calibrant.io import limits
 from calibrant.io.columns import Columns, Request, choose_keys
 from calibrant.io.forecast_columns import WHOLE_DRAWS, WHOLE_QUANTILES, Arguments, ForecastRequest, choose_forecasts
 from calibrant.io.matching import find_column
 from calibrant.io.sniff import Kind, recognise
-from calibrant.io.sources import Source
+from calibrant.io.sources import Source, undamaged
 
 _MAX_HEADER = 65536
 _HEADERS = {
@@ -76,8 +75,7 @@ def _check_header(where: str, shape: tuple[int, ...], dtype: np.dtype[Any], avai
             f"{where}: the header promises {n_bytes:,} bytes of data, shape {shape}, but there are {available:,}. "
             "The file is damaged or incomplete; write it again."
         )
-    if n_bytes > limits.MAX_BYTES:
-        raise InputError(f"{where} holds more than {limits.MAX_BYTES / 2**30:g} GiB. Split it, or keep a sample.")
+    limits.check_bytes(where, n_bytes, "holds")
 
 
 def _check_type(where: str, dtype: np.dtype[Any]) -> None:
@@ -177,18 +175,10 @@ class Archive(Arrays):
             handle.read(1)  # At the end of the member its checksum is compared.
             return values
 
-    @contextmanager
-    def undamaged(self) -> Iterator[None]:
+    def undamaged(self) -> AbstractContextManager[None]:
         """Turn what the zip module says of a damaged archive into one clear line."""
         foreign = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
-        try:
-            yield
-        except InputError:
-            raise
-        except foreign as error:
-            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-                raise
-            raise damaged(self.file.name, Kind.NPZ, brief(error)) from error
+        return undamaged(self.file.name, Kind.NPZ, *foreign)
 
 
 def _check_members(file: OpenFile, members: Sequence[zipfile.ZipInfo]) -> None:
@@ -200,12 +190,7 @@ def _check_members(file: OpenFile, members: Sequence[zipfile.ZipInfo]) -> None:
         problem = _problem(member)
         if problem:
             raise InputError(f"{file.name} holds the member {quoted(member.filename)}, which {problem}.")
-    total = sum(member.file_size for member in members)
-    if total > limits.MAX_BYTES:
-        raise InputError(
-            f"{file.name} would unpack to {total:,} bytes, more than {limits.MAX_BYTES / 2**30:g} GiB. "
-            "Split it, or keep a sample of the rows."
-        )
+    limits.check_bytes(file.name, sum(member.file_size for member in members))
 
 
 def _problem(member: zipfile.ZipInfo) -> str | None:

@@ -1,21 +1,20 @@
 """Parquet and Arrow IPC files, read by polars after the sizes in them were checked."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile
-from calibrant._border.text import brief, damaged, printable, quoted
+from calibrant._border.text import damaged, printable, quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.arrow import check_arrow
-from calibrant.io.parquet import check_parquet
+from calibrant.io.declared import check_arrow, check_parquet
 from calibrant.io.sniff import Kind
+from calibrant.io.sources import undamaged
 from calibrant.io.tables import WIDE, Table
-from calibrant.io.values import check_size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,7 +69,10 @@ class Columnar(Table):
         import polars as pl
 
         with self._undamaged():
-            return pl.concat(self.batches(self.names, []))
+            parts = list(self.batches(self.names, []))
+        if not parts:
+            raise damaged(self.file.name, self.kind, "it has no rows")
+        return pl.concat(parts)
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns."""
@@ -81,7 +83,7 @@ class Columnar(Table):
             check_parquet(self.file, set(names))
         frame = self._scan(names)
         count = int(frame.select(pl.len()).collect().item())
-        check_size(self.file.name, count, sum(getattr(self.schema[name], "size", 1) or 1 for name in names))
+        limits.check_size(self.file.name, count, sum(getattr(self.schema[name], "size", 1) or 1 for name in names))
         rows = max(1, min(limits.BATCH_ROWS, limits.BATCH_CELLS // len(names)))
         for batch in frame.collect_batches(chunk_size=rows):
             yield from batch.iter_slices(rows)
@@ -102,27 +104,17 @@ class Columnar(Table):
 
     def _read_arrow(self) -> bytes:
         """Read a whole Arrow file into memory: a mapped one ends the process if it shrinks meanwhile."""
-        if self.file.size > limits.MAX_BYTES:
-            raise InputError(
-                f"{self.file.name} is larger than {limits.MAX_BYTES / 2**30:g} GiB. Write it as Parquet, or split it."
-            )
+        limits.check_bytes(self.file.name, self.file.size, "holds", "Write it as Parquet, split it")
         content = self.file.handle.read()
         check_arrow(self.file.name, self.kind, content)
         return content
 
-    @contextmanager
-    def _undamaged(self) -> Iterator[None]:
-        """Turn what polars says of a file it cannot decode into one clear line."""
+    def _undamaged(self) -> AbstractContextManager[None]:
         import polars as pl
 
         # A panic of polars is no Exception; it is caught because only the file can have caused it.
         foreign = (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, OSError)
-        try:
-            yield
-        except foreign as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise damaged(self.file.name, self.kind, brief(error)) from error
+        return undamaged(self.file.name, self.kind, *foreign)
 
     def _check_numbers(self, argument: str, names: Sequence[str]) -> None:
         for name in names:

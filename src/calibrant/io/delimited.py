@@ -1,18 +1,20 @@
-"""CSV and its relatives: text tables, read block by block."""
+"""CSV and its relatives: text tables, read block by block; where one is wrong, line by line, to say where."""
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from calibrant._border.files import OpenFile
-from calibrant._border.text import brief
+from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
-from calibrant.io import csv_errors, limits
-from calibrant.io.missing import NUMBER_MARKS
-from calibrant.io.textual import TextTable
+from calibrant.io import limits
+from calibrant.io.textual import TextTable, no_number
+from calibrant.io.values import NUMBER_MARKS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,54 +31,57 @@ class Delimited(TextTable):
 
     def __init__(self, file: OpenFile, *, gzipped: bool) -> None:
         super().__init__(file, gzipped=gzipped)
+        self.separator = self._guess_separator()
         with self._undamaged():
-            self.separator = self._guess_separator()
-            _, fields = next(self._lines())
+            _, fields = next(self._rows(self._content()))
         self.names = tuple(name.strip() for name in fields)
         self._positions = {name: j for j, name in enumerate(self.names)}
-        csv_errors.check_header(file.name, self.names)
+        _check_header(file.name, self.names)
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns, those in `numbers` converted to numbers."""
         with self._undamaged():
             content = self._content()
-            lines = csv_errors.lines(self.file.name, content)
-            next(csv_errors.rows(self.file.name, lines, self.separator))  # Leaves the file at the first row.
+            next(self._rows(content))  # Leaves the file at the first row.
             for block in self._blocks(content):
                 self.file.check_unchanged()
                 yield self._parse(block, texts, numbers)
 
     def place(self, row: int) -> str:
         """Say on which line of the file a row begins."""
-        return f"line {self._row(row)[0]}"
+        found = next(islice(self._rows(self._content()), row + 1, None), None)
+        if found is None:
+            raise InputError(f"{self.file.name} changed while it was being read. Try again.")
+        return f"line {found[0]}"
 
     def frame(self) -> "pl.DataFrame":
         """Read all columns, as numbers where no text loses anything by becoming one."""
         import polars as pl
 
         with self._undamaged():
-            lines = self._lines()
-            next(lines)
-            columns = zip(*(fields for _, fields in lines), strict=True)
-            names = (name or f"column_{j}" for j, name in enumerate(self.names))
-            return pl.DataFrame([_typed(name, cells) for name, cells in zip(names, columns, strict=True)])
+            rows = [fields for _, fields in islice(self._rows(self._content()), 1, None)]
+        if any(len(fields) != len(self.names) for fields in rows):
+            raise self._first_problem()
+        names = (name or f"column_{j}" for j, name in enumerate(self.names))
+        return pl.DataFrame([_typed(name, cells) for name, cells in zip(names, zip(*rows, strict=True), strict=True)])
 
-    def _lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the header and the rows, each with the line on which it begins."""
-        return csv_errors.rows(self.file.name, csv_errors.lines(self.file.name, self._content()), self.separator)
-
-    def _row(self, row: int) -> tuple[int, list[str]]:
-        lines = self._lines()
-        next(lines)
-        for index, found in enumerate(lines):
-            if index == row:
-                return found
-        raise InputError(f"{self.file.name} changed while it was being read. Try again.")
+    def _rows(self, content: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+        """Yield the header and the rows, each with the line on which it begins; blank lines are skipped."""
+        reader = csv.reader(self._decoded(content), delimiter=self.separator)
+        while True:
+            line = reader.line_num + 1
+            try:
+                fields = next(reader, None)
+            except csv.Error as error:
+                raise InputError(f"{self.file.name}, line {line}: {_csv_trouble(error)}") from error
+            if fields is None:
+                return
+            if fields:
+                yield line, fields
 
     def _guess_separator(self) -> str:
         """Return the separator that occurs most often in the header."""
-        lines = csv_errors.lines(self.file.name, self._content())
-        header = next((line for line in lines if line.strip()), None)
+        header = next((line for line in self.lines() if line.strip()), None)
         if header is None:
             raise InputError(f"{self.file.name} holds only blank lines. It needs a header line and at least one row.")
         unquoted = re.sub(r'"[^"]*"', "", header)
@@ -90,56 +95,51 @@ class Delimited(TextTable):
             rest += chunk
             end = _last_row_end(rest)
             if not end and len(rest) > limits.MAX_LINE_BYTES:
-                raise csv_errors.endless_row(self.file.name, self._lines())
+                raise self._endless_row()
             if end:
                 yield rest[:end]
                 rest = rest[end:]
         if rest and _quotes_open(rest)[-1]:
-            raise csv_errors.endless_row(self.file.name, self._lines())
+            raise self._endless_row()
         if rest:
             yield rest
 
     def _parse(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
-        if b"\0" in block:
-            raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
-        if self._has_too_many_lines(block):
-            return self._parse_full_lines(block, texts, numbers)
-        frame = self._cells(block, texts, numbers)
-        separators = _count_outside_quotes(block, self.separator.encode())
-        if separators == len(frame) * (len(self.names) - 1):
-            return frame
-        # Some line is blank, of which polars makes a row too, or too short.
-        return self._parse_full_lines(block, texts, numbers)
-
-    def _has_too_many_lines(self, block: bytes) -> bool:
-        """Whether rows cannot all be complete; as rows, millions of blank lines would take much memory."""
-        width = len(self.names)
-        if width == 1:
-            return _without_blank_lines(block) != block
-        return _count_outside_quotes(block, b"\n") * width > len(block)
-
-    def _parse_full_lines(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
-        full = _without_blank_lines(block)
-        if full == block:
-            raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
-        return self._parse(full, texts, numbers)
-
-    def _cells(self, block: bytes, texts: Sequence[str], numbers: Sequence[str]) -> "pl.DataFrame":
-        """Return the wanted columns; numbers with spaces around them are read too, and what is no number is null."""
+        """Return the wanted columns of a block; numbers with spaces around them are read, what is missing is null."""
         import polars as pl
 
+        if b"\0" in block:
+            raise self._first_problem()
+        rows = _without_blank_lines(block)  # Of which polars would make rows too.
         try:
-            frame = self._read_csv(block, texts, numbers, pl.Float64())
-        except pl.exceptions.PolarsError:
             try:
-                frame = self._read_csv(block, texts, numbers, pl.String())
-            except pl.exceptions.PolarsError as error:
-                raise csv_errors.first_problem(self.file.name, self._lines(), len(self.names), brief(error)) from error
-            frame = self._as_numbers(frame, frame.columns[len(texts) :], numbers)
+                frame = self._read_csv(rows, texts, numbers, pl.Float64())
+            except pl.exceptions.PolarsError:
+                frame = self._read_csv(rows, texts, numbers, pl.String())
+                frame = self._as_numbers(frame, frame.columns[len(texts) :], numbers)
+        except pl.exceptions.PolarsError as error:
+            raise self._first_problem(brief(error)) from error
+        # Polars completes rows that are too short.
+        if _count_outside_quotes(rows, self.separator) != len(frame) * (len(self.names) - 1):
+            raise self._first_problem()
         text = pl.col(frame.columns[: len(texts)]).str.strip_chars()
         frame = frame.with_columns(pl.when(text != "").then(text).name.keep())
         frame.columns = [*texts, *numbers]
         return frame
+
+    def _read_csv(
+        self, rows: bytes, texts: Sequence[str], numbers: Sequence[str], number: "pl.DataType"
+    ) -> "pl.DataFrame":
+        """Return the wanted columns, named by their position."""
+        import polars as pl
+
+        wanted = [self._positions[name] for name in (*texts, *numbers)]
+        schema: dict[str, pl.DataType] = {str(j): pl.String() for j in range(len(self.names))}
+        schema.update({str(self._positions[name]): number for name in numbers})
+        # polars takes the number of columns from the first line that it sees: from one that is then dropped.
+        guide = self.separator.encode() * (len(self.names) - 1) + b"\n"
+        options: dict[str, Any] = {"separator": self.separator, "schema": schema, "columns": wanted}
+        return pl.read_csv(guide + rows, has_header=False, **options)[1:]
 
     def _as_numbers(self, frame: "pl.DataFrame", places: Sequence[str], names: Sequence[str]) -> "pl.DataFrame":
         """Convert columns of text to numbers, null where a value is missing; refuse anything else."""
@@ -161,28 +161,72 @@ class Delimited(TextTable):
 
     def _no_number(self, column: str, cell: str) -> InputError:
         """Return the error for a cell of the file that is not a number, at its first line."""
-        lines, place = self._lines(), self._positions[column]
-        next(lines)
-        for line, fields in lines:
+        place = self._positions[column]
+        for line, fields in islice(self._rows(self._content()), 1, None):
             if len(fields) != len(self.names):
                 break
             if fields[place].strip() == cell.strip():
-                return csv_errors.bad_cell(self.file.name, line, column, cell)
-        return csv_errors.first_problem(self.file.name, self._lines(), len(self.names))
+                return no_number(f"{self.file.name}, line {line}, column {quoted(column)}", cell)
+        return self._first_problem()
 
-    def _read_csv(
-        self, block: bytes, texts: Sequence[str], numbers: Sequence[str], number: "pl.DataType"
-    ) -> "pl.DataFrame":
-        """Return the wanted columns, named by their position."""
-        import polars as pl
+    def _first_problem(self, otherwise: str = "the rows cannot be separated") -> InputError:
+        """Return the error for the first row with too many or too few fields, or else for a stray quotation mark."""
+        file, stray = self.file.name, None
+        try:
+            for line, fields in self._rows(self._content()):
+                if len(fields) != len(self.names):
+                    return InputError(f"{file}, line {line}: {_ragged(fields, len(self.names))}")
+                if stray is None and any('"' in field for field in fields):
+                    stray = line
+        except InputError as error:
+            return error
+        if stray is None:
+            return InputError(f"{file} cannot be read as CSV: {otherwise}.")
+        return InputError(
+            f"{file}, line {stray}: a quotation mark stands inside a field. Put the field in quotation marks, and "
+            "double those inside it."
+        )
 
-        wanted = [self._positions[name] for name in (*texts, *numbers)]
-        schema: dict[str, pl.DataType] = {str(j): pl.String() for j in range(len(self.names))}
-        schema.update({str(self._positions[name]): number for name in numbers})
-        # polars takes the number of columns from the first line that it sees: from one that is then dropped.
-        guide = self.separator.encode() * (len(self.names) - 1) + b"\n"
-        options: dict[str, Any] = {"separator": self.separator, "schema": schema, "columns": wanted}
-        return pl.read_csv(guide + block, has_header=False, **options)[1:]
+    def _endless_row(self) -> InputError:
+        """Return the error for a row that does not end within reason."""
+        last = 1
+        try:
+            for line, _ in self._rows(self._content()):
+                last = line
+        except InputError as error:
+            return error
+        return InputError(f"{self.file.name}, line {last}: a quotation mark on this line is never closed.")
+
+
+def _check_header(file: str, names: Sequence[str]) -> None:
+    """Refuse a header in which a name occurs twice; columns without a name are never requested."""
+    twice = repeated([name for name in names if name])
+    if twice is None:
+        return
+    is_number = re.fullmatch(r"[-+.0-9eE]+", twice)
+    hint = "The first line must name the columns." if is_number else "Rename one of the columns."
+    raise InputError(f"{file}, line 1: the column {quoted(twice)} occurs twice in the header. {hint}")
+
+
+def _csv_trouble(error: csv.Error) -> str:
+    if "new-line" in str(error):
+        return "the line ends with a carriage return alone. Save the file with line feeds."
+    if "field larger" in str(error):
+        most = csv.field_size_limit()
+        return f"a field is longer than {most:,} characters. Is a quotation mark on this line never closed?"
+    return f"{brief(error)}. Is a quotation mark on this line never closed?"
+
+
+def _ragged(fields: Sequence[str], width: int) -> str:
+    """Say what is wrong with a row that has too many or too few fields."""
+    problem = f"the row has {len(fields)} field{'s' * (len(fields) != 1)}, but the header names {width} columns."
+    if any("\n" in field for field in fields):
+        return f"{problem} Is a quotation mark on this line never closed?"
+    if len(fields) == width + 1 and not fields[-1].strip():
+        return f"{problem} Remove the separator at the end of the row, or add one to the header."
+    if len(fields) > width:
+        return f"{problem} Are commas decimal or thousands separators? Fields: {listing(fields, 6)}."
+    return f"{problem} Is the row cut off? Fields: {listing(fields, 6)}."
 
 
 def _quotes_open(text: bytes) -> BoolArray:
@@ -199,15 +243,18 @@ def _last_row_end(text: bytes) -> int:
     return int(ends[-1]) + 1 if len(ends) else 0
 
 
-def _count_outside_quotes(text: bytes, separator: bytes) -> int:
-    found = np.frombuffer(text, np.uint8) == separator[0]
+def _count_outside_quotes(text: bytes, separator: str) -> int:
+    found = np.frombuffer(text, np.uint8) == ord(separator)
     if b'"' in text:
         found &= ~_quotes_open(text)
     return int(np.count_nonzero(found))
 
 
 def _without_blank_lines(text: bytes) -> bytes:
-    return _BLANK_LINES.sub(lambda found: found[0] if found[0].startswith(b'"') else b"\n", text.lstrip(b"\r\n"))
+    text = text.lstrip(b"\r\n")
+    if b"\n\n" not in text and b"\n\r\n" not in text:
+        return text
+    return _BLANK_LINES.sub(lambda found: found[0] if found[0].startswith(b'"') else b"\n", text)
 
 
 def _typed(name: str, texts: Sequence[str]) -> "pl.Series":

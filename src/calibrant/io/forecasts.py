@@ -12,18 +12,11 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
 from calibrant.io.forecast_columns import LEVELS, Arguments, ForecastRequest, as_forecast_request
-from calibrant.io.missing import LeftOut, complete_rows, taken, warn_of
 from calibrant.io.paths import Paths, as_paths
 from calibrant.io.quantile_names import levels_of
 from calibrant.io.read import open_source, stacked
 from calibrant.io.sources import Source, located
-
-WORDS = {
-    "loc and scale must": "mean and sd must",
-    "loc must": "mean must",
-    "scale must": "sd must",
-    "values must": "quantiles must",
-}
+from calibrant.io.values import LeftOut, read_complete, taken, warn_of
 
 
 def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
@@ -163,10 +156,8 @@ def _read_file(
 ) -> tuple[Forecasts, dict[str, NDArray[Any]]]:
     with open_source(path) as source:
         columns = source.choose_forecasts(request)
-        numbers = source.read(columns)
-        rows = complete_rows(source, numbers, columns, left_out=left_out)
-        numbers = {argument: taken(values, rows) for argument, values in numbers.items()}
-        with located(source, columns, WORDS):
+        numbers, rows = read_complete(source, columns, left_out=left_out)
+        with located(source, columns):
             law = law_of(source, numbers, columns, request)
             found = Forecasts(law, numbers["targets"], numbers.get("weights"))
         return found, {name: taken(source.column(name), rows) for name in others}

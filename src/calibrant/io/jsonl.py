@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from calibrant._border.files import OpenFile
 from calibrant._border.text import quoted
 from calibrant.exceptions import InputError
-from calibrant.io import csv_errors, limits
-from calibrant.io.missing import NUMBER_MARKS
-from calibrant.io.textual import TextTable
+from calibrant.io import limits
+from calibrant.io.textual import NUMBER, TextTable, no_number
+from calibrant.io.values import NUMBER_MARKS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,16 +19,13 @@ if TYPE_CHECKING:
 HEAD_ROWS = 1000
 """The fields of this many first objects are the columns; a field that an object lacks is missing."""
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
 
 class JsonLines(TextTable):
     """A file with a JSON object on every line."""
 
     def __init__(self, file: OpenFile, *, gzipped: bool = False) -> None:
         super().__init__(file, gzipped=gzipped)
-        with self._undamaged():
-            head = [fields for _, fields in islice(self._objects(), HEAD_ROWS)]
+        head = [fields for _, fields in islice(self._objects(), HEAD_ROWS)]
         self.names = tuple(dict.fromkeys(name for fields in head for name in fields))
         self.nested = frozenset(name for fields in head for name, value in fields.items() if isinstance(value, list))
 
@@ -37,14 +33,13 @@ class JsonLines(TextTable):
         """Yield the rows of some fields, those in `numbers` converted to numbers."""
         import polars as pl
 
-        with self._undamaged():
-            objects = self._objects()
-            while chunk := list(islice(objects, limits.BATCH_ROWS)):
-                columns = {name: [self._text(line, row, name) for line, row in chunk] for name in texts}
-                cells = {name: [self._number(line, row, name) for line, row in chunk] for name in numbers}
-                kinds = {name: pl.List(pl.Float64) if name in self.nested else pl.Float64 for name in numbers}
-                schema: Any = dict.fromkeys(texts, pl.String) | kinds
-                yield pl.DataFrame(columns | cells, schema=schema)
+        objects = self._objects()
+        while chunk := list(islice(objects, limits.BATCH_ROWS)):
+            columns = {name: [self._text(line, row, name) for line, row in chunk] for name in texts}
+            cells = {name: [self._number(line, row, name) for line, row in chunk] for name in numbers}
+            kinds = {name: pl.List(pl.Float64) if name in self.nested else pl.Float64 for name in numbers}
+            schema: Any = dict.fromkeys(texts, pl.String) | kinds
+            yield pl.DataFrame(columns | cells, schema=schema)
 
     def place(self, row: int) -> str:
         """Say on which line of the file an object is."""
@@ -55,14 +50,11 @@ class JsonLines(TextTable):
         """Read all fields."""
         import polars as pl
 
-        with self._undamaged():
-            return pl.DataFrame([fields for _, fields in self._objects()], infer_schema_length=None)
+        return pl.DataFrame([fields for _, fields in self._objects()], infer_schema_length=None)
 
     def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the objects, each with its line; blank lines are skipped."""
-        content = self._content()
-        for number, line in enumerate(csv_errors.lines(self.file.name, content), start=1):
-            self._check_ratio(content)
+        for number, line in enumerate(self.lines(), start=1):
             if not line.strip():
                 continue
             try:
@@ -96,10 +88,7 @@ class JsonLines(TextTable):
             return value if value is None else float(value)
         if isinstance(value, float):
             return value
-        where = f"{self.file.name}, line {line}, field {quoted(name)}"
-        raise InputError(
-            f"{where}: {quoted(str(fields[name]))} is not a number. {csv_errors.advice(str(fields[name]).strip())}"
-        )
+        raise no_number(f"{self.file.name}, line {line}, field {quoted(name)}", str(fields[name]))
 
 
 def _read(text: str, *, percent: bool) -> float | str | None:
@@ -109,7 +98,7 @@ def _read(text: str, *, percent: bool) -> float | str | None:
         return None
     if plain.lower().lstrip("+-") in ("inf", "infinity"):
         return -math.inf if plain.startswith("-") else math.inf
-    return float(plain) if _NUMBER.fullmatch(plain) else text
+    return float(plain) if NUMBER.fullmatch(plain) else text
 
 
 def _trouble(line: str, error: Exception) -> str:

@@ -12,31 +12,19 @@ from numpy.typing import NDArray
 from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.suspicions import suspicions
 from calibrant._border.text import listing, printable
-from calibrant._border.types import BoolArray, FloatArray
+from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
-from calibrant.io.columns import Columns, Request, as_request
+from calibrant.io.columns import Request, as_request
 from calibrant.io.delimited import Delimited
 from calibrant.io.jsonl import JsonLines
-from calibrant.io.missing import LeftOut, complete_rows, taken, warn_of
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.sniff import Kind, looks_like_json, read_head, recognise
+from calibrant.io.sniff import Kind, looks_like_json, recognise
 from calibrant.io.sources import Source, located
-from calibrant.io.textual import TextTable, undamaged, unpacked
-from calibrant.io.values import as_labels
+from calibrant.io.textual import TextTable, unpacked_head
+from calibrant.io.values import LeftOut, as_labels, read_complete, taken, warn_of
 from calibrant.predictions import Predictions
-
-ADVICE = {
-    "Pass them to Predictions.from_logits.": "Read them with logits=True.",
-    'Build the calibrator with scores="logits".': "Take them with logits=True.",
-    'With scores="logits", -inf is allowed.': "With logits=True, -inf is allowed.",
-    "Probabilities and labels look swapped: here the probabilities come first.": "The columns look swapped: name them "
-    "the other way round with label= and probs=.",
-    "Divide them by 100.": "Read them with percent=True.",
-    "Pass classes=[...] in the order of the columns of probs, or for one column positive=, the class whose probability "
-    "it is.": "Name the class whose probability the column holds with positive=.",
-}
 
 
 class Part(NamedTuple):
@@ -168,21 +156,18 @@ def _read_file(path: str, request: Request, others: Sequence[str], left_out: Lef
         columns = source.choose(request)
         if request.percent and isinstance(source, TextTable):
             source.percent = True
-        scores, labels, weights, rows = _read_arrays(source, columns, request, left_out)
-        with located(source, {"probs": columns.probs, "logits": columns.probs}, ADVICE):
+        numbers = {"probs": columns.probs} | ({} if columns.weight is None else {"weights": (columns.weight,)})
+        known = (*(columns.classes or ()), *(() if request.positive is None else (request.positive,)))
+        arrays, rows = read_complete(source, numbers, columns.label, known, left_out)
+        scores = arrays["probs"] / 100 if request.percent else arrays["probs"]
+        data = (as_labels(source.file.name, arrays["label"], columns), arrays.get("weights"), columns.classes)
+        with located(source, {"probs": columns.probs, "logits": columns.probs}):
             if request.raw_logits:
                 scores = _as_raw_logits(scores)
             if request.logits:
-                found = Predictions.from_logits(scores, labels, weights, columns.classes, positive=request.positive)
+                found = Predictions.from_logits(scores, *data, positive=request.positive)
             else:
-                found = Predictions(
-                    scores,
-                    labels,
-                    weights,
-                    columns.classes,
-                    positive=request.positive,
-                    renormalise=request.renormalise,
-                )
+                found = Predictions(scores, *data, positive=request.positive, renormalise=request.renormalise)
         return Part(found, scores, {name: taken(source.column(name), rows) for name in others})
 
 
@@ -227,10 +212,8 @@ def column_names(path: str | os.PathLike[str]) -> list[str]:
 
 def _open_gzipped(file: OpenFile) -> Source:
     """Return a compressed file as JSON Lines or as CSV."""
-    with undamaged(file.name):
-        head = read_head(unpacked(file))
-    file.handle.seek(0)
-    return JsonLines(file, gzipped=True) if looks_like_json(head) else Delimited(file, gzipped=True)
+    is_json = looks_like_json(unpacked_head(file))
+    return JsonLines(file, gzipped=True) if is_json else Delimited(file, gzipped=True)
 
 
 _SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
@@ -263,19 +246,6 @@ def _need_polars() -> None:
             'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
             "NPZ and NPY files can be read without it."
         ) from error
-
-
-def _read_arrays(
-    source: Source, columns: Columns, request: Request, left_out: LeftOut | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, BoolArray | None]:
-    """Return probabilities, labels and weights as the file gives them, and which rows were kept if not all."""
-    numbers = {"probs": columns.probs} | ({} if columns.weight is None else {"weights": (columns.weight,)})
-    arrays = source.read(numbers, columns.label)
-    known = (*(columns.classes or ()), *(() if request.positive is None else (request.positive,)))
-    rows = complete_rows(source, arrays, {**numbers, "label": (columns.label,)}, known, left_out)
-    arrays = {argument: taken(values, rows) for argument, values in arrays.items()}
-    scores = arrays["probs"] / 100 if request.percent else arrays["probs"]
-    return scores, as_labels(source.file.name, arrays["label"], columns), arrays.get("weights"), rows
 
 
 def join_predictions(parts: Mapping[str, Predictions], request: Request) -> Predictions:

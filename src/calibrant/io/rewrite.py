@@ -21,11 +21,11 @@ from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, Arrays
 from calibrant.io.columns import as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.missing import LeftOut, complete_rows, taken
-from calibrant.io.read import ADVICE, open_source
+from calibrant.io.read import open_source
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
 from calibrant.io.textual import TextTable
+from calibrant.io.values import LeftOut, read_complete, taken
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,24 +101,66 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
         The columns that were written, in the order of the classes.
     """
     request = as_request(label=label, probs=probs, logits=logits, classes=classes, needs_label=False)
+
+    def choose(source: Source) -> Mapping[str, Sequence[str]]:
+        if percent and isinstance(source, TextTable):
+            source.percent = True
+        return {"probs": source.choose(request).probs}
+
+    def calibrated(
+        _: Source, columns: Mapping[str, Sequence[str]], arrays: dict[str, Any], *more: object
+    ) -> dict[str, FloatArray]:
+        values = arrays.pop("probs")
+        new = transform(values / 100, *more) * 100 if percent else transform(values, *more)
+        return {f"{'' if replace else ADDED}{name}": value for name, value in by_column(columns["probs"], new).items()}
+
+    return rewrite(path, out, choose, calibrated, others=others, replace=replace, drop_missing=drop_missing)
+
+
+def rewrite(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    choose: Callable[[Source], Mapping[str, Sequence[str]]],
+    calibrated: Callable[..., dict[str, FloatArray]],
+    *,
+    others: Sequence[str] = (),
+    replace: bool,
+    drop_missing: bool,
+) -> tuple[str, ...]:
+    """Read a file, make new columns, write all of them, and return the names of the new ones.
+
+    Parameters
+    ----------
+    path, out : str or path
+    choose : callable
+        From the source to the columns that are read, by argument.
+    calibrated : callable
+        From the source, these columns, their arrays, and other columns if any are named, to new columns by name.
+    others : sequence of str, optional
+    replace, drop_missing : bool
+    """
+
+    def new_columns() -> dict[str, FloatArray]:
+        left_out = LeftOut() if drop_missing else None
+        arrays, rows = read_complete(source, columns, left_out=left_out)
+        more = [{name: taken(source.column(name), rows) for name in others}] if others else []
+        with located(source, {**columns, "logits": columns.get("probs", ())}):
+            new = calibrated(source, columns, arrays, *more)
+        if left_out is not None and left_out.rows:
+            message = f"values are missing in {left_out}: nothing is calibrated in these rows."
+            warnings.warn(message, DataWarning, stacklevel=4)
+        exist = [name for name in new if name in source.names]
+        if exist and not replace:
+            raise InputError(
+                f"{source.file.name} has a column {quoted(exist[0])} already, which is what the new one would be "
+                "called. Remove it first, or write over the original columns with replace=True."
+            )
+        return new if rows is None else {name: _complete(values, rows) for name, values in new.items()}
+
     with open_source(path) as source:
         check_formats(source, out)
-        columns = source.choose(request).probs
-        added = columns if replace else tuple(f"{ADDED}{name}" for name in columns)
-        check_new(source, () if replace else added)
-        read = {"percent": percent, "drop_missing": drop_missing}
-        write_copy(source, out, columns, by_column(added, _transformed(source, columns, transform, others, **read)))
-    return added
-
-
-def check_new(source: Source, names: Sequence[str]) -> None:
-    """Refuse to add columns that exist already."""
-    exist = [name for name in names if name in source.names]
-    if exist:
-        raise InputError(
-            f"{source.file.name} has a column {quoted(exist[0])} already, which is what the new one would be called. "
-            "Remove it first, or write over the original columns with replace=True."
-        )
+        columns = choose(source)
+        return write_copy(source, out, [name for names in columns.values() for name in names], new_columns())
 
 
 def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]:
@@ -126,41 +168,8 @@ def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]
     return {names[0]: values} if len(names) == 1 else {name: values[:, j] for j, name in enumerate(names)}
 
 
-def _transformed(
-    source: Source,
-    columns: Sequence[str],
-    transform: Callable[..., FloatArray],
-    others: Sequence[str],
-    *,
-    percent: bool,
-    drop_missing: bool,
-) -> FloatArray:
-    """Return new numbers for those in the file, NaN where one is missing and may be."""
-    if percent and isinstance(source, TextTable):
-        source.percent = True
-    values = source.read({"probs": columns})["probs"]
-    left_out = LeftOut() if drop_missing else None
-    rows = complete_rows(source, {"probs": values}, {"probs": columns}, left_out=left_out)
-    scale = 100 if percent else 1
-    more = [{name: taken(source.column(name), rows) for name in others}] if others else []
-    with located(source, {"probs": columns, "logits": columns}, ADVICE):
-        new = transform(taken(values, rows) / scale if percent else taken(values, rows), *more)
-    if left_out is not None:
-        warn_uncalibrated(left_out, stacklevel=4)
-    return complete(new * scale if percent else new, rows)
-
-
-def warn_uncalibrated(left_out: LeftOut, stacklevel: int) -> None:
-    """Say which rows have nothing in the new columns, if any."""
-    if left_out.rows:
-        message = f"values are missing in {left_out}: nothing is calibrated in these rows."
-        warnings.warn(message, DataWarning, stacklevel=stacklevel)
-
-
-def complete(new: FloatArray, rows: BoolArray | None) -> FloatArray:
+def _complete(new: FloatArray, rows: BoolArray) -> FloatArray:
     """Return numbers for all rows of the file, NaN where a value is missing."""
-    if rows is None:
-        return new
     full = np.full((len(rows), *new.shape[1:]), np.nan)
     full[rows] = new
     return full
@@ -179,12 +188,14 @@ def check_formats(source: Source, out: str | os.PathLike[str]) -> None:
         raise InputError(f"{source.file.name} must be an NPZ file: save the array with numpy.savez(file, probs=...).")
 
 
-def write_copy(source: Source, out: str | os.PathLike[str], old: Sequence[str], new: Mapping[str, FloatArray]) -> None:
-    """Write a file again with new columns, made from the old ones, completely or not at all.
+def write_copy(
+    source: Source, out: str | os.PathLike[str], old: Sequence[str], new: Mapping[str, FloatArray]
+) -> tuple[str, ...]:
+    """Write a file again with new columns, made from the old ones, completely or not at all; return their names.
 
     A column whose name the file has takes the place of that one; others come last.
     """
-    suffix = PurePath(out).suffix.lower()
+    names, suffix = tuple(new), PurePath(out).suffix.lower()
     frame = with_columns(cast("Table", source), old, new) if suffix in FRAMES else None
     if frame is not None:
         del new  # The table has its own copy, and the first need not be kept while it is written.
@@ -196,24 +207,24 @@ def write_copy(source: Source, out: str | os.PathLike[str], old: Sequence[str], 
         else:
             _write_text(cast("Table", source), old, new, handle, suffix)
         source.file.check_unchanged()
+    return names
 
 
 def _write_archive(source: Archive, new: Mapping[str, FloatArray], handle: BinaryIO) -> None:
-    """Copy all members but those that are written; `Archive` has checked their sizes."""
-    replaced = {f"{name}.npy": values for name, values in new.items()}
+    """Write new arrays and copy all other members; `Archive` has checked their sizes."""
+    arrays = {f"{name}.npy": values for name, values in new.items()}
+    members = {member.filename: member for member in source.zip.infolist()}
     with source.undamaged(), zipfile.ZipFile(handle, "w") as written:
-        for name, values in new.items():
-            if name not in source.names:
-                with written.open(f"{name}.npy", "w", force_zip64=values.nbytes >= 2**31) as target:
-                    np.lib.format.write_array(target, values, allow_pickle=False)
-        for member in source.zip.infolist():
-            copy = zipfile.ZipInfo(member.filename, member.date_time)
-            copy.compress_type = member.compress_type
-            with written.open(copy, "w", force_zip64=member.file_size >= 2**31) as target:
-                if member.filename in replaced:
-                    np.lib.format.write_array(target, replaced[member.filename], allow_pickle=False)
+        for name in [*(name for name in arrays if name not in members), *members]:
+            copy = zipfile.ZipInfo(name)
+            size = arrays[name].nbytes if name in arrays else members[name].file_size
+            if name in members:
+                copy.date_time, copy.compress_type = members[name].date_time, members[name].compress_type
+            with written.open(copy, "w", force_zip64=size >= 2**31) as target:
+                if name in arrays:
+                    np.lib.format.write_array(target, arrays[name], allow_pickle=False)
                 else:
-                    with source.zip.open(member) as content:
+                    with source.zip.open(members[name]) as content:
                         shutil.copyfileobj(content, target)
 
 

@@ -10,12 +10,10 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Normal, Quantiles, Samples
-from calibrant.io.forecast_columns import as_forecast_request
-from calibrant.io.forecasts import WORDS, law_of
-from calibrant.io.missing import LeftOut, complete_rows, taken
-from calibrant.io.read import open_source
-from calibrant.io.rewrite import ADDED, by_column, check_formats, check_new, complete, warn_uncalibrated, write_copy
-from calibrant.io.sources import located
+from calibrant.io.forecast_columns import Arguments, as_forecast_request
+from calibrant.io.forecasts import law_of
+from calibrant.io.rewrite import ADDED, by_column, rewrite
+from calibrant.io.sources import Source
 
 SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that describe a law which is no longer normal."""
@@ -54,27 +52,21 @@ def rewrite_forecasts(
         The columns that were written.
     """
     request = dataclasses.replace(as_forecast_request(**options), needs_target=False)
-    with open_source(path) as source:
-        check_formats(source, out)
-        columns = {key: names for key, names in source.choose_forecasts(request).items() if key != "weights"}
-        numbers = source.read(columns)
-        left_out = LeftOut() if drop_missing else None
-        rows = complete_rows(source, numbers, columns, left_out=left_out)
-        with located(source, columns, WORDS):
-            law = law_of(source, {k: taken(v, rows) for k, v in numbers.items()}, columns, request)
-            new = _columns_of(transform(law), law, columns, replace=replace)
-        if left_out is not None:
-            warn_uncalibrated(left_out, stacklevel=3)
-        check_new(source, () if replace else tuple(new))
-        old = tuple(name for names in columns.values() for name in names)
-        write_copy(source, out, old, {name: complete(values, rows) for name, values in new.items()})
-    return tuple(new)
+
+    def choose(source: Source) -> Arguments:
+        return {key: names for key, names in source.choose_forecasts(request).items() if key != "weights"}
+
+    def calibrated(source: Source, columns: Arguments, arrays: dict[str, Any]) -> dict[str, FloatArray]:
+        law = law_of(source, arrays, columns, request)
+        return _columns_of(transform(law), law, columns, replace=replace)
+
+    return rewrite(path, out, choose, calibrated, replace=replace, drop_missing=drop_missing)
 
 
 def _columns_of(
     law: Distribution | Mapping[str, FloatArray],
     before: Distribution,
-    columns: Mapping[str, tuple[str, ...]],
+    columns: Arguments,
     *,
     replace: bool,
 ) -> dict[str, FloatArray]:
@@ -96,9 +88,7 @@ def _columns_of(
     return moments | {f"{ADDED}q{level:g}": q for level, q in zip(SHOWN, quantiles, strict=True)}
 
 
-def _same_columns(
-    law: Distribution, before: Distribution, columns: Mapping[str, tuple[str, ...]]
-) -> dict[str, FloatArray]:
+def _same_columns(law: Distribution, before: Distribution, columns: Arguments) -> dict[str, FloatArray]:
     """Return the columns of laws of the same kind as before, by the old names; nothing if they are of another."""
     if isinstance(law, Samples) and isinstance(before, Samples) and law.draws.shape == before.draws.shape:
         return by_column(columns["draws"], law.draws)

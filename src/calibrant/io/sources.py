@@ -1,5 +1,6 @@
 """What files of all formats have in common: named columns or arrays, and names of places in them."""
 
+import errno
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,10 +10,26 @@ from typing import Any
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile
-from calibrant._border.text import printable, quoted
+from calibrant._border.text import brief, damaged, printable, quoted
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns, Request, choose_columns
 from calibrant.io.forecast_columns import Arguments, ForecastRequest, choose_forecasts
+
+_WORDS = {
+    "Pass them to Predictions.from_logits.": "Read them with logits=True.",
+    'Build the calibrator with scores="logits".': "Take them with logits=True.",
+    'With scores="logits", -inf is allowed.': "With logits=True, -inf is allowed.",
+    "Probabilities and labels look swapped: here the probabilities come first.": "The columns look swapped: name them "
+    "the other way round with label= and probs=.",
+    "Divide them by 100.": "Read them with percent=True.",
+    "Pass classes=[...] in the order of the columns of probs, or for one column positive=, the class whose probability "
+    "it is.": "Name the class whose probability the column holds with positive=.",
+    "loc and scale must": "mean and sd must",
+    "loc must": "mean must",
+    "scale must": "sd must",
+    "values must": "quantiles must",
+}
+"""What containers say of arrays, in words for somebody who reads a file."""
 
 
 class Source(ABC):
@@ -65,7 +82,20 @@ class Source(ABC):
 
 
 @contextmanager
-def located(source: Any, columns: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> Iterator[None]:
+def undamaged(file: str, kind: str, *foreign: type[BaseException]) -> Iterator[None]:
+    """Turn what other libraries raise for a file that they cannot decode into one clear line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except foreign as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # The disk, not the content.
+        raise damaged(file, kind, brief(error)) from error
+
+
+@contextmanager
+def located(source: Any, columns: Mapping[str, Sequence[str]]) -> Iterator[None]:
     """Say in terms of the file what a container says in terms of arrays.
 
     Parameters
@@ -73,8 +103,6 @@ def located(source: Any, columns: Mapping[str, Sequence[str]], words: Mapping[st
     source : Source, or what has its `file` and `place`
     columns : mapping
         Arguments of the container, with which its messages begin, to the columns that they were read from.
-    words : mapping
-        What is said in other words to somebody who reads a file.
     """
     try:
         yield
@@ -86,7 +114,7 @@ def located(source: Any, columns: Mapping[str, Sequence[str]], words: Mapping[st
             return source.place(int(found["row"])) + _within_row(found["column"], names)
 
         message = re.sub(r"\brow (?P<row>\d+)(, column (?P<column>\d+))?", translate, message, count=1)
-        for theirs, ours in words.items():
+        for theirs, ours in _WORDS.items():
             message = message.replace(theirs, ours)
         raise InputError(f"{source.file.name}: {printable(message)}") from error
 

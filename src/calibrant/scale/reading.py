@@ -14,7 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns, as_request
 from calibrant.io.matching import find_column
 from calibrant.io.paths import as_paths
-from calibrant.io.read import ADVICE, open_source
+from calibrant.io.read import open_source
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
 from calibrant.io.values import Collector, as_labels
@@ -124,7 +124,7 @@ class Reading:
             start = 0
             named = {"probs": columns.probs, "logits": columns.probs, "weights": (columns.weight or "",)}
             for rows in self._rows(source) if isinstance(source, Table) else self._arrays(source):
-                with located(_From(source, start), named, ADVICE):
+                with located(_From(source, start), named):
                     self.add(found, rows)
                 start += len(rows.labels)
         return found
