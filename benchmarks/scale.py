@@ -145,7 +145,7 @@ def sizes():
         start = time.process_time()
         Sketch.from_bytes(data)
         read = time.process_time() - start
-        memory = sum(line.table.nbytes for line in sketch._lines) / 1e6  # noqa: SLF001 (only to measure it)
+        memory = sum(line.records.nbytes for line in sketch._lines) / 1e6  # noqa: SLF001 (only to measure it)
         print(
             f"  K = {k:4d}: {memory:7.1f} MB in memory, {len(data) / 1e6:7.2f} MB in bytes, "
             f"{added / n * 1e9:8.1f} ns a row, merge {merged * 1e3:6.1f} ms, from bytes {read * 1e3:6.1f} ms"

@@ -11,7 +11,7 @@ from calibrant._core.line.gaps import RowGaps
 from calibrant._core.line.held_out import HeldOut
 from calibrant._core.line.sums import KernelSums
 from calibrant._core.redraws import DEPTH, Rows
-from calibrant._core.sketch import count_rows, sum_scores
+from calibrant._core.sketch import count_rows, empty_records, sum_scores
 from calibrant._core.sorted1d import SortedLine
 from calibrant.binning.cells.grid import Grid
 from pair_definition import simulate
@@ -53,10 +53,10 @@ def everything(n_threads):
 
 def _sketched(x, happened):
     """Rows counted into cells, and sums of their scores."""
-    table, events = np.zeros((Grid().n_cells, 5), dtype=np.int64), happened.view(np.uint8)
-    both = (count_rows(x, events, Grid().cuts, table, with_logs=True), sum_scores(x, events, with_logs=True))
-    count_rows(x.astype(np.float32), events, Grid().cuts, table)
-    return table, np.array(both)
+    records, events = empty_records(Grid().n_cells), happened.view(np.uint8)
+    both = (count_rows(x, events, Grid().cuts, records, with_logs=True), sum_scores(x, events, with_logs=True))
+    count_rows(x.astype(np.float32), events, Grid().cuts, records)
+    return records, np.array(both)
 
 
 def _rows(probs, rng):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant._core import sketch as module
-from calibrant._core.sketch import count_rows, place, scores, sum_scores
+from calibrant._core.sketch import columns_of, count_rows, empty_records, place, records_of, scores, sum_scores
 from calibrant.binning.cells.grid import Grid
 
 NUMBERS = st.one_of(
@@ -20,13 +20,11 @@ NUMBERS = st.one_of(
 
 
 def counted(p, y, grid):
-    table = np.zeros((grid.n_cells, 5), dtype=np.int64)
-    table[:, 3], table[:, 4] = np.iinfo(np.int64).max, -1
-    sums = count_rows(p, y, grid.cuts, table, with_logs=True)
-    empty = np.zeros_like(table)
+    records = empty_records(grid.n_cells)
+    sums = count_rows(p, y, grid.cuts, records, with_logs=True)
     wide = p.astype(float)
-    assert count_rows(p, y, grid.cuts, empty) == sum_scores(wide, y, with_logs=False)
-    return table, sums, sum_scores(wide, y, with_logs=True)
+    assert count_rows(p, y, grid.cuts, empty_records(grid.n_cells)) == sum_scores(wide, y, with_logs=False)
+    return columns_of(records), sums, sum_scores(wide, y, with_logs=True)
 
 
 @settings(max_examples=100, deadline=None)
@@ -88,3 +86,12 @@ def test_cells_ascend_and_no_edge_of_bins_crosses_one(digits):
     assert offset.max() < 2**30
     exact = np.searchsorted(edges[:11], p, side="left")  # (lower, upper] of ten bins
     assert all(len(np.unique(exact[part == one])) == 1 for one in np.unique(part[np.isin(p, near)]))
+
+
+def test_records_and_columns_hold_the_same():
+    rng = np.random.default_rng(3)
+    columns = rng.integers(0, 2**31, (50, 5))
+    columns[0] = 2**31 - 1, 0, 2**62, np.iinfo(np.int64).max, -1
+    assert np.array_equal(columns_of(records_of(columns)), columns)
+    assert empty_records(7).ctypes.data % 64 == 0
+    assert columns_of(empty_records(1)).tolist() == [[0, 0, 0, np.iinfo(np.int64).max, -1]]

@@ -56,6 +56,20 @@ def test_any_split_and_order_gives_the_same_bytes(shape):
     assert {digest(split(p, y, rng)) for _ in range(4)} == {whole}
 
 
+@pytest.mark.parametrize("most", [0, 1500, 4000])
+def test_more_rows_than_records_count_give_the_same_bytes(most, monkeypatch):
+    rng = np.random.default_rng(2)
+    p, y = SHAPES["smooth"](5000, rng)
+    whole = Sketch().update(p, y).to_bytes()
+    monkeypatch.setattr("calibrant.binning.cells.line.MOST_COUNTED", most)
+    split_up = Sketch().update(p[:1000], y[:1000]).update(p[1000:2500], y[1000:2500])
+    rest = Sketch().update(p[2500:], y[2500:])
+    once_more = [Sketch.from_bytes(one.to_bytes()) for one in (split_up, rest)]
+    sums = [split_up + rest, rest + split_up, once_more[0] + rest, split_up + once_more[1], once_more[1] + once_more[0]]
+    assert {one.to_bytes() for one in sums} == {whole}
+    assert sums[0].update(p, y, np.full(len(y), 2.0)).total_weight == 15_000
+
+
 def test_any_split_of_several_classes_gives_the_same_bytes():
     rng = np.random.default_rng(1)
     p, y = classes(3000, 11, rng)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class Columnar(Table):
     """A Parquet or an Arrow IPC file."""
 
+    _opened: "pl.LazyFrame | None" = None  # Its names and types are read once.
+
     def __init__(self, file: OpenFile, kind: Kind) -> None:
         self.file = file
         self.kind = kind
@@ -96,11 +98,12 @@ class Columnar(Table):
         if self.kind is Kind.IPC_STREAM:
             columns = None if names is None else list(names)
             return pl.read_ipc_stream(self._content, columns=columns, n_rows=0 if names is None else None).lazy()
-        # An open file and not its path: polars would expand patterns in it and take some names for addresses.
-        is_parquet = self.kind is Kind.PARQUET
         self.file.handle.seek(0)
-        frame = pl.scan_parquet(self.file.handle) if is_parquet else pl.scan_ipc(self._content)
-        return frame if names is None else frame.select(selectors.by_name(names))
+        if self._opened is None:
+            # An open file and not its path: polars would expand patterns in it and take some names for addresses.
+            is_parquet = self.kind is Kind.PARQUET
+            self._opened = pl.scan_parquet(self.file.handle) if is_parquet else pl.scan_ipc(self._content)
+        return self._opened if names is None else self._opened.select(selectors.by_name(names))
 
     def _read_arrow(self) -> bytes:
         """Read a whole Arrow file into memory: a mapped one ends the process if it shrinks meanwhile."""

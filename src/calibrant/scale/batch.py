@@ -102,7 +102,10 @@ def _is_plain(probs: Any, labels: Any, classes: tuple[Hashable, ...]) -> bool:
         return False
     if probs.ndim != 1 or probs.shape != labels.shape or not len(probs):
         return False
-    return bool(probs.min() >= 0 and probs.max() <= 1 and labels.min() >= 0 and labels.max() <= 1)
+    # As unsigned integers negative numbers, and those that are missing, are larger than 1: one pass tells all.
+    bits = probs.view(np.uint32 if probs.dtype == np.float32 else np.uint64)
+    one = np.ones(1, probs.dtype).view(bits.dtype)[0]
+    return bool(bits.max() <= one and labels.view(f"u{labels.itemsize}").max() <= 1)
 
 
 def _rows(values: NDArray[Any], kept: BoolArray) -> NDArray[Any]:

@@ -307,7 +307,7 @@ class Sketch:
                 line.masses = np.zeros((line.grid.n_cells, MASSES), dtype=np.int64)
                 line.masses[cells] = columns[:, COLUMNS:]
             line.squares = squares
-            line.table[cells] = columns[:, :COLUMNS]
+            line.put(cells, columns[:, :COLUMNS])
         return sketch
 
     @property
@@ -420,7 +420,8 @@ def _bounded(units: int) -> int:
 def _columns(line: Line) -> tuple[NDArray[np.intp], IntArray]:
     """Return the occupied cells, and all that is summed of them."""
     at = line.occupied
-    return at, line.table[at] if line.masses is None else np.hstack([line.table[at], line.masses[at]])
+    columns = line.columns(at)
+    return at, columns if line.masses is None else np.hstack([columns, line.masses[at]])
 
 
 def _turned(

@@ -3,8 +3,8 @@
    machine rounds alike. */
 #include "lanes.h"
 
-#define BLOCK 1024
-#define COLUMNS 5
+/* Rows at a time, which stay in the fastest cache: a multiple of SIDE * LANES for every number of lanes. */
+#define BLOCK 120
 /* Bits of 2^-27 and 2^-63: cells have all their bits from the first on, two between, and below 16 octaves each. */
 #define MAIN 0x3e40000000000000LL
 #define TAIL 0x3c00000000000000LL
@@ -15,6 +15,9 @@
 #define SMALLEST_NORMAL 2.2250738585072014e-308
 #define UP 18014398509481984.0 /* 2^54 */
 #define LOG_UP 37.42994775023705
+#define LOG2 0.6931471805599453
+/* A quick logarithm is off by less than 2^-10 units: farther than that from a half it rounds as the exact one does. */
+#define SURE (0.5 - 0x1p-10)
 
 typedef union {
     double value;
@@ -30,6 +33,12 @@ INLINE int64_t bits_of(double value) {
 /* The nearest integer, half to even, of a number below 2^51, as a difference of bits: see `SHIFT`. */
 INLINE int64_t nearest(double value) { return bits_of(value + SHIFT) - bits_of(SHIFT); }
 INLINE Bits nearest_lanes(Lanes value) { return (Bits)(value + SHIFT) - bits_of(SHIFT); }
+
+INLINE int any(Bits mask) {
+    int64_t found = 0;
+    for (int j = 0; j < LANES; j++) found |= mask[j];
+    return found != 0;
+}
 
 /* High where the mask is all ones, low where it is 0. */
 INLINE Lanes chosen(Bits mask, Lanes high, Lanes low) { return (Lanes)(((Bits)high & mask) | ((Bits)low & ~mask)); }
@@ -57,6 +66,88 @@ INLINE void log_sides(Lanes *x) {
     }
 }
 
+/* f / (f + 2) for f + 2 between 1.7 and 2.42. A division of eight numbers takes longer than eight products: there the
+   reciprocal begins with a cubic, right to 2^-13, of which each of two steps doubles the digits. */
+INLINE Lanes ratio(Lanes f) {
+#pragma STDC FP_CONTRACT ON
+    Lanes y = f + 2.0;
+#if LANES < 8
+    return f / y;
+#else
+    Lanes r = ((y * -0.05713197 + 0.47092737) * y - 1.44851263) * y + 1.9703284;
+    r = r + r * (1.0 - y * r);
+    r = r + r * (1.0 - y * r);
+    return f * r;
+#endif
+}
+
+/* The same logarithms, rounded to units and added to the sum, with fewer terms of the series and with products that are
+   not rounded before they are added. They are within 2^-42.5, so that nearly all of them round to the same unit whichever
+   way they are computed; returns where one may not. */
+#define TERM(divisor) EACH q[j] = q[j] * z[j] + UNIT * 2.0 / divisor;
+INLINE Bits add_quick_logs(const Lanes *x, Bits *sum) {
+#pragma STDC FP_CONTRACT ON
+    const uint64_t above = (uint64_t)1024 << 52;
+    Lanes k[SIDE], s[SIDE], z[SIDE], q[SIDE];
+    Bits is_unsure = {0};
+    EACH {
+        Unsigned exponent = ((Unsigned)x[j] - ROOT_HALF_BITS + above) >> 52;
+        k[j] = (Lanes)(exponent + (uint64_t)bits_of(SHIFT)) - (SHIFT + 1024.0);
+        s[j] = ratio((Lanes)((Unsigned)x[j] - (exponent << 52) + above) - 1.0);
+    }
+    EACH z[j] = s[j] * s[j];
+    EACH q[j] = z[j] * (UNIT * 2.0 / 15) + UNIT * 2.0 / 13;
+    TERM(11) TERM(9) TERM(7) TERM(5) TERM(3) TERM(1)
+    EACH {
+        Lanes units = k[j] * (UNIT * LOG2) + s[j] * q[j], shifted = units + SHIFT;
+        is_unsure |= absolute(units - (shifted - SHIFT)) > SURE;
+        *sum += (Bits)shifted - bits_of(SHIFT);
+    }
+    return is_unsure;
+}
+
+/* What is known of a cell, and what a row adds to it: rows without the event and 2^32 times those with it, the sum of
+   offsets, and the largest of all -p and p, by their bits. */
+typedef int64_t Record __attribute__((vector_size(32)));
+typedef int64_t AnyRecord __attribute__((vector_size(32), aligned(8)));
+typedef uint8_t Few __attribute__((vector_size(LANES), aligned(1)));
+typedef int32_t Places __attribute__((vector_size(4 * LANES), aligned(4)));
+
+typedef struct {
+    ALIGNED double probs[BLOCK];
+    ALIGNED Record rows[BLOCK];
+    int32_t cells[BLOCK], parts[BLOCK], cut[BLOCK];
+    uint8_t events[BLOCK];
+} Block;
+
+/* Twice the first part of every cell, of which each cut makes one more, and one if it has cuts; and the cuts. */
+typedef struct {
+    int64_t digits, last;
+    const int32_t *starts;
+    const double *cuts;
+} Grid;
+
+typedef struct {
+    Bits squares, logs;
+    int64_t rare_logs, never;
+} Sums;
+
+/* Some rows, filled up with events that were certain, whose scores are 0; returns how many there are with those. Adding
+   0 makes -0 positive, whose bits are those of no cell. */
+INLINE int64_t fill(Block *block, const void *probs, int64_t single, const uint8_t *events, int64_t n) {
+    int64_t whole = (n + SIDE * LANES - 1) / (SIDE * LANES) * (SIDE * LANES);
+    if (single)
+        for (int64_t i = 0; i < n; i++) block->probs[i] = ((const float *)probs)[i] + 0.0;
+    else
+        for (int64_t i = 0; i < n; i++) block->probs[i] = ((const double *)probs)[i] + 0.0;
+    for (int64_t i = 0; i < n; i++) block->events[i] = events[i];
+    for (int64_t i = n; i < whole; i++) {
+        block->probs[i] = 1.0;
+        block->events[i] = 1;
+    }
+    return whole;
+}
+
 /* The cell of the smaller of p and 1 - p on its side of one half, before the cuts, and where in it. */
 INLINE int64_t place(int64_t bits, int64_t digits, int64_t *offset) {
     if (bits >= MAIN) {
@@ -72,67 +163,114 @@ INLINE int64_t place(int64_t bits, int64_t digits, int64_t *offset) {
     return bits == 0 ? 0 : 1 + (bits >> 56);
 }
 
-/* Cells and offsets of a block of rows. Nearly all of most data are in the range of all digits, which takes no branch. */
-INLINE void place_all(const double *probs, int64_t n, int64_t digits, int64_t last, int64_t *cells, int64_t *offsets) {
-    int64_t rest = 52 - digits, mask = (1LL << rest) - 1, cut = rest - OFFSET_BITS, outside = 0;
+/* Rows of lanes side by side to one row after the other: first numbers alternate, then pairs. */
+#if LANES == 8
+#define LOWER(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define UPPER(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOWER_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 2, 3, 10, 11)
+#define UPPER_PAIRS(a, b) __builtin_shufflevector(a, b, 4, 5, 12, 13, 6, 7, 14, 15)
+#elif LANES == 4
+#define LOWER(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define UPPER(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOWER_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
+#define UPPER_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
+#else
+#define LOWER(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define UPPER(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define LOWER_PAIRS(a, b) (a)
+#define UPPER_PAIRS(a, b) (b)
+#endif
+
+INLINE void write_rows(Bits counts, Bits offsets, Bits bits, Record *rows) {
+    Bits minus = -bits, *to = (Bits *)rows;
+    to[0] = LOWER_PAIRS(LOWER(counts, offsets), LOWER(minus, bits));
+    to[1] = UPPER_PAIRS(LOWER(counts, offsets), LOWER(minus, bits));
+    to[2] = LOWER_PAIRS(UPPER(counts, offsets), UPPER(minus, bits));
+    to[3] = UPPER_PAIRS(UPPER(counts, offsets), UPPER(minus, bits));
+}
+
+/* Cells and records of rows, as if all had all digits, without a branch; returns which have not. */
+INLINE Bits place_lanes(Block *block, int64_t i, const Grid *grid) {
+    int64_t rest = 52 - grid->digits, mask = (1LL << rest) - 1;
+    Lanes p = load(block->probs + i);
+    Bits upper = p > 0.5, bits = (Bits)chosen(upper, 1.0 - p, p);
+    Bits cell = FIRST_MAIN + ((bits - MAIN) >> rest);
+    cell = (cell ^ upper) + (upper & (grid->last + 1)); /* last - cell on the upper side. */
+    *(Places *)(block->cells + i) = __builtin_convertvector(cell, Places);
+    Bits happened = __builtin_convertvector(*(const Few *)(block->events + i), Bits);
+    Bits offsets = (bits & mask) >> (rest - OFFSET_BITS);
+    write_rows(1 + ((happened << 32) - happened), offsets, (Bits)p, block->rows + i);
+    return bits < MAIN;
+}
+
+static void place_outside(Block *block, int64_t n, const Grid *grid) {
     for (int64_t i = 0; i < n; i++) {
-        double p = probs[i];
-        int64_t bits = bits_of(p > 0.5 ? 1.0 - p : p), cell = FIRST_MAIN + ((bits - MAIN) >> rest);
-        offsets[i] = (bits & mask) >> cut;
-        cells[i] = p > 0.5 ? last - cell : cell;
-        outside |= bits < MAIN;
-    }
-    for (int64_t i = 0; i < (outside ? n : 0); i++) {
-        int upper = probs[i] > 0.5;
-        int64_t cell = place(bits_of(upper ? 1.0 - probs[i] : probs[i]), digits, offsets + i);
-        cells[i] = upper ? last - cell : cell;
+        int is_upper = block->probs[i] > 0.5;
+        int64_t bits = bits_of(is_upper ? 1.0 - block->probs[i] : block->probs[i]), offset;
+        if (bits >= MAIN) continue;
+        int64_t cell = place(bits, grid->digits, &offset);
+        block->cells[i] = (int32_t)(is_upper ? grid->last - cell : cell);
+        block->rows[i][1] = offset;
     }
 }
 
-/* Rows of a block into cells: those without the event, those with it, offsets, smallest and largest prediction of each.
-   `first` is the first part of every cell, of which each cut makes one more. */
-INLINE void count(const double *probs, const uint8_t *events, int64_t n, int64_t digits, int64_t last,
-                  const int32_t *first, const double *cuts, int64_t *table) {
-    int64_t cells[BLOCK], offsets[BLOCK];
-    place_all(probs, n, digits, last, cells, offsets);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t cell = cells[i], part = first[cell], parts = first[cell + 1] - part - 1;
-        if (__builtin_expect(parts > 0, 0)) {
-            const double *inside = cuts + (part - cell);
-            for (int64_t j = 0; j < parts; j++) part += probs[i] >= inside[j];
-        }
-        int64_t *to = table + COLUMNS * part, bits = bits_of(probs[i]);
-        to[events[i]] += 1;
-        to[2] += offsets[i];
-        if (bits < to[3]) to[3] = bits;
-        if (bits > to[4]) to[4] = bits;
-    }
+/* The part of a cell with cuts that a prediction is in. These are nearly equal: it is above all of them, or none. */
+INLINE int32_t part_of(double p, int64_t cell, const Grid *grid) {
+    int32_t part = grid->starts[cell] >> 1, n_cuts = (grid->starts[cell + 1] >> 1) - part - 1, above = 0;
+    const double *cuts = grid->cuts + (part - cell);
+    if (__builtin_expect((p >= cuts[0]) == (p >= cuts[n_cuts - 1]), 1)) return part + (p >= cuts[0] ? n_cuts : 0);
+    for (int32_t j = 0; j < n_cuts; j++) above += p >= cuts[j];
+    return part + above;
 }
 
-typedef uint8_t Few __attribute__((vector_size(LANES), aligned(1)));
+/* Rows into the records of their cells, with a branch only for what few rows have; returns whether one lacks digits. */
+INLINE int count(Block *block, int64_t n, int64_t whole, const Grid *grid, AnyRecord *records) {
+    Bits outside = {0};
+    int64_t n_cut = 0;
+    for (int64_t i = 0; i < whole; i += LANES) outside |= place_lanes(block, i, grid);
+    int is_outside = any(outside);
+    if (is_outside) place_outside(block, n, grid);
+    for (int64_t i = 0; i < n; i++) {
+        int32_t start = grid->starts[block->cells[i]];
+        block->parts[i] = start;
+        block->cut[n_cut] = (int32_t)i;
+        n_cut += start & 1;
+    }
+    for (int64_t j = 0; j < n_cut; j++) {
+        int32_t i = block->cut[j];
+        block->parts[i] = 2 * part_of(block->probs[i], block->cells[i], grid);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        AnyRecord *to = records + (block->parts[i] >> 1);
+        Record row = block->rows[i], old = *to;
+        Record is_larger = (row > old) & (Record){0, 0, -1, -1};
+        *to = ((row & is_larger) | (old & ~is_larger)) + (row & (Record){-1, -1, 0, 0});
+    }
+    return is_outside;
+}
 
-typedef struct {
-    Bits squares, logs;
-    int64_t rare_logs, never;
-} Sums;
-
-/* Scores of SIDE rows of lanes; returns where the observed event had a probability below all normal numbers. */
-INLINE Bits score_sides(const double *probs, const uint8_t *events, int64_t with_logs, Sums *sums) {
+/* Scores of SIDE rows of lanes; returns where the observed event had a probability below all normal numbers, if it may. */
+INLINE Bits score_sides(const double *probs, const uint8_t *events, int64_t with_logs, int may_be_rare, Sums *sums) {
     Lanes observed[SIDE];
-    Bits rare = {0};
+    Bits rare = {0}, logs = {0};
     EACH {
         Lanes p = load(probs + j * LANES), rest = 1.0 - p;
         Bits happened = -__builtin_convertvector(*(const Few *)(events + j * LANES), Bits);
         Lanes error = chosen(happened, rest, p);
         sums->squares += nearest_lanes(error * error * UNIT);
         observed[j] = chosen(happened, p, rest);
+        if (!may_be_rare) continue;
         Bits is_rare = observed[j] < SMALLEST_NORMAL;
         observed[j] = chosen(is_rare, repeat(1.0), observed[j]);
         rare |= is_rare;
     }
     if (!with_logs) return (Bits){0};
-    log_sides(observed);
-    EACH sums->logs += nearest_lanes(observed[j] * UNIT);
+    if (__builtin_expect(any(add_quick_logs(observed, &logs)), 0)) {
+        log_sides(observed);
+        logs = (Bits){0};
+        EACH logs += nearest_lanes(observed[j] * UNIT);
+    }
+    sums->logs += logs;
     return rare;
 }
 
@@ -152,22 +290,11 @@ static void score_rare(const double *probs, const uint8_t *events, int64_t n, Su
     }
 }
 
-/* Scores of a block of rows. */
-INLINE void score(const double *probs, const uint8_t *events, int64_t n, int64_t with_logs, Sums *sums) {
+INLINE void score(const Block *block, int64_t whole, int64_t with_logs, int may_be_rare, Sums *sums) {
     Bits rare = {0};
-    int64_t i = 0, any = 0;
-    for (; i + SIDE * LANES <= n; i += SIDE * LANES) rare |= score_sides(probs + i, events + i, with_logs, sums);
-    if (i < n) {
-        double last[SIDE * LANES]; /* Filled up with events that were certain, whose scores are 0. */
-        uint8_t happened[SIDE * LANES];
-        for (int64_t j = 0; j < SIDE * LANES; j++) {
-            last[j] = i + j < n ? probs[i + j] : 1.0;
-            happened[j] = i + j < n ? events[i + j] : 1;
-        }
-        rare |= score_sides(last, happened, with_logs, sums);
-    }
-    for (int j = 0; j < LANES; j++) any |= rare[j];
-    if (any) score_rare(probs, events, n, sums);
+    for (int64_t i = 0; i < whole; i += SIDE * LANES)
+        rare |= score_sides(block->probs + i, block->events + i, with_logs, may_be_rare, sums);
+    if (any(rare)) score_rare(block->probs, block->events, whole, sums);
 }
 
 INLINE void write_sums(const Sums *sums, int64_t *to) {
@@ -181,21 +308,21 @@ INLINE void write_sums(const Sums *sums, int64_t *to) {
     to[2] = sums->never;
 }
 
-/* Rows, of float if `single` and otherwise of double, into the table; and sums as of sketch_scores. All of it a block at
-   a time, which stays in the cache. Adding 0 makes -0 positive, whose bits are those of no cell. */
+/* Rows, of float if `single` and otherwise of double, into the records; and sums as of sketch_scores. */
 EXPORT void NAME(sketch_rows)(const void *probs, int64_t single, const uint8_t *events, int64_t n, int64_t digits,
-                              int64_t last, const int32_t *first, const double *cuts, int64_t *table,
+                              int64_t last, const int32_t *starts, const double *cuts, int64_t *records,
                               int64_t with_logs, int64_t *to) {
-    double wide[BLOCK];
+    const Grid grid = {digits, last, starts, cuts};
+    const int64_t size = single ? 4 : 8;
     Sums sums = {0};
+    Block block;
     for (int64_t start = 0; start < n; start += BLOCK) {
-        int64_t size = smallest(BLOCK, n - start);
-        if (single)
-            for (int64_t i = 0; i < size; i++) wide[i] = ((const float *)probs)[start + i] + 0.0;
+        int64_t own = smallest(BLOCK, n - start);
+        int64_t whole = fill(&block, (const char *)probs + size * start, single, events + start, own);
+        if (count(&block, own, whole, &grid, (AnyRecord *)records))
+            score(&block, whole, with_logs, 1, &sums);
         else
-            for (int64_t i = 0; i < size; i++) wide[i] = ((const double *)probs)[start + i] + 0.0;
-        count(wide, events + start, size, digits, last, first, cuts, table);
-        score(wide, events + start, size, with_logs, &sums);
+            score(&block, whole, with_logs, 0, &sums);
     }
     write_sums(&sums, to);
 }
@@ -204,7 +331,10 @@ EXPORT void NAME(sketch_rows)(const void *probs, int64_t single, const uint8_t *
 EXPORT void NAME(sketch_scores)(const double *probs, const uint8_t *events, int64_t n, int64_t with_logs,
                                 int64_t *to) {
     Sums sums = {0};
-    for (int64_t start = 0; start < n; start += BLOCK)
-        score(probs + start, events + start, smallest(BLOCK, n - start), with_logs, &sums);
+    Block block;
+    for (int64_t start = 0; start < n; start += BLOCK) {
+        int64_t whole = fill(&block, probs + start, 0, events + start, smallest(BLOCK, n - start));
+        score(&block, whole, with_logs, 1, &sums);
+    }
     write_sums(&sums, to);
 }

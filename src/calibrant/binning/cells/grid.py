@@ -48,15 +48,16 @@ class Grid:
         """What the routine that counts rows needs."""
         n_plain = 2 * (FIRST_MAIN + 26 * 2**self.digits) + 1
         at = _edges()
-        plain = Cuts(self.digits, np.arange(n_plain + 1, dtype=np.int32), np.empty(0))
+        plain = Cuts(self.digits, 2 * np.arange(n_plain + 1, dtype=np.int32), np.empty(0))
         inside = np.bincount(place(at, plain)[0], minlength=n_plain)
-        first = np.concatenate([[0], np.cumsum(1 + inside)]).astype(np.int32)
-        return Cuts(self.digits, first, at)
+        starts = 2 * np.concatenate([[0], np.cumsum(1 + inside)])
+        starts[:-1] += inside > 0
+        return Cuts(self.digits, starts.astype(np.int32), at)
 
     @property
     def n_cells(self) -> int:
         """Number of cells."""
-        return int(self.cuts.first[-1])
+        return self.cuts.n_parts
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -74,8 +75,8 @@ class Grid:
         >>> grid.means(part, np.ones(2), offset).round(9).tolist()
         [0.25, 0.7]
         """
-        last = len(self.cuts.first) - 2
-        plain = np.searchsorted(self.cuts.first, cells, side="right") - 1
+        last = len(self.cuts.starts) - 2
+        plain = np.searchsorted(self.cuts.starts >> 1, cells, side="right") - 1
         upper = plain > last // 2
         own = np.where(upper, last - plain, plain)
         mean = self._smaller(own, offsets / counts)

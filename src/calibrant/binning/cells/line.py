@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant._core.sketch import MOST_ROWS, count_rows, place, scores
+from calibrant._core.sketch import (
+    MOST_COUNTED,
+    MOST_ROWS,
+    columns_of,
+    count_rows,
+    empty_records,
+    place,
+    records_of,
+    scores,
+)
 from calibrant.binning.cells import weights as weighting
 from calibrant.binning.cells.grid import Grid
 from calibrant.binning.cells.weights import Masses, products
@@ -48,7 +57,12 @@ class Line:
     Attributes
     ----------
     grid : Grid
-    table : ndarray of shape (cells, 5)
+    records : ndarray of shape (cells, 4)
+        See `calibrant._core.sketch.empty_records`.
+    counted : int
+        Rows in the records.
+    earlier : ndarray of shape (cells, 5) or None
+        Rows that no longer fitted into records, which count to 2^31; in columns, see `columns`.
     squares : int
         In units of 2^-32; of weighted rows in units of 2^-52.
     masses : ndarray of shape (cells, 8) or None
@@ -56,16 +70,16 @@ class Line:
     """
 
     grid: Grid
-    table: IntArray
+    records: IntArray
+    counted: int = 0
+    earlier: IntArray | None = None
     squares: int = 0
     masses: IntArray | None = None
 
     @classmethod
     def empty(cls, grid: Grid) -> Self:
         """Return a line without rows."""
-        table = np.zeros((grid.n_cells, COLUMNS), dtype=np.int64)
-        table[:, 3], table[:, 4] = np.iinfo(np.int64).max, -1
-        return cls(grid, table)
+        return cls(grid, empty_records(grid.n_cells))
 
     def add(
         self, probs: FloatArray, events: BoolArray, units: IntArray | None = None, *, with_logs: bool = False
@@ -80,7 +94,9 @@ class Line:
         for start in range(0, len(probs), MOST_ROWS):
             rows = slice(start, start + MOST_ROWS)
             block = _numbers(probs[rows])
-            found = count_rows(block, happened[rows], self.grid.cuts, self.table, with_logs=with_logs)
+            self._make_room(len(block))
+            found = count_rows(block, happened[rows], self.grid.cuts, self.records, with_logs=with_logs)
+            self.counted += len(block)
             if units is not None:
                 block = block.astype(np.float64) + 0.0
                 self._weigh(block, happened[rows], units[rows])
@@ -105,38 +121,62 @@ class Line:
     def weighted(self) -> IntArray:
         """Return the masses; if there are none yet, every row gets a weight of 1."""
         if self.masses is None:
-            self.masses = weighting.of_ones(self.table)
+            self.masses = weighting.of_ones(self.columns(slice(None)))
             self.squares *= weighting.ONE
         return self.masses
 
     def __iadd__(self, other: "Line") -> Self:
-        at = other.occupied  # Most cells of most sketches are empty.
         if self.masses is not None or other.masses is not None:
-            mine = self.weighted()
-            yours = weighting.of_ones(other.table[at]) if other.masses is None else other.masses[at]
+            mine, at = self.weighted(), other.occupied  # Most cells of most sketches are empty.
+            yours = weighting.of_ones(other.columns(at)) if other.masses is None else other.masses[at]
             mine[at] = weighting.normalised(mine[at] + yours)
         scale = weighting.ONE if self.masses is not None and other.masses is None else 1
         self.squares += other.squares * scale
-        own, more = self.table[at], other.table[at]
-        own[:, :3] += more[:, :3]
-        np.minimum(own[:, 3], more[:, 3], out=own[:, 3])
-        np.maximum(own[:, 4], more[:, 4], out=own[:, 4])
-        self.table[at] = own
+        self._make_room(other.counted)
+        self.counted += other.counted
+        for column, join in enumerate((np.add, np.add, np.maximum, np.maximum)):
+            join(self.records[:, column], other.records[:, column], out=self.records[:, column])
+        if other.earlier is not None:
+            self.earlier = other.earlier.copy() if self.earlier is None else _joined(self.earlier, other.earlier)
         return self
+
+    def _make_room(self, more: int) -> None:
+        """Empty the records if they would have to count too many rows."""
+        if self.counted + more > MOST_COUNTED:
+            self.earlier = self.columns(slice(None))
+            self.records, self.counted = empty_records(self.grid.n_cells), 0
 
     def copy(self) -> "Line":
         """Return a line of its own with the same rows."""
-        return Line(self.grid, self.table.copy(), self.squares, None if self.masses is None else self.masses.copy())
+        records = empty_records(self.grid.n_cells)
+        records[:] = self.records
+        earlier, masses = (None if one is None else one.copy() for one in (self.earlier, self.masses))
+        return Line(self.grid, records, self.counted, earlier, self.squares, masses)
 
     @property
     def occupied(self) -> NDArray[np.intp]:
         """Numbers of the cells that hold rows."""
-        return np.flatnonzero(self.table[:, 4] >= 0)
+        is_occupied = self.records[:, 3] >= 0
+        return np.flatnonzero(is_occupied if self.earlier is None else is_occupied | (self.earlier[:, 4] >= 0))
+
+    def columns(self, at: NDArray[np.intp] | slice) -> IntArray:
+        """Return of some cells rows without the event, rows with it, offsets, smallest and largest prediction."""
+        found = columns_of(self.records[at])
+        return found if self.earlier is None else _joined(self.earlier[at], found)
+
+    def put(self, cells: NDArray[np.intp], columns: IntArray) -> None:
+        """Fill a line that has no rows yet, given what `columns` returned of the occupied cells."""
+        self.counted = int(columns[:, :2].sum())
+        if self.counted <= MOST_COUNTED:
+            self.records[cells] = records_of(columns)
+            return
+        self.counted, self.earlier = 0, self.columns(slice(None))
+        self.earlier[cells] = columns
 
     def cells(self) -> Cells:
         """Return the occupied cells; with weights, their mean predictions are weighted."""
         at = self.occupied
-        without, events, offsets, least, most = self.table[at].T
+        without, events, offsets, least, most = self.columns(at).T
         low, high = (np.ascontiguousarray(bits).view(np.float64) for bits in (least, most))
         if self.masses is None:
             means = self.grid.means(at, without + events, offsets)
@@ -150,6 +190,14 @@ class Line:
     def sums(self) -> Masses | None:
         """Return the weights of the occupied cells, and their squares; None if every row has weight 1."""
         return None if self.masses is None else Masses.of(self.masses[self.occupied])
+
+
+def _joined(first: IntArray, second: IntArray) -> IntArray:
+    """Return the columns of the rows of both."""
+    total = first + second
+    np.minimum(first[:, 3], second[:, 3], out=total[:, 3])
+    np.maximum(first[:, 4], second[:, 4], out=total[:, 4])
+    return total
 
 
 def _numbers(probs: NDArray[Any]) -> NDArray[Any]:
