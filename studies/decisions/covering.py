@@ -157,12 +157,24 @@ def _uniform(error: Callable[[FloatArray], FloatArray]) -> Callable[[int, np.ran
     return draw
 
 
+def _as_expected(most: float) -> Callable[[int, np.random.Generator], Answers]:
+    """Return calibrated confidences, uniform above 1 - most."""
+
+    def draw(n: int, rng: np.random.Generator) -> Answers:
+        doubt = most * rng.random(n)
+        return 1 - doubt, rng.random(n) < doubt
+
+    return draw
+
+
 ANSWERS: dict[str, Callable[[int, np.random.Generator], Answers]] = {
     "13 % wrong, fewer where sure": _uniform(lambda c: 0.4 * (1 - c) ** 2),
     "10 % wrong everywhere": _uniform(lambda c: 0.1 + 0 * c),
     "2 % wrong, fewer where sure": _uniform(lambda c: 0.06 * (1 - c) ** 2),
     "10 % wrong, more where sure": _uniform(lambda c: 0.3 * c**2),
     "11 % wrong, five confidences": _five,
+    "10 % wrong, as expected": _as_expected(0.2),
+    "2 % wrong, as expected": _as_expected(0.04),
 }
 """Confidences in answers, and which are wrong."""
 

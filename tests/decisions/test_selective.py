@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2, poisson
 
 from calibrant import DataWarning, InputError, Predictions, compare, interval, read_predictions
 from calibrant.decisions import binomial_upper, coverage_at_risk, risk_coverage
+from calibrant.intervals.areas import share_if_given
 from calibrant.metrics import AUGRC, AURC, ExcessAURC
 from calibrant.roc import auc
 
@@ -153,7 +155,37 @@ class TestLimits:
     def test_few_errors_have_a_reason_instead(self):
         curve = risk_coverage(answered(np.linspace(0.9, 1, 200), [1] * 3 + [0] * 197))
         assert curve.areas["AURC"].low is None
-        assert "rows" in curve.areas["AURC"].reason
+        assert "wrong and right answers" in curve.areas["AURC"].reason
+
+    def test_limits_that_chance_alone_gives_cover(self):
+        """Uniform confidences, six wrong answers on average: limits are given from ten on, where usual ones miss."""
+        given = hits = 0
+        for seed in range(1500):
+            rng = np.random.default_rng([seed, 1])
+            c = rng.random(300)
+            errors = rng.random(300) < 0.06 * (1 - c) ** 2
+            if errors.sum() < 10:
+                continue
+            found = interval(answered(c, errors), AURC())
+            given, hits = given + 1, hits + (found.low <= 0.06 / 9 <= found.high)
+        assert given > 50
+        assert hits / given > 0.95 - 3 * np.sqrt(0.05 * 0.95 / given)
+
+    @pytest.mark.parametrize("count", [11, 12, 15, 20, 40])
+    def test_the_lower_limit_is_that_of_a_truncated_law(self, count):
+        mean = share_if_given(count, 10, 0.025) * chi2.ppf(0.025, 2 * count) / 2  # Garwood's limit of a Poisson mean.
+        assert poisson.sf(count - 1, mean) / poisson.sf(9, mean) == pytest.approx(0.025, rel=1e-6)
+
+    def test_ends_of_the_truncated_law(self):
+        assert share_if_given(10, 10, 0.025) == 0  # Any mean gives at least ten, given that there are ten.
+        assert share_if_given(4, 10, 0.025) == 1  # Limits that were asked for by name.
+        assert share_if_given(200, 10, 0.025) == pytest.approx(1, abs=1e-9)
+
+    def test_wrong_answers_of_little_confidence_count(self):
+        """All answers have confidences below one half: the wrong ones are no rows that are predicted wrongly."""
+        rng = np.random.default_rng(5)
+        p = answered(rng.uniform(0.1, 0.4, 200), rng.random(200) < 0.7)
+        assert interval(p, AURC()).method == "sandwich"
 
     def test_the_curve_holds_them(self):
         rng = np.random.default_rng(3)

@@ -11,7 +11,7 @@ from calibrant._border.types import FloatArray, Rng
 from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.intervals import debiased, kernel, resampled, sandwich, scores
+from calibrant.intervals import areas, debiased, kernel, resampled, sandwich, scores
 from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
@@ -27,7 +27,7 @@ from calibrant.results import Interval
 METHODS: Mapping[str, Method] = {
     "hall": scores.hall,
     "wilson": scores.wilson,
-    "sandwich": sandwich.sandwich,
+    "sandwich": areas.influence_limits,
     "debiased": debiased.debiased,
     "law": kernel.law,
     "bootstrap-t": scores.bootstrap_t,
@@ -100,6 +100,8 @@ def interval(
     - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
       fewer than four are observed (10, 25), unless 50 are observed; for means over rows, if fewer than half of the
       expected ones are observed, unless 50 are; for debiased errors, if fewer than 0.4 of them are, unless 20 are;
+    - for areas under risk-coverage curves, with fewer than 15 wrong, or right, answers expected or 10 observed, unless 50
+      are; their lower limit allows for being given only then;
     - for slope and intercept, if a threshold on the predictions separates the outcomes;
     - if weights are so unequal that fewer than 20 rows determine variances;
     - if bins are so narrow that more than a third of what chance adds to the gaps comes from bins without a single

@@ -11,6 +11,7 @@ from calibrant.intervals.kernel import has_calm_labels, has_short_lengthscale, i
 from calibrant.intervals.parts import are_filled, parts_of
 from calibrant.intervals.sandwich import SEPARATED, is_separated
 from calibrant.metrics import SKCE, Classwise, Metric, Root
+from calibrant.metrics.selective import SelectiveMetric
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
 
@@ -94,19 +95,24 @@ def _missing_for_law(metric: Metric, data: Predictions) -> str:
 
 def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
     fewest = FEWEST[method]
-    missing = too_few_wrong(data, fewest)
+    # An answer of little confidence that is wrong is no wrong row; of answers both outcomes are counted below.
+    missing = "" if isinstance(metric, SelectiveMetric) else too_few_wrong(data, fewest)
     if missing or method == "debiased":
         return missing or too_thin(metric, data)
     if method != "sandwich":
         return ""
-    view = metric.view(data)
-    outcomes = view.once(
-        "rows of both outcomes",
-        lambda: [_Rows.of(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T)],
-    )
-    if not all(rows.are(fewest) for rows in outcomes):
-        return _sentence(fewest, "rows of the rarer outcome")
+    if not all(rows.are(fewest) for rows in rows_of_outcomes(metric.view(data))):
+        kind = "wrong and right answers" if isinstance(metric, SelectiveMetric) else "rows of the rarer outcome"
+        return _sentence(fewest, kind)
     return SEPARATED if is_separated(data, metric) else ""
+
+
+def rows_of_outcomes(view: Predictions) -> "list[Rows]":
+    """Return how many rows of each of two outcomes are expected and observed."""
+    return view.once(
+        "rows of both outcomes",
+        lambda: [Rows.of(view, expected, view.labels == label) for label, expected in enumerate(view.probs.T)],
+    )
 
 
 def has_unequal_weights(data: Predictions) -> bool:
@@ -136,7 +142,7 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     The expected number decides, not the observed one: limits that are given only if by chance many rows are of a rare
     kind would miss too often. Some of the expected ones must be observed, to support what the predictions claim.
     """
-    rows = data.once("wrong rows", lambda: _Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
+    rows = data.once("wrong rows", lambda: Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
     if not rows.are(fewest):
         return _sentence(fewest, "wrong rows")
     if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
@@ -161,7 +167,7 @@ def _sentence(fewest: Fewest, kind: str) -> str:
     )
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """How many rows of a kind are expected and observed; with weights, in units of Kish's effective number."""
 
     expected: float
