@@ -43,6 +43,8 @@ def add_blocks(
     task: Callable[[slice], FloatArray], shape: tuple[int, ...], *, entries: int = BLOCK, n_threads: int | None = None
 ) -> FloatArray:
     """Return the sum of task(rows) over all blocks of rows."""
+    if shape[0] * shape[1] <= entries:
+        return task(slice(shape[0]))
     results = by_blocks(task, shape, entries=entries, n_threads=n_threads)
     total = next(results)
     for result in results:

@@ -276,14 +276,16 @@ def _line_influences(view: Predictions) -> tuple[FloatArray, FloatArray]:
 def line_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:
     """Return intercept and slope of one set of outcomes, whose shares sum to 1."""
     centre = float(share @ log_odds)
-    design = np.stack([np.ones(len(log_odds)), log_odds - centre])
+    design, events = np.ones((2, len(log_odds))), share * hits
+    centred = np.subtract(log_odds, centre, out=design[1])
     # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum. All probabilities are
     # 1/2 there, so that the first step is a linear regression.
-    even = np.array([-centre, -1.0])
-    curvature = (design * share) @ design.T / 4 + PENALTY * np.eye(2)
-    step = np.linalg.solve(curvature, design @ (share * (hits - 0.5)) - PENALTY * even)
-    level, tilt = _maximise(log_odds, design, hits, share, even + step)
-    return float(level - tilt * centre), float(1 + tilt)
+    rise, spread = float(events @ centred), float((share * centred) @ centred)
+    level = -centre + (float(events.sum()) - 0.5 + PENALTY * centre) / (0.25 + PENALTY)
+    tilt = -1.0 + (rise + PENALTY) / (spread / 4 + PENALTY)
+    loss = LogisticLoss(design, events, share, log_odds, penalty=PENALTY)
+    level, tilt = loss.minimum(np.array([level, tilt])).x.tolist()
+    return level - tilt * centre, 1 + tilt
 
 
 def fitted_lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -48,10 +48,11 @@ def fit_line(cells: Cells, *, free: tuple[bool, bool] = (True, True)) -> Line | 
     design, total = np.stack([np.ones(len(cells.count)), cells.log_odds])[list(free)], cells.count.sum()
     loss = LogisticLoss(design, cells.events / total, cells.count / total, cells.log_odds)
     found = loss.minimum(np.zeros(len(design)))
-    information = loss(found.x)[2] * total
+    reached, _, curvature = loss(found.x)
+    information = curvature * total
     if not found.converged or np.linalg.cond(information) > 1e12:
         return None
-    return _line(found.x, information, free, -found.value * total)
+    return _line(found.x, information, free, -reached * total)
 
 
 def _has_maximum(cells: Cells, free: tuple[bool, bool]) -> bool:
