@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
+from calibrant._core.steps import told
 from calibrant.calibrators.base import Calibrator, normalised
 from calibrant.calibrators.binary import BinaryCalibrator, Score, class_scores
 from calibrant.calibrators.estimator import clone
@@ -101,7 +102,9 @@ class OneVsRest(Lifted):
         inner = _checked(self.calibrator)
         if uses_raw_logits(self):
             inner = clone(inner).set_params(scores="raw")
-        self.calibrators_ = [clone(inner).fit_line(x, labels == k, weights) for k, x in enumerate(columns)]
+        self.calibrators_ = [
+            clone(inner).fit_line(x, labels == k, weights) for k, x in enumerate(told(columns, len(columns)))
+        ]
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         columns = self._columns(log_probs)
