@@ -14,7 +14,7 @@ Rng: TypeAlias = np.random.Generator | int | None
 """Whatever `numpy.random.default_rng` accepts: a generator, a seed, or None for a fresh one."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with (steps done, steps in all) while long work runs."""
+"""Called with (steps done, steps in all) while long work runs; 0 in all if nobody knows how many there will be."""
 
 Evaluator: TypeAlias = Callable[[NDArray[Any]], FloatArray]
 """Maps a matrix with one column per replicate, (n, B), to B values."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.blocks import add_blocks
+from calibrant._core.steps import tell
 
 Curve = tuple[float, FloatArray, FloatArray]
 """Value, gradient and Hessian; the Hessian is empty where the direction is found without it."""
@@ -96,6 +97,7 @@ def descend(
     """
     x, found = start, evaluate(start)
     for n_iter in range(max_iter):
+        tell(n_iter + 1)
         if np.abs(found[1]).max() <= flat:
             return Minimum(x, *found[:2], True, n_iter)
         step = direction(x, found)

@@ -8,6 +8,7 @@ import numpy as np
 from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
+from calibrant._core.steps import told
 from calibrant.calibrators.base import Calibrator, Kind, Level, normalised
 from calibrant.calibrators.estimator import check_is_fitted, clone
 from calibrant.calibrators.raw_logits import uses_raw_logits
@@ -197,7 +198,9 @@ class OneVsRest(Lifted):
         inner = checked_binary(self.calibrator)
         if uses_raw_logits(self):
             inner = clone(inner).set_params(scores="raw")
-        self.calibrators_ = [clone(inner).fit_line(x, labels == k, weights) for k, x in enumerate(columns)]
+        self.calibrators_ = [
+            clone(inner).fit_line(x, labels == k, weights) for k, x in enumerate(told(columns, len(columns)))
+        ]
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         columns = self._columns(log_probs)

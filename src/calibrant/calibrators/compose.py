@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.steps import portion, tell
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import WithMembers, all_converged
@@ -70,7 +71,9 @@ class Compose(WithMembers):
         if uses_raw_logits(self):
             stages[0].set_params(scores=RAW_LOGITS)
         for i, stage in enumerate(stages):
-            stage.learn_from(log_probs, labels, weights)
+            with portion(i, len(stages)):
+                stage.learn_from(log_probs, labels, weights)
+            tell(i + 1, len(stages))
             if i + 1 < len(stages):
                 log_probs = stage.transform_from(log_probs)
         self.stages_ = stages

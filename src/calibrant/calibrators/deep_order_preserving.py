@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.steps import portion, tell
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
@@ -105,10 +106,12 @@ class DeepOrderPreserving(Calibrator):
         self.layers_ = []
         gain = np.inf
         while len(self.layers_) < self.layers and gain >= LEAST_GAIN:
-            layer = self._layer(near[len(self.layers_) :], (log_probs, labels, weights))
+            with portion(len(self.layers_), self.layers):
+                layer = self._layer(near[len(self.layers_) :], (log_probs, labels, weights))
             after = layer.transform(log_probs)
             gain = _log_likelihood(after, labels, weights) - _log_likelihood(log_probs, labels, weights)
             self.layers_.append(layer)
+            tell(len(self.layers_), self.layers)
             log_probs = after
         self.converged_ = all_converged(list(self.layers_))
 

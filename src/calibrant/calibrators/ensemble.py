@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.steps import portion, tell
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
@@ -116,7 +117,12 @@ class Ensemble(WithMembers):
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         check_loss(self.loss)
-        self.calibrators_ = [member.learn(log_probs, labels, weights) for member in self._fresh_members()]
+        self.calibrators_ = []
+        members = self._fresh_members()
+        for done, member in enumerate(members):
+            with portion(done, len(members)):
+                self.calibrators_.append(member.learn(log_probs, labels, weights))
+            tell(done + 1, len(members))
         shares = weights / weights.sum()
         if self.loss == "nll":
             found = self._least_nll(log_probs, labels, shares)

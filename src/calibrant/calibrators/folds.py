@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.steps import portion, tell
 from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.shared_stages import SharedStages
 
@@ -114,13 +115,15 @@ def out_of_fold(
     """
     found: list[list[FloatArray]] = [[np.empty((0, log_probs.shape[1]))] for _ in whole.members]
     owners, masses = [np.empty(0, dtype=labels.dtype)], [np.empty(0)]
-    for held_out in fold_masses(log_probs, labels, weights, n_folds):
+    for done, held_out in enumerate(fold_masses(log_probs, labels, weights, n_folds)):
         rest = weights - held_out
         rows, others = held_out > 0, rest > 0
         if sum(map(len, owners)) >= SUFFICIENT_ROWS or not rows.any() or not others.any():
             continue
         part = SharedStages(whole.members, near=whole)
-        part.learn(log_probs[others], labels[others], rest[others])
+        with portion(done, n_folds):
+            part.learn(log_probs[others], labels[others], rest[others])
+        tell(done + 1, n_folds)
         for outputs, result in zip(found, part.transform(log_probs[rows]), strict=True):
             outputs.append(result)
         owners.append(labels[rows])

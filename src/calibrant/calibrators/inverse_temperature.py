@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, FEW_CLASSES, add_blocks, over_classes, threads_for
+from calibrant._core.steps import tell
 
 LARGEST_LOG_TEMPERATURE = 16.0
 """Temperatures are searched from exp(-16) to exp(16)."""
@@ -133,6 +134,7 @@ def _root(slope: _Slope, start: float = 0.0, tolerance: float = _TOLERANCE) -> R
     at, value, step = start, math.inf, math.inf
     first = second = 0.0
     for n_calls in range(1, 200):
+        tell(n_calls)
         last = value
         if abs(step) < _SMALL_STEP:
             value, first = slope.alone(at), first + second * step

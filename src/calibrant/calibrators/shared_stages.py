@@ -6,6 +6,7 @@ from typing import Any
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
+from calibrant._core.steps import listening, tell
 from calibrant._core.threads import in_order
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.compose import Compose
@@ -45,13 +46,15 @@ class SharedStages:
 
         def task(here: Path) -> tuple[Calibrator, FloatArray | None]:
             before = outputs[here[:-1]]
-            fit = self._fitted(here, stages[here], (before, labels, weights))
+            with listening(None):  # Stages that are fitted at the same time cannot share a bar.
+                fit = self._fitted(here, stages[here], (before, labels, weights))
             return fit, fit.transform(before) if here in self._shared else None
 
         for depth in range(1, 1 + max(map(len, stages), default=0)):
             jobs = [path for path in stages if len(path) == depth]
             for here, (fit, after) in zip(jobs, in_order(task, jobs), strict=True):
                 self.fits[here] = fit
+                tell(len(self.fits), len(stages))
                 if after is not None:
                     outputs[here] = after
 

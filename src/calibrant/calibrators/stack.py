@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.steps import portion
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.ensemble import mixture, warn_unless_converged
@@ -212,8 +213,10 @@ class StackedCalibration(WithMembers):
         self.zeros_ = LaplaceGuard(rows=1.0 if impossible else 0.0).learn(log_probs, labels, weights)
         scores = self.zeros_.transform(log_probs) if impossible else log_probs
         whole = SharedStages(self.members_for(log_probs.shape[1], total))
-        whole.learn(scores, labels, weights)
-        unseen = out_of_fold(whole, scores, labels, weights, self.n_folds or folds_for(total))
+        with portion(0, 2):
+            whole.learn(scores, labels, weights)
+        with portion(1, 2):
+            unseen = out_of_fold(whole, scores, labels, weights, self.n_folds or folds_for(total))
         self._keep(whole, range(len(whole.members)), self.mixed(unseen, total))
 
     def assembled(self, whole: SharedStages, places: Sequence[int], mixed: Mixed) -> Self:

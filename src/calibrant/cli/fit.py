@@ -117,7 +117,7 @@ def _fit_classes(
         _fit_passes(paths, method, source, engine, out)
         return
     predictions, logits = _read_raw(paths, source) if raw_logits else (_read(paths, source, engine), None)
-    with show.progress_bar("fitting", quiet=source.silent):
+    with show.listening_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions, logits)
     details: dict[str, Any] = {
         "method": method,
@@ -128,7 +128,8 @@ def _fit_classes(
     if raw_logits:
         details["scores"] = calibrator.scores
     checksum = save(calibrator, out, details=details)
-    before, after, changed = in_sample(calibrator, predictions, logits)
+    with show.listening_bar("measuring", quiet=source.silent):
+        before, after, changed = in_sample(calibrator, predictions, logits)
     found, measured = learnt(calibrator), {"before": before, "after": after, "changed": changed}
     what = f"{method} of raw logits" if raw_logits else method
     print_fitted(
@@ -252,12 +253,14 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
     """Return calibrated predictions, block by block: all logarithms at once would double the memory."""
     import numpy as np
 
+    from calibrant._core.steps import told
     from calibrant.calibrators import calibrate
     from calibrant.calibrators.base import calibrate_logits
     from calibrant.predictions import Predictions, row_blocks
 
     probs, observed = np.empty(predictions.probs.shape), np.empty(predictions.n_samples)
-    for rows in row_blocks(probs.shape):
+    blocks = list(row_blocks(probs.shape))
+    for rows in told(blocks, len(blocks)):
         some = predictions.take(rows)
         part = calibrate(calibrator, some) if logits is None else calibrate_logits(calibrator, logits[rows], some)
         probs[rows], observed[rows] = part.probs, part.observed_log_probs

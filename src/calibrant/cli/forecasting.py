@@ -33,7 +33,7 @@ def fit_forecasts(files: "Sequence[Path]", source: "EitherSource", method: str |
     named = None if method is None else forecast_calibrator_name(method)
     forecasts, _ = source.forecasts(files)
     method = USUAL[type(forecasts.distribution).__name__] if named is None else named
-    with show.progress_bar("fitting", quiet=source.silent):
+    with show.listening_bar("fitting", quiet=source.silent):
         calibrator = parse_forecast(method).fit(forecasts)
     law = forecasts.distribution
     details = {

@@ -35,7 +35,7 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
     from calibrant.predictions import Predictions
 
     before, table, _ = read_features(files, source, features)
-    with show.progress_bar("fitting", quiet=source.silent):
+    with show.listening_bar("fitting", quiet=source.silent):
         fixed = GroupBoosting().fit(before, features=table)
     details = {
         "method": METHOD,

@@ -87,7 +87,7 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
     paths = expanded(files)
     read = read_forecast_features if source.are_forecasts else read_features
     data, table, clusters = read(paths, source, features, cluster)
-    with show.progress_bar("searching groups", quiet=source.silent):
+    with show.listening_bar("searching groups", quiet=source.silent):
         found = search(data, features=table, clusters=clusters, rng=seed)
     if source.json:
         show.print_json(found)

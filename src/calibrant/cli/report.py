@@ -150,7 +150,7 @@ def _search(
     data, table, _ = read(files, options, features)
 
     def search() -> "dict[str, GroupFindings]":
-        with show.progress_bar("searching groups", quiet=options.silent):
+        with show.listening_bar("searching groups", quiet=options.silent):
             found = GroupSearch()(data, features=table, rng=options.seed)
         if not options.json:
             show.print_lines(["", found.headline])

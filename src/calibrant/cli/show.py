@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from calibrant._core.steps import listening
 from calibrant.cli import streams
 from calibrant.cli.outputs import console
 from calibrant.io import printable
@@ -68,6 +69,9 @@ def progress_bar(what: str, *, quiet: bool, then: str = "") -> Iterator[Callable
     task = bar.add_task(what, total=None)
 
     def move(done: int, total: int) -> None:
+        if not total:
+            bar.update(task, description=f"{what}, step {done}")
+            return
         bar.update(task, completed=done, total=total, visible=not then or done < total)
         if then and done >= total and len(bar.tasks) == 1:
             bar.add_task(then, total=None)
@@ -80,6 +84,13 @@ def progress_bar(what: str, *, quiet: bool, then: str = "") -> Iterator[Callable
         delay.cancel()
         delay.join()
         bar.stop()
+
+
+@contextmanager
+def listening_bar(what: str, *, quiet: bool) -> Iterator[None]:
+    """Show the same for a body that tells its steps; of a search whose end nobody knows it counts them."""
+    with progress_bar(what, quiet=quiet) as progress, listening(progress):
+        yield
 
 
 def print_json(value: Any) -> None:

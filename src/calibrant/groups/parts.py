@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._core.steps import portion, tell, told
 from calibrant.groups.cells import Cell, Combination, Grid, Sizes, combinations_of
 from calibrant.groups.columns import Levels, cut_into_levels
 from calibrant.groups.evidence import Evidence
@@ -93,7 +95,8 @@ def tested_cells(evidence: Sequence[Evidence], grid: Grid, sizes: Sizes, depth: 
     The normal law decides which p-values are worth to be computed well. Those that it finds far too large to be
     rejected stay as they are, which can only make fewer groups be found.
     """
-    cells, z = _listed(evidence, grid, sizes, depth)
+    with portion(0, 2):
+        cells, z = _listed(evidence, grid, sizes, depth)
     pvalues = normal_pvalues(z)
     refined = np.zeros(len(z), dtype=bool)
     refined[0] = True
@@ -103,9 +106,12 @@ def tested_cells(evidence: Sequence[Evidence], grid: Grid, sizes: Sizes, depth: 
         wanted = np.flatnonzero(~refined & (pvalues <= SPARE * alpha / max(1, len(z) - rejected)))
         if not len(wanted):
             break
-        for place in wanted.tolist():
+        n_done = int(refined.sum())
+        for done, place in enumerate(wanted.tolist(), start=n_done):
             event, cell = cells[place]
             pvalues[place] = evidence[event].pvalue(grid.mask(cell))
+            with portion(1, 2):
+                tell(done + 1, n_done + len(wanted))
         refined[wanted] = True
     adjusted = holm(pvalues)
     groups = [
@@ -120,7 +126,8 @@ def _listed(
 ) -> tuple[list[tuple[int, Cell]], FloatArray]:
     """Return the list of events and cells, and the standardised sum of the residuals of each."""
     cells, scores = list[tuple[int, Cell]](), list[FloatArray]()
-    for combination in combinations_of(grid, sizes, depth):
+    n_combinations = sum(comb(len(grid.levels), k) for k in range(depth + 1))
+    for combination in told(combinations_of(grid, sizes, depth), n_combinations):
         enough = evidence[0].has_enough(combination) | (not combination.columns)
         kept = [cell for cell, ok in zip(combination.cells, enough.tolist(), strict=True) if ok]
         for event, each in enumerate(evidence):
@@ -139,7 +146,7 @@ def tested_leaves(
 ) -> Part:
     """Grow a tree for every event on one half, and test its leaves on the other."""
     found = []
-    for event, each in enumerate(evidence):
+    for event, each in enumerate(told(evidence, len(evidence))):
         own = cut_into_levels(PREDICTION, each.rows.probs, FINE_CUTS)
         more = {own: own.codes(each.rows.probs)} if isinstance(own, Levels) and own.is_cut else {}
         levels, codes = [*columns, *more], [*columns.values(), *more.values()]

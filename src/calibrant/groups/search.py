@@ -11,6 +11,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.convert import convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, Rng
 from calibrant._core.laws import normal_quantile
+from calibrant._core.steps import portion, told
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, common_levels
@@ -152,12 +153,15 @@ class GroupSearch:
         half = draw_half(subject.evidence[0].rows, cluster, generator)
         grid = Grid(tuple(columns), tuple(each.codes(table[each.name]) for each in columns))
         depth = affordable_depth(len(columns), self.depth)
-        leaves = self._leaves(subject, grid, table, half)
+        with portion(0, 3):
+            leaves = self._leaves(subject, grid, table, half)
         share = 0.5 if leaves.n_tested else 1.0
         sizes = Sizes([each.rows for each in subject.evidence], self.least_rows)
         distinct = alike_levels(common_levels(grid, self.least_rows))
-        cells = tested_cells(subject.evidence, distinct, sizes, depth, share * self.alpha)
-        return self._findings(_Search(self, subject, half, cells, leaves, share), depth, left_out, columns, rng)
+        with portion(1, 3):
+            cells = tested_cells(subject.evidence, distinct, sizes, depth, share * self.alpha)
+        with portion(2, 3):
+            return self._findings(_Search(self, subject, half, cells, leaves, share), depth, left_out, columns, rng)
 
     def _subject(
         self, data: Predictions | Forecasts, cluster: IntArray | None, generator: np.random.Generator
@@ -223,7 +227,8 @@ class _Search:
             hits = part.hits(self.search.alpha * self.share)
             chosen += [(one, len(hits) * self.search.alpha * self.share / part.n_tested) for one in hits]
         shown = arranged(chosen, self.subject.rows)
-        return tuple(self._as_found(one, level, alone) for one, level, alone in shown), len(chosen)
+        found = tuple(self._as_found(one, level, alone) for one, level, alone in told(shown, len(shown)))
+        return found, len(chosen)
 
     def overall(self) -> Any:
         """Return all rows together, for the first event."""

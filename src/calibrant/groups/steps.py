@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import softmax
 from calibrant._core.roots import root
+from calibrant._core.steps import tell
 from calibrant.groups.cells import (
     Cell,
     Combination,
@@ -137,6 +138,7 @@ class Boosting:
         while len(steps) > taken:
             taken = len(steps)
             while len(steps) < most_steps:
+                tell(len(steps) + 1)
                 step, inside = self._best(softmax(slope * logits))
                 if abs(step.z) <= bar:
                     break

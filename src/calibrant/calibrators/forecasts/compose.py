@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from calibrant._core.steps import told
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee
 from calibrant.calibrators.names import CalibratorTable
@@ -84,7 +85,7 @@ class ForecastCompose(ForecastCalibrator):
 
     def _fit(self, forecasts: Forecasts) -> None:
         stages = [clone(stage) for stage in self._members()]
-        for stage in stages:
+        for stage in told(stages, len(stages)):
             forecasts = stage.fit(forecasts).calibrate(forecasts)
         self.stages_ = stages
 

@@ -1,0 +1,71 @@
+"""Steps of long work, told to whoever listens, such as the bar of a command.
+
+A function that takes long has a callback as an argument. A calibrator is fitted with the arguments of scikit-learn, and
+the search that takes the time is several calls below: it tells its steps, and a listener around all of this hears them.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from calibrant._border.types import Progress
+
+Item = TypeVar("Item")
+
+_LISTENER: ContextVar[Progress | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(progress: Progress | None) -> Iterator[None]:
+    """Hear the steps that are told in the body, in this thread; None for nobody.
+
+    Examples
+    --------
+    >>> with listening(lambda done, total: print(done, "of", total)):
+    ...     for letter in told("ab", 2):
+    ...         print(letter)
+    a
+    1 of 2
+    b
+    2 of 2
+    """
+    before = _LISTENER.set(progress)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
+def tell(done: int, total: int = 0) -> None:
+    """Say how many steps are done; a total of 0 means that nobody knows how many there will be."""
+    progress = _LISTENER.get()
+    if progress is not None:
+        progress(done, total)
+
+
+@contextmanager
+def portion(done: int, total: int) -> Iterator[None]:
+    """Let what is told in the body be one step of several, after those that are done.
+
+    Examples
+    --------
+    >>> with listening(lambda done, total: print(done, "of", total)), portion(1, 2):
+    ...     tell(3, 10)
+    ...     tell(7)
+    13 of 20
+    7 of 0
+    """
+    progress = _LISTENER.get()
+    if progress is None:
+        yield
+        return
+    with listening(lambda inner, of: progress(done * of + inner, total * of)):
+        yield
+
+
+def told(items: Iterable[Item], total: int) -> Iterator[Item]:
+    """Yield items, of which there are as many as `total` or fewer, and tell when one is done."""
+    for done, item in enumerate(items, start=1):
+        yield item
+        tell(done, total)
