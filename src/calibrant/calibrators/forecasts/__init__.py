@@ -20,7 +20,6 @@ from a name as people write it. ``save`` and ``load`` of `calibrant.calibrators`
 from functools import partial
 
 from calibrant.calibrators.forecasts.base import ForecastCalibrator
-from calibrant.calibrators.forecasts.by_level import SpreadByLevel
 from calibrant.calibrators.forecasts.columns import QuantileShift
 from calibrant.calibrators.forecasts.compose import (
     FORECAST_CALIBRATORS,
@@ -30,10 +29,10 @@ from calibrant.calibrators.forecasts.compose import (
     parse_forecast,
 )
 from calibrant.calibrators.forecasts.conformal import ConformalIntervals, WeightedConformalIntervals
-from calibrant.calibrators.forecasts.coverage_test import coverage_test
 from calibrant.calibrators.forecasts.ensembles import EnsembleInflation
 from calibrant.calibrators.forecasts.pit import PITMap
-from calibrant.calibrators.forecasts.scaling import ShiftScaling, SpreadScaling, UnchangedForecasts
+from calibrant.calibrators.forecasts.ranks import coverage_test
+from calibrant.calibrators.forecasts.scaling import ShiftScaling, SpreadByLevel, SpreadScaling, UnchangedForecasts
 from calibrant.calibrators.forecasts.student import StudentScaling
 
 __all__ = [

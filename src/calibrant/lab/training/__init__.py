@@ -14,7 +14,7 @@ from calibrant.lab.training.losses import (
     Loss,
     SampleDependentFocalLoss,
 )
-from calibrant.lab.training.models import MODELS
+from calibrant.lab.training.models import MODELS, predict_logits, write_logits
 from calibrant.lab.training.penalties import (
     PENALTIES,
     KdeECEPenalty,
@@ -25,7 +25,6 @@ from calibrant.lab.training.penalties import (
     SoftBinnedECEPenalty,
     parse_loss,
 )
-from calibrant.lab.training.predict import predict_logits, write_logits
 from calibrant.lab.training.schedule import Epoch, History, Schedule
 from calibrant.lab.training.trainer import train
 

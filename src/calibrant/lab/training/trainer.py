@@ -18,8 +18,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import check_writable
 from calibrant.lab.training.checkpoint import Checkpoint, digest, read_checkpoint
 from calibrant.lab.training.losses import Loss
-from calibrant.lab.training.models import seeded, threaded
-from calibrant.lab.training.predict import in_mode, placed, predict_logits
+from calibrant.lab.training.models import in_mode, placed, predict_logits, seeded, threaded
 from calibrant.lab.training.schedule import Epoch, History, Schedule, best_epoch, is_over
 
 if TYPE_CHECKING:
