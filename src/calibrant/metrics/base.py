@@ -220,3 +220,8 @@ def root(means: FloatArray, norm: float) -> FloatArray:
     array([0.5])
     """
     return means if norm == 1 else means ** (1 / norm)
+
+
+def relative(weights: FloatArray) -> FloatArray:
+    """Divide by the largest weight, so that products of huge ones do not overflow."""
+    return np.asarray(weights / weights.max(axis=0))

@@ -11,7 +11,7 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.metrics.base import Measured, Metric, check_norm, root
+from calibrant.metrics.base import Measured, Metric, check_norm, relative, root
 from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -275,11 +275,6 @@ def _squared(
     several = pairs > ONE_ROW * mass**2
     bias = np.divide(frequency * (1 - frequency) * squares, pairs, out=np.zeros_like(gaps), where=several)
     return np.where(several, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total
-
-
-def relative(weights: FloatArray) -> FloatArray:
-    """Divide by the largest weight, so that products of huge ones do not overflow."""
-    return np.asarray(weights / weights.max(axis=0))
 
 
 def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binning:

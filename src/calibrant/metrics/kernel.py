@@ -18,7 +18,7 @@ from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
 from calibrant.kernels.targets import gram_of
-from calibrant.metrics.base import KERNEL, Metric, Weights
+from calibrant.metrics.base import KERNEL, Metric, Weights, relative
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
 from calibrant.results import Description
@@ -421,11 +421,6 @@ def monte_carlo_error(estimates: FloatArray | None) -> dict[str, float]:
 
 def _signed_root(values: FloatArray) -> FloatArray:
     return np.sign(values) * np.sqrt(np.abs(values))
-
-
-def relative(weights: FloatArray) -> FloatArray:
-    """Divide by the largest weight, so that products of huge ones do not overflow."""
-    return weights / weights.max(axis=0)
 
 
 def _ratio(numerator: FloatArray, pairs: FloatArray) -> FloatArray:

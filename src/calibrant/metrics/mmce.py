@@ -7,8 +7,7 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.kernels.pairs import line_pairs
-from calibrant.metrics.base import KERNEL, Metric
-from calibrant.metrics.kernel import relative
+from calibrant.metrics.base import KERNEL, Metric, relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

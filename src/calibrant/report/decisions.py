@@ -12,6 +12,7 @@ from calibrant.report import svg
 from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
 from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale
+from calibrant.report.tables import limits_text
 from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
 from calibrant.results.writing import number, percent, signed
@@ -48,11 +49,11 @@ def cost_rows(report: DecisionReport) -> list[CostRow]:
     cost = next(iter(report.models.values())).cost
     if cost is None:
         return []
-    rows = [CostRow(f"From {number(cost.threshold)} on", number(cost.cost.value), limits_of(cost.cost), "", "")]
+    rows = [CostRow(f"From {number(cost.threshold)} on", number(cost.cost.value), limits_text(cost.cost), "", "")]
     change = report.change
     if change is not None:
         label = f"After {change.method}, from {number(cost.best_if_calibrated)} on"
-        rows.append(_row(label, change.after.value, limits_of(change.after), change.cost))
+        rows.append(_row(label, change.after.value, limits_text(change.after), change.cost))
     turned = [
         (_turned(over), value) for over, value in ((cost.over_all, cost.treat_all), (cost.over_none, cost.treat_none))
     ]
@@ -68,11 +69,6 @@ def _row(label: str, value: float, limits: str, over: tuple[float, float | None,
 
 def _turned(over: Interval) -> tuple[float, float | None, float | None]:
     return -over.value, None if over.high is None else -over.high, None if over.low is None else -over.low
-
-
-def limits_of(found: Interval) -> str:
-    """Return limits in words, nothing if there are none."""
-    return "" if found.low is None or found.high is None else f"{number(found.low)} to {number(found.high)}"
 
 
 def decision_diagram(report: DecisionReport, series: Sequence[Series]) -> Element | None:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from calibrant.report.series import AnySeries
-from calibrant.report.tables import of_result
-from calibrant.results import Description, Estimate, Interval, known_limits, missing_limits
+from calibrant.report.tables import limits_text, of_result
+from calibrant.results import Description, Estimate, Interval, missing_limits
 from calibrant.results.estimate import OF_CLASSES
 from calibrant.results.writing import number
 
@@ -90,12 +90,7 @@ def _cell(estimate: Estimate, interval: Interval | None, best: str | None) -> Ce
     if interval is None:
         return Cell(written, written == best)
     expected = "" if interval.expected is None else number(interval.expected)
-    return Cell(written, written == best, _limits(interval), expected)
-
-
-def _limits(interval: Interval) -> str:
-    """Return limits in words, nothing if there are none."""
-    return " to ".join(map(number, known_limits(interval) or ()))
+    return Cell(written, written == best, limits_text(interval), expected)
 
 
 def _best_text(values: Sequence[float], better: str) -> str | None:

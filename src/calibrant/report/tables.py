@@ -15,8 +15,10 @@ from calibrant.results import (
     Description,
     Estimate,
     ForecastAssessment,
+    Interval,
     TestResult,
     Verdict,
+    known_limits,
 )
 from calibrant.results.writing import aligned, count, machine, name, number, pvalue
 
@@ -249,3 +251,8 @@ def _written(result: TestResult | None) -> tuple[str, str] | None:
     if result is None:
         return None
     return number(result.statistic), pvalue(result.pvalue, smallest_pvalue(result))
+
+
+def limits_text(interval: Interval | None) -> str:
+    """Return limits in words, nothing if there are none."""
+    return " to ".join(map(number, known_limits(interval) or ()))
