@@ -15,7 +15,7 @@ from calibrant.report import (
     figures,
     fix,
     forecasts,
-    found,
+    group_search,
     metrics,
     panels,
     parts,
@@ -134,7 +134,7 @@ CLASSES = Kind(
         "parts",
         "classes",
         "groups",
-        "found",
+        "group_search",
         "test",
         "ranking",
         "settings",
@@ -144,7 +144,7 @@ CLASSES = Kind(
 )
 FORECASTS = Kind(
     question="Do 80% of the values fall into what the model gives a probability of 80%?",
-    sections=("verdicts", "forecasts", "metrics", "fix", "groups", "found", "test", "settings"),
+    sections=("verdicts", "forecasts", "metrics", "fix", "groups", "group_search", "test", "settings"),
     redrawn="the values were drawn from the forecasts",
     tested="the calibration error would be",
 )
@@ -246,7 +246,7 @@ def environment() -> "Environment":
         decisions=decisions,
         fix=fix,
         forecasts=forecasts,
-        found=found,
+        group_search=group_search,
         metrics=metrics,
         panels=panels,
         parts=parts,
