@@ -10,11 +10,11 @@ from calibrant import Predictions, assess
 from calibrant.hypotest import TESTS, CoxTest
 from calibrant.metrics.measuring import principal_metrics
 from calibrant.report import (
+    diagram,
+    figures,
     fix,
     metrics,
-    panels,
     parts,
-    ranking,
     render_html,
     tables,
     thin,
@@ -287,10 +287,10 @@ class TestFix:
 
 class TestClassesAndRanking:
     def test_the_average_comes_first_then_the_largest_error(self):
-        shown = panels.panels(as_series(pictured())[0].assessment)
+        shown = diagram.panels(as_series(pictured())[0].assessment)
         assert [p.title for p in shown] == ["Average", "cat", "bee", "ant"]
         assert (shown[1].error, shown[1].rows, shown[0].rows) == ("ECE 0.0300", "12 rows", "of 3 classes")
-        assert panels.panels(assessment()) == []
+        assert diagram.panels(assessment()) == []
 
     def test_ranking_shows_areas_and_says_what_is_ranked(self):
         tree = Tree(render_html(pictured()))
@@ -298,7 +298,7 @@ class TestClassesAndRanking:
         assert "0.600" in section
         assert "0.625" in section
         assert "Rows ranked by confidence" in section
-        assert "second class" in ranking.subject(as_series(pictured(classes=("no", "yes"))))
+        assert "second class" in figures.ranking_subject(as_series(pictured(classes=("no", "yes"))))
         assert tree.find("polyline", class_="curve hull")
 
     def test_without_a_ranking_there_is_no_section(self):

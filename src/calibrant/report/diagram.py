@@ -1,6 +1,7 @@
-"""The reliability diagram: every curve on the same square axes, and how the predictions are spread below."""
+"""The reliability diagram: curves on square axes, and below them the spread of the predictions; small ones of classes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from calibrant._border.types import BoolArray
@@ -8,9 +9,9 @@ from calibrant.report import svg
 from calibrant.report.series import Marked, Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.thin import Point, facts, points
-from calibrant.results import ReliabilityCurve
+from calibrant.results import Assessment, ReliabilityCurve
 from calibrant.results.drawing import WORDS, Words, is_dense, off_points, runs, vague_points
-from calibrant.results.writing import percent
+from calibrant.results.writing import count, name, number, percent
 
 LEFT, SIDE, TOP, RIGHT = 50.0, 380.0, 10.0, 12.0
 BOTTOM = TOP + SIDE
@@ -217,3 +218,73 @@ def _shares(curve: ReliabilityCurve) -> tuple[list[tuple[float, float]], list[fl
     total = float(histogram.positives.sum() + histogram.negatives.sum()) or 1.0
     up, down = (histogram.positives / total).tolist(), (histogram.negatives / total).tolist()
     return [(X(a), X(b)) for a, b in pairwise(histogram.edges.tolist())], up, down
+
+
+SMALL_SIDE = 108.0
+MARGIN = 3.0
+SMALL_X = Scale(0, 1, MARGIN, MARGIN + SMALL_SIDE)
+SMALL_Y = Scale(0, 1, MARGIN + SMALL_SIDE, MARGIN)
+SMALL_STRIP = 18.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One small diagram with its words."""
+
+    title: str
+    error: str
+    rows: str
+    figure: Element
+
+
+def panels(assessment: Assessment) -> list[Panel]:
+    """Return the average over classes, and the classes that are drawn, the largest error first."""
+    if assessment.classwise is None:
+        return []
+    support = {summary.name: summary.n_observed for summary in assessment.classes}
+    average = assessment.classwise.average
+    drawn = zip(assessment.classwise.names, assessment.classwise.curves, strict=True)
+    return [
+        _panel("Average", f"of {count(len(assessment.classes))} classes", average),
+        *(_panel(name(key), f"{count(support.get(key, 0))} rows", curve) for key, curve in drawn),
+    ]
+
+
+def _error(curve: ReliabilityCurve) -> str:
+    return "" if curve.error is None else f"{curve.error.name} {number(curve.error.value)}"
+
+
+def _panel(title: str, rows: str, curve: ReliabilityCurve) -> Panel:
+    own = points(curve)
+    shares = [p.share for p in own]
+    base = MARGIN + SMALL_SIDE + 4 + SMALL_STRIP
+    largest = max(shares, default=0.0) or 1.0
+    spans = [(SMALL_X(p.lower), SMALL_X(p.upper)) for p in own]
+    parts = [
+        element("rect", x=MARGIN, y=MARGIN, width=SMALL_SIDE, height=SMALL_SIDE, class_="frame bordered"),
+        svg.line(SMALL_X(0), SMALL_Y(0), SMALL_X(1), SMALL_Y(1), "diagonal"),
+        svg.polyline([SMALL_X(p.predicted) for p in own], [SMALL_Y(p.observed) for p in own], "curve"),
+        *_small_marks(own),
+        # Most predictions are near 0; the square root lets the rest be seen.
+        svg.bars(spans, [SMALL_STRIP * (v / largest) ** 0.5 for v in shares], base, "share"),
+    ]
+    box = f"0 0 {svg.coordinate(SMALL_SIDE + 2 * MARGIN)} {svg.coordinate(base + 1)}"
+    error = _error(curve)
+    label = f"Reliability of {title}: {error}, {rows}"
+    figure = element("svg", *parts, viewBox=box, class_="chart small", role="img", aria_label=label)
+    return Panel(title, error, rows, figure)
+
+
+def _small_marks(own: Sequence[Point]) -> list[Element]:
+    return [_small_mark(p, p.low, p.high) for p in own if p.low is not None and p.high is not None]
+
+
+def _small_mark(point: Point, low: float, high: float) -> Element:
+    x = SMALL_X(point.predicted)
+    marker = "marker off" if point.off else "marker"
+    return element(
+        "g",
+        svg.line(x, SMALL_Y(low), x, SMALL_Y(high), "whisker"),
+        element("circle", cx=x, cy=SMALL_Y(point.observed), r=2.4, class_=marker),
+        class_="vague" if point.vague else None,
+    )

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.report import (
     decisions,
+    diagram,
     figures,
     fix,
     forecasts,
     group_search,
     metrics,
-    panels,
     parts,
-    ranking,
     tables,
     views,
 )
@@ -248,9 +247,8 @@ def environment() -> "Environment":
         forecasts=forecasts,
         group_search=group_search,
         metrics=metrics,
-        panels=panels,
+        diagram=diagram,
         parts=parts,
-        ranking=ranking,
         state=state,
         tables=tables,
         views=views,

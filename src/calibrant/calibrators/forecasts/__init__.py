@@ -20,7 +20,6 @@ from a name as people write it. ``save`` and ``load`` of `calibrant.calibrators`
 from functools import partial
 
 from calibrant.calibrators.forecasts.base import ForecastCalibrator
-from calibrant.calibrators.forecasts.columns import QuantileShift
 from calibrant.calibrators.forecasts.compose import (
     FORECAST_CALIBRATORS,
     ForecastCompose,
@@ -29,7 +28,7 @@ from calibrant.calibrators.forecasts.compose import (
     parse_forecast,
 )
 from calibrant.calibrators.forecasts.conformal import ConformalIntervals, WeightedConformalIntervals
-from calibrant.calibrators.forecasts.ensembles import EnsembleInflation
+from calibrant.calibrators.forecasts.ensembles import EnsembleInflation, QuantileShift
 from calibrant.calibrators.forecasts.pit import PITMap
 from calibrant.calibrators.forecasts.ranks import coverage_test
 from calibrant.calibrators.forecasts.scaling import ShiftScaling, SpreadByLevel, SpreadScaling, UnchangedForecasts
