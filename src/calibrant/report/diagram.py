@@ -1,4 +1,4 @@
-"""The reliability diagram: curves on square axes, and below them the spread of the predictions; small ones of classes."""
+"""The reliability diagram: curves on square axes, and below them the spread of predictions; small ones of classes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
