@@ -5,7 +5,6 @@ from functools import cached_property
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.kernel import Kernel as CompiledKernel
-from calibrant._core.library import library
 from calibrant._core.sorted1d import SortedLine
 from calibrant.kernels.pairs.base import PairMatrix
 from calibrant.kernels.pairs.radial import RadialPairs
@@ -61,8 +60,7 @@ class SortedPairs(PairMatrix):
 
 def line_pairs(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:
     """Return the matrix of scale * r_i r_j exp(-|p_i - p_j| / l) for numbers p."""
-    build = _on_a_line if library() is None else SortedPairs
-    return build(positions, residuals, lengthscale, scale)
+    return SortedPairs(positions, residuals, lengthscale, scale)
 
 
 def _on_a_line(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:
