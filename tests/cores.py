@@ -9,7 +9,7 @@ from calibrant._core.library import library
 
 def _levels():
     chosen = library()
-    return [level for level in ("v1", "v3") if chosen is not None and level <= chosen.level]
+    return [level for level in ("v1", "v3", "v4") if chosen is not None and level <= chosen.level]
 
 
 LEVELS = _levels()
@@ -18,7 +18,7 @@ LEVELS = _levels()
 
 @contextmanager
 def core(name):
-    """Take the level "v1" or "v3" of the compiled library, or "numpy" for none."""
+    """Take the level "v1", "v3" or "v4" of the compiled library, "numpy" for none, or "" for the highest."""
     with patch.dict(os.environ, CALIBRANT_CORE=name):
         library.cache_clear()
         try:

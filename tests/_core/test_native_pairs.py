@@ -118,12 +118,13 @@ def test_many_rows_or_classes_agree_with_the_twin_for_any_number_of_threads(n, n
     P, A, _ = simulate(n, n_classes, seed=9)
     gram = np.random.default_rng(10).normal(size=(n_classes, n_classes))
     B = None if alike else A @ (gram + gram.T)
-    expected = reductions(twin, P, A, B, None)
+    expected = reductions(twin, P, A, B, 1)
     one = reductions(pairs, P, A, B, 1)
     for ours, theirs in zip(one, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
     for n_threads in (2, 3, 7):
         assert all(map(np.array_equal, reductions(pairs, P, A, B, n_threads), one))
+    assert all(map(np.array_equal, reductions(twin, P, A, B, 3), expected))
 
 
 def test_residuals_may_have_fewer_or_more_columns_than_there_are_classes():

@@ -6,7 +6,7 @@ import pytest
 from calibrant import Forecasts, Normal
 from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, TotalVariation, WhiteKernel
 from calibrant.kernels.discrepancy import pair_matrix, prediction_pairs, tune
-from calibrant.kernels.pairs import PairMatrix, SortedPairs, line_pairs
+from calibrant.kernels.pairs import PairMatrix, SortedPairs
 from simulate import calibrated
 
 RNG = np.random.default_rng(0)
@@ -19,7 +19,7 @@ MATRICES = {
     "sum": pair_matrix(P3, ROUGH @ WhiteKernel() + SMOOTH @ WhiteKernel()),
     "predictions alone": prediction_pairs(P3, SMOOTH),
     "product of kernels": prediction_pairs(P3, ROUGH * SMOOTH),
-    "short line": line_pairs(RNG.random(70), RNG.normal(size=70), 0.2, 2.0),
+    "short line": SortedPairs(RNG.random(70), RNG.normal(size=70), 0.2, 2.0),
     "long line": SortedPairs(RNG.random(70), RNG.normal(size=70), 0.2, 2.0),
     "weighted": pair_matrix(P3, ROUGH @ WhiteKernel()).weighted(RNG.random(70)),
     "forecasts": pair_matrix(

@@ -22,9 +22,7 @@ def distances(x: Floats, y: Floats, *, squared: bool, n_threads: int | None = No
     """
     core = library()
     if core is None:
-        from scipy.spatial.distance import cdist
-
-        return cdist(x, y, "sqeuclidean" if squared else "cityblock")
+        return by_scipy(x, y, squared=squared)
     layout = Layout.of(core)
     points, found = layout.points(x, y), np.empty((layout.padded(len(x)), layout.padded(len(y))))
 
@@ -34,3 +32,10 @@ def distances(x: Floats, y: Floats, *, squared: bool, n_threads: int | None = No
 
     run_all(task, range(0, len(found), _ROWS_PER_JOB), n_threads)
     return found[: len(x), : len(y)]
+
+
+def by_scipy(x: Floats, y: Floats, *, squared: bool) -> Floats:
+    """Return the same without compiled code of our own."""
+    from scipy.spatial.distance import cdist
+
+    return cdist(x, y, "sqeuclidean" if squared else "cityblock")

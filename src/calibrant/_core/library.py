@@ -209,7 +209,7 @@ class Library(NamedTuple):
 def library() -> Library | None:
     """Return the compiled library at the highest level that this processor runs, or None if there is none.
 
-    The variable CALIBRANT_CORE names another level of it, "v1" or "v3", or "numpy" for none; CALIBRANT_LIBRARY another
+    The variable CALIBRANT_CORE names another level of it, such as "v1", or "numpy" for none; CALIBRANT_LIBRARY another
     file.
     """
     wanted = os.environ.get("CALIBRANT_CORE", "")

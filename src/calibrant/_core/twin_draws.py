@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 _CACHED = 2**14
 """Number of random numbers that stay in the cache until they are counted."""
 
+_SUMS, _CELLS = 2**15, 2**20
+"""Number of sums of features that stay in the cache until all rows are added, and of labels at a time."""
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -69,11 +72,16 @@ def draw_labels(probs: Floats, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
 
 def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Floats:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
-    errors = np.empty(labels.shape[1])
-    for b, own in enumerate(labels.T):
-        order = np.argsort(own, kind="stable")
-        classes, starts = np.unique(own[order], return_index=True)
-        gaps = -means
-        gaps[classes] += np.add.reduceat(features[order], starts, axis=0)
-        errors[b] = np.vdot(gaps, gaps)
+    from scipy.sparse import csc_array
+
+    (n, n_keys), n_classes = labels.shape, len(means)
+    together, errors = max(1, min(_SUMS // means.size, _CELLS // n)), np.empty(n_keys)
+    for first in range(0, n_keys, together):
+        own = labels[:, first : first + together]
+        width = own.shape[1]
+        # A column for each row of the data, with a one for its class in each redraw.
+        classes, starts = (own + n_classes * np.arange(width)).ravel(), np.arange(0, n * width + 1, width)
+        chosen = csc_array((np.ones(n * width), classes, starts), shape=(width * n_classes, n))
+        gaps = (chosen @ features).reshape(width, -1) - means.ravel()
+        errors[first : first + width] = np.einsum("bk,bk->b", gaps, gaps)
     return errors

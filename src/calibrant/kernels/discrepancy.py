@@ -12,7 +12,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.kernels.base import JointKernel, Kernel, TensorProduct, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
 from calibrant.kernels.general import GeneralKernel, general_tile
-from calibrant.kernels.pairs import PairMatrix, RadialPairs, SummedPairs, TiledPairs, line_pairs
+from calibrant.kernels.pairs import PairMatrix, RadialPairs, SortedPairs, SummedPairs, TiledPairs
 from calibrant.kernels.radial import ExponentialKernel, GammaExponentialKernel, GaussianKernel, RadialKernel
 from calibrant.kernels.targets import ClassGram, WhiteKernel, gram_of
 from calibrant.predictions import Predictions
@@ -114,7 +114,7 @@ def _radial(data: Predictions, kernel: RadialKernel, vectors: FloatArray, gram: 
         step = 1.0 if name == "total-variation" else np.sqrt(2.0)
         points, name = step * data.positive[:, None], "euclidean"
         if isinstance(kernel, ExponentialKernel):
-            return line_pairs(points[:, 0], vectors[:, 0], lengthscale, gram.scale)
+            return SortedPairs(points[:, 0], vectors[:, 0], lengthscale, gram.scale)
     compiled = CompiledKernel(kernel.profile, name, lengthscale, kernel.shape)  # type: ignore[arg-type]
     if gram.is_identity:
         return RadialPairs(points, vectors, None, compiled)

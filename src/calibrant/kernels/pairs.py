@@ -21,7 +21,6 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core import engine, twin
 from calibrant._core.kernel import Kernel as CompiledKernel
-from calibrant._core.library import library
 from calibrant._core.sorted1d import SortedLine
 
 
@@ -287,12 +286,6 @@ class SortedPairs(PairMatrix):
     @cached_property
     def _line(self) -> SortedLine:
         return SortedLine.of(self.positions, self.lengthscale)
-
-
-def line_pairs(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:
-    """Return the matrix of scale * r_i r_j exp(-|p_i - p_j| / l) for numbers p."""
-    build = _on_a_line if library() is None else SortedPairs
-    return build(positions, residuals, lengthscale, scale)
 
 
 def _on_a_line(positions: FloatArray, residuals: FloatArray, lengthscale: float, scale: float) -> PairMatrix:

@@ -8,7 +8,6 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import Evaluator, FloatArray
-from calibrant._core.library import library
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.base import JointKernel
@@ -166,7 +165,7 @@ class SKCE(KernelMetric):
 
     def sorts_pairs(self, data: Data) -> bool:
         """Whether sums over all pairs take about a second, by sorting: with the default kernel and two classes."""
-        if self.kernel is not None or library() is None or not isinstance(data, Predictions):
+        if self.kernel is not None or not isinstance(data, Predictions):
             return False
         return data.n_classes == 2 and data.n_samples <= MOST_SORTED
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.exceptions import InputError
-from calibrant.kernels.pairs import line_pairs
+from calibrant.kernels.pairs import SortedPairs
 from calibrant.metrics.base import KERNEL, Metric, relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -55,7 +55,7 @@ class MMCE(Metric):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Return the map from weights, (n, B), to B values."""
         view = self.view(predictions)
-        pairs = line_pairs(view.positive, view.labels - view.positive, self.lengthscale, 1.0)
+        pairs = SortedPairs(view.positive, view.labels - view.positive, self.lengthscale, 1.0)
         diagonal = pairs.diagonal()
 
         def evaluate(weights: FloatArray) -> FloatArray:

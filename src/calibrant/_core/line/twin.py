@@ -111,15 +111,15 @@ class PlainSums:
 
     def _by_boxes(self, boxes: Boxes, targets: Line, charges: Floats, *, leave_out: bool) -> Floats:
         """Return the sums at all targets by moments of boxes; each row's own kernel is subtracted."""
-        sinks = fill_boxes(targets.x, boxes.n_boxes)
-        to, back = (_polynomials(line.x, some) for line, some in ((self.line, boxes), (targets, sinks)))
+        sinks = boxes if targets is self.line else fill_boxes(targets.x, boxes.n_boxes)
+        to = _polynomials(self.line.x, boxes)
+        back = to if sinks is boxes else _polynomials(targets.x, sinks)
         found = np.empty((len(targets), charges.shape[1]))
-        step = max(_CELLS_AT_A_TIME // (len(self.line) * to.shape[1]), 1)
+        step = max(_CELLS_AT_A_TIME // to.shape[0], 1)
         for first in range(0, charges.shape[1], step):
-            some = charges[:, first : first + step]
-            moments = np.add.reduceat(to[:, :, None] * some[:, None], boxes.starts[:-1])
-            local = np.repeat(self._translated(boxes, moments, sinks.ids), np.diff(sinks.starts), axis=0)
-            found[:, first : first + step] = np.einsum("nk,nkm->nm", back, local)
+            some = slice(first, first + step)
+            moments = to @ charges[:, some]
+            found[:, some] = back.T @ self._translated(boxes, moments, sinks.ids)
         return found - charges * self._own[:, None] if leave_out else found
 
     @cached_property
@@ -130,17 +130,28 @@ class PlainSums:
         return 1 + images if self.reflect else np.ones(len(x))
 
     def _translated(self, boxes: Boxes, moments: Floats, ids: Integers) -> Floats:
-        """Return the coefficients of the polynomials of the target boxes `ids`."""
+        """Return the coefficients of the polynomials of the target boxes `ids`; there is a row for each polynomial."""
+        terms, columns = KERNELS[self.kernel].terms, moments.shape[1]
         width = 1 / (boxes.n_boxes * self.bandwidth)
         reach = min(int(np.ceil(KERNELS[self.kernel].reach / width)), 2 * boxes.n_boxes)
-        plain, mirrored = translations(KERNELS[self.kernel], width, reach)
-        local = np.zeros((len(ids), *moments.shape[1:]))
-        for offset in range(-reach, reach + 1):
-            _add_boxes(local, plain[offset + reach], boxes.ids, ids - offset, moments)
-            if self.reflect:  # The image of box b at 0 is box -1 - b, at 1 it is box 2 n_boxes - 1 - b.
-                _add_boxes(local, mirrored[offset + reach], boxes.ids, -1 - (ids - offset), moments)
-                _add_boxes(local, mirrored[offset + reach], boxes.ids, 2 * boxes.n_boxes - 1 - (ids - offset), moments)
-        return local
+        plain, _ = translations(KERNELS[self.kernel], width, reach)
+        # Polynomials come last, so that each matrix is multiplied by all boxes and columns at once.
+        moments = np.ascontiguousarray(moments.reshape(-1, terms, columns).transpose(0, 2, 1))
+        sources, moments = _with_images(boxes, moments) if self.reflect else (boxes.ids, moments)
+        wanted = ids - np.arange(-reach, reach + 1)[:, None]
+        at = np.minimum(np.searchsorted(sources, wanted), len(sources) - 1)
+        local = np.zeros((len(ids), columns, terms))
+        for matrix, places, is_there in zip(plain, at, sources[at] == wanted, strict=True):
+            some = np.flatnonzero(is_there)
+            local[some] += (moments[places[some]].reshape(-1, terms) @ matrix).reshape(-1, columns, terms)
+        return local.transpose(0, 2, 1).reshape(-1, columns)
+
+
+def _with_images(boxes: Boxes, moments: Floats) -> tuple[Integers, Floats]:
+    """Add the image of every box b at 0, box -1 - b, and at 1, box 2 n_boxes - 1 - b: their odd moments are negated."""
+    ids, images = boxes.ids, moments[::-1] * (-1.0) ** np.arange(moments.shape[2])
+    at_0, at_1 = -1 - ids[::-1], 2 * boxes.n_boxes - 1 - ids[::-1]
+    return np.concatenate([at_0, ids, at_1]), np.concatenate([images, moments, images])
 
 
 def can_be_joined(several: Sequence[object]) -> TypeGuard[Sequence[PlainSums]]:
@@ -161,19 +172,16 @@ def leave_one_out_of_each(several: Sequence[PlainSums], charges: Floats) -> Floa
     return found
 
 
-def _polynomials(x: Floats, boxes: Boxes) -> Floats:
-    """Return T_0, T_1, ... at the place of every row within its box, (n, terms)."""
-    box = np.repeat(np.arange(len(boxes.ids)), np.diff(boxes.starts))
+def _polynomials(x: Floats, boxes: Boxes) -> Any:
+    """Return T_0, T_1, ... at the place of every row within its box: a sparse matrix, (boxes times terms, n)."""
+    from scipy.sparse import csc_array
+
+    box, terms = np.repeat(np.arange(len(boxes.ids)), np.diff(boxes.starts)), KERNELS["gaussian"].terms
     places = (x - boxes.centres[box]) * boxes.scales[box]
-    return np.asarray(np.polynomial.chebyshev.chebvander(places, KERNELS["gaussian"].terms - 1), dtype=np.float64)
-
-
-def _add_boxes(local: Floats, matrix: Floats, ids: Integers, wanted: Integers, moments: Floats) -> None:
-    """Add to every target box what the source box with the wanted number contributes, if it is occupied."""
-    at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-    targets = np.flatnonzero(ids[at] == wanted)
-    if len(targets):
-        local[targets] += matrix.T @ moments[at[targets]]
+    values = np.polynomial.chebyshev.chebvander(places, terms - 1)
+    rows = terms * box[:, None] + np.arange(terms)
+    starts = np.arange(0, rows.size + 1, terms)
+    return csc_array((values.ravel(), rows.ravel(), starts), shape=(terms * len(boxes.ids), len(x)))
 
 
 def _beta(z: Floats, a: Floats, bandwidth: float) -> Floats:
