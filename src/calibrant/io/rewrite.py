@@ -43,14 +43,10 @@ def _write_parquet(frame: "pl.DataFrame", handle: BinaryIO) -> None:
 
 _TEXT = (".csv", ".tsv", ".gz")
 FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], Any]] = {
-    ".parquet": _write_parquet,
-    ".pq": _write_parquet,
-    ".arrow": lambda frame, handle: frame.write_ipc(handle),
-    ".feather": lambda frame, handle: frame.write_ipc(handle),
-    ".ipc": lambda frame, handle: frame.write_ipc(handle),
+    **dict.fromkeys((".parquet", ".pq"), _write_parquet),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), lambda frame, handle: frame.write_ipc(handle)),
     ".arrows": lambda frame, handle: frame.write_ipc_stream(handle),
-    ".jsonl": lambda frame, handle: frame.write_ndjson(handle),
-    ".ndjson": lambda frame, handle: frame.write_ndjson(handle),
+    **dict.fromkeys((".jsonl", ".ndjson"), lambda frame, handle: frame.write_ndjson(handle)),
 }
 
 ADDED = "calibrated_"
@@ -129,15 +125,8 @@ def rewrite(
 ) -> tuple[str, ...]:
     """Read a file, make new columns, write all of them, and return the names of the new ones.
 
-    Parameters
-    ----------
-    path, out : str or path
-    choose : callable
-        From the source to the columns that are read, by argument.
-    calibrated : callable
-        From the source, these columns, their arrays, and other columns if any are named, to new columns by name.
-    others : sequence of str, optional
-    replace, drop_missing : bool
+    The columns that are read, by argument, are chosen by `choose`. Of the source, these columns, their arrays and, if
+    any are named, `others`, `calibrated` makes the new columns, by name.
     """
 
     def new_columns() -> dict[str, FloatArray]:

@@ -170,15 +170,8 @@ def read_complete(
 ) -> tuple[dict[str, Any], BoolArray | None]:
     """Read columns as `Source.read` does; return those rows that lack nothing, and which these are if not all.
 
-    Parameters
-    ----------
-    source : Source
-    numbers : mapping
-    label : str, optional
-    known : collection
-        Names of classes, none of which means that a label is missing.
-    left_out : LeftOut, optional
-        Counts the incomplete rows; without it, they are refused.
+    Marks of missing values that are among the `known` names of classes are labels. Without `left_out`, which counts
+    them, incomplete rows are refused.
     """
     arrays = source.read(numbers, label)
     rows = _complete_rows(source, arrays, {**numbers, "label": (label,)}, known, left_out)
