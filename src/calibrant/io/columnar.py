@@ -30,13 +30,13 @@ class Columnar(Table):
         with self._undamaged():
             self.schema: dict[str, Any] = dict(self._scan().collect_schema())
         self.names = tuple(self.schema)
-        self.nested = frozenset(name for name, dtype in self.schema.items() if _is_vector(dtype))
+        self.nested = frozenset(name for name, dtype in self.schema.items() if _holds(dtype) == "vector")
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
         """Read the chosen columns, of types that can hold what they should."""
         for argument, names in numbers.items():
             self._check_numbers(argument, names)
-        if label and not (_is_number(self.schema[label]) or _is_text(self.schema[label])):
+        if label and _holds(self.schema[label]) not in ("number", "text"):
             raise self._wrong_type(label, "whole numbers, booleans or names")
         with self._undamaged():
             arrays = super().read(numbers, label)
@@ -124,7 +124,7 @@ class Columnar(Table):
                     f"{self.file.name}: column {quoted(name)} holds {WIDE[argument]} in each cell, so it must be "
                     f"the only one. Name it alone with {argument}=."
                 )
-            if not _is_number(self.schema[name].inner if is_whole_row else self.schema[name]):
+            if _holds(self.schema[name].inner if is_whole_row else self.schema[name]) != "number":
                 raise self._wrong_type(name, "numbers")
 
     def _wrong_type(self, name: str, needed: str) -> InputError:
@@ -134,19 +134,12 @@ class Columnar(Table):
         )
 
 
-def _is_number(dtype: Any) -> bool:
+def _holds(dtype: Any) -> str:
+    """Return what a cell of a type holds: a number, a text, a vector, or something else that is not named."""
     import polars as pl
 
-    return bool(dtype.is_numeric()) or dtype in (pl.Boolean, pl.Null)
-
-
-def _is_text(dtype: object) -> bool:
-    import polars as pl
-
-    return dtype in (pl.String, pl.Categorical, pl.Enum)
-
-
-def _is_vector(dtype: object) -> bool:
-    import polars as pl
-
-    return isinstance(dtype, (pl.List, pl.Array)) and not dtype.inner.is_nested()
+    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
+        return "number"
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    return "vector" if isinstance(dtype, (pl.List, pl.Array)) and not dtype.inner.is_nested() else ""

@@ -101,14 +101,20 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     def choose(source: Source) -> Mapping[str, Sequence[str]]:
         if percent and isinstance(source, TextTable):
             source.percent = True
-        return {"probs": source.choose(request).probs}
+        chosen = source.choose(request).probs
+        if not replace:
+            _check_new(source, added(chosen))  # Before long work.
+        return {"probs": chosen}
+
+    def added(chosen: Sequence[str]) -> list[str]:
+        return [f"{'' if replace else ADDED}{name}" for name in chosen]
 
     def calibrated(
         _: Source, columns: Mapping[str, Sequence[str]], arrays: dict[str, Any], *more: object
     ) -> dict[str, FloatArray]:
         values = arrays.pop("probs")
         new = transform(values / 100, *more) * 100 if percent else transform(values, *more)
-        return {f"{'' if replace else ADDED}{name}": value for name, value in by_column(columns["probs"], new).items()}
+        return by_column(added(columns["probs"]), new)
 
     return rewrite(path, out, choose, calibrated, others=others, replace=replace, drop_missing=drop_missing)
 
@@ -138,18 +144,24 @@ def rewrite(
         if left_out is not None and left_out.rows:
             message = f"values are missing in {left_out}: nothing is calibrated in these rows."
             warnings.warn(message, DataWarning, stacklevel=4)
-        exist = [name for name in new if name in source.names]
-        if exist and not replace:
-            raise InputError(
-                f"{source.file.name} has a column {quoted(exist[0])} already, which is what the new one would be "
-                "called. Remove it first, or write over the original columns with replace=True."
-            )
+        if not replace:
+            _check_new(source, new)
         return new if rows is None else {name: _complete(values, rows) for name, values in new.items()}
 
     with open_source(path) as source:
         check_formats(source, out)
         columns = choose(source)
         return write_copy(source, out, [name for names in columns.values() for name in names], new_columns())
+
+
+def _check_new(source: Source, names: Iterable[str]) -> None:
+    """Refuse to add columns that exist already."""
+    exists = next((name for name in names if name in source.names), None)
+    if exists is not None:
+        raise InputError(
+            f"{source.file.name} has a column {quoted(exists)} already, which is what the new one would be called. "
+            "Remove it first, or write over the original columns with replace=True."
+        )
 
 
 def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]:
