@@ -51,17 +51,10 @@ class Columnar(Table):
             return super().column(name)
 
     def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns, of which values may be missing."""
+        """Yield the rows of some columns, of which values may be missing; however many, since they are not kept."""
         self._check_numbers("probs", numbers)
-        if self.kind is Kind.PARQUET:
-            check_parquet(self.file, {*texts, *numbers})
-        names = [*texts, *numbers]
-        size = max(1, min(limits.STREAM_ROWS, limits.BATCH_CELLS // len(names)))
         with self._undamaged():
-            # However many there are: they are not kept. A batch is a row group, which polars decodes as one anyway: to
-            # gather other numbers of rows would copy them.
-            for batch in self._scan(names).collect_batches():
-                yield from batch.iter_slices(size)
+            yield from self._slices([*texts, *numbers], limits.STREAM_ROWS)
         self.file.check_unchanged()
 
     def frame(self) -> "pl.DataFrame":
@@ -76,16 +69,21 @@ class Columnar(Table):
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns."""
+        yield from self._slices([*texts, *numbers], limits.BATCH_ROWS, kept=True)
+
+    def _slices(self, names: Sequence[str], most: int, *, kept: bool = False) -> Iterator["pl.DataFrame"]:
         import polars as pl
 
-        names = [*texts, *numbers]
         if self.kind is Kind.PARQUET:
             check_parquet(self.file, set(names))
         frame = self._scan(names)
-        count = int(frame.select(pl.len()).collect().item())
-        limits.check_size(self.file.name, count, sum(getattr(self.schema[name], "size", 1) or 1 for name in names))
-        rows = max(1, min(limits.BATCH_ROWS, limits.BATCH_CELLS // len(names)))
-        for batch in frame.collect_batches(chunk_size=rows):
+        rows = max(1, min(most, limits.BATCH_CELLS // len(names)))
+        if kept:
+            count = int(frame.select(pl.len()).collect().item())
+            width = sum(getattr(self.schema[name], "size", 1) or 1 for name in names)
+            limits.check_size(self.file.name, count, width)
+        # By itself, polars passes on a row group, which it decodes as one anyway: other numbers of rows it would copy.
+        for batch in frame.collect_batches(chunk_size=rows if kept else None):
             yield from batch.iter_slices(rows)
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":

@@ -25,7 +25,7 @@ LOGIT_SINGLES = ("logit", "logits")
 ARRAY_LABELS = ("labels", "label", "ground_truth", "y", "y_true", "target", "targets")
 ARRAY_PROBS = ("probs", "predictions", "probabilities", "y_prob")
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def as_request(*, probs: Any = None, classes: Any = None, **others: Any) -> Requ
 
 def as_class_names(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
     """Turn names that all look like integers into integers, so that labels are matched by value."""
-    if all(isinstance(name, str) and _INTEGER.fullmatch(name) for name in names):
+    if all(isinstance(name, str) and INTEGER.fullmatch(name) for name in names):
         return tuple(int(str(name)) for name in names)
     return tuple(names)
 

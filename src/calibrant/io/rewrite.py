@@ -67,34 +67,25 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     percent: bool = False,
     drop_missing: bool = False,
 ) -> tuple[str, ...]:
-    """Write a file again with new columns of probabilities, completely or not at all.
+    """Write a table or an archive again with new columns of probabilities, and return their names.
 
     Parameters
     ----------
     path : str or path
-        CSV, JSON Lines, Parquet, Arrow IPC or NPZ. Labels are not needed.
+        Labels are not needed.
     out : str or path
-        Its extension names the format. Tables can be turned into one another, and archives written as archives; from
-        CSV to CSV, all other cells stay the same texts.
+        Its extension names the format. Tables can be turned into one another; from CSV to CSV, all other cells stay the
+        same texts.
     transform : callable
         Given the numbers in the file, (n, K) or (n,), returns others of the same shape. If `others` are named, it is
         also given these columns of the same rows, by name.
     others : sequence of str, optional
-        Columns of any type that the new numbers depend on.
-    label : str, optional
-        Column of labels, which is then never taken for probabilities.
-    probs, logits, classes, percent
+    label, probs, logits, classes, percent
         As for `read_predictions`. New numbers are written as the old ones are, as percentages too.
     replace : bool, default=False
         Whether the new columns replace the old ones. Else they are added, with "calibrated_" before their names.
     drop_missing : bool, default=False
-        Whether rows in which a number is missing are left as they are, with nothing in the new columns. Else they are
-        refused.
-
-    Returns
-    -------
-    tuple of str
-        The columns that were written, in the order of the classes.
+        Whether rows in which a number is missing have nothing in the new columns. Else they are refused.
     """
     request = as_request(label=label, probs=probs, logits=logits, classes=classes, needs_label=False)
 

@@ -15,8 +15,6 @@ from calibrant.io.sniff import Kind
 from calibrant.io.sources import undamaged
 from calibrant.io.tables import Table
 
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
 
 class TextTable(Table):
     """A table in a file of text.
