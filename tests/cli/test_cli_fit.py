@@ -360,6 +360,13 @@ def test_another_separator_keeps_every_cell(folder):
     assert cells(folder / "out.tsv", "\t") == [["p", "note"], ["0.5", "a\tb"], ["0.25", "c;d"]]
 
 
+def test_a_table_whose_quotation_marks_can_be_read_in_two_ways_is_refused(folder):
+    (folder / "odd.csv").write_text('p,note,g\n.25,x,1\n.5,"x, "a"""\nz",1\n')
+    with pytest.raises(InputError, match=r"odd\.csv, line 3: the row has 2 fields"):
+        rewrite_probabilities("odd.csv", "out.parquet", lambda values: values)
+    assert not (folder / "out.parquet").exists()
+
+
 def test_labels_are_not_taken_for_probabilities(folder):
     pl.DataFrame({"p_a": [0.2], "p_b": [0.8], "p_label": ["a"]}).write_csv("odd.csv")
     assert rewrite_probabilities("odd.csv", "out.csv", lambda v: v[:, ::-1], label="p_label", replace=True) == (

@@ -102,7 +102,7 @@ def read_features(
 ) -> "tuple[Predictions, dict[str, Any], Any]":
     """Read predictions, the columns of features, and the clusters if they are named."""
     from calibrant.io.columns import as_request
-    from calibrant.io.features import feature_names
+    from calibrant.io.read import feature_names
 
     _check_columns(files)
     patterns = None if features is None else features.split(",")
@@ -116,8 +116,8 @@ def read_forecast_features(
     files: Sequence[Path], source: EitherSource, features: str | None, cluster: str | None = None
 ) -> "tuple[Forecasts, dict[str, Any], Any]":
     """Read forecasts, the columns of features, and the clusters if they are named."""
-    from calibrant.io.features import feature_names
     from calibrant.io.forecast_columns import as_forecast_request
+    from calibrant.io.read import feature_names
 
     _check_columns(files)
     options = {name: value for name, value in source.as_forecast_options().items() if name != "drop_missing"}

@@ -38,17 +38,7 @@ _BROKEN = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, Recur
 
 
 def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[Any]:
-    """Read one array.
-
-    Parameters
-    ----------
-    where : str
-        Names the file, and the member of an archive, in messages.
-    handle : file object
-        At the beginning of the NPY data.
-    size : int
-        How many bytes there are; the header must agree with it before anything is allocated.
-    """
+    """Read one array of `size` bytes, with which its header must agree before anything is allocated."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # About headers that Python 2 has written.

@@ -32,13 +32,13 @@ class Columnar(Table):
         with self._undamaged():
             self.schema: dict[str, Any] = dict(self._scan().collect_schema())
         self.names = tuple(self.schema)
-        self.nested = frozenset(name for name, dtype in self.schema.items() if _is_vector(dtype))
+        self.nested = frozenset(name for name, dtype in self.schema.items() if _holds(dtype) == "vector")
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
         """Read the chosen columns, of types that can hold what they should."""
         for argument, names in numbers.items():
             self._check_numbers(argument, names)
-        if label and not (_is_number(self.schema[label]) or _is_text(self.schema[label])):
+        if label and _holds(self.schema[label]) not in ("number", "text"):
             raise self._wrong_type(label, "whole numbers, booleans or names")
         with self._undamaged():
             arrays = super().read(numbers, label)
@@ -53,17 +53,10 @@ class Columnar(Table):
             return super().column(name)
 
     def rows(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield the rows of some columns, of which values may be missing."""
+        """Yield the rows of some columns, of which values may be missing; however many, since they are not kept."""
         self._check_numbers("probs", numbers)
-        if self.kind is Kind.PARQUET:
-            check_parquet(self.file, {*texts, *numbers})
-        names = [*texts, *numbers]
-        size = max(1, min(limits.STREAM_ROWS, limits.BATCH_CELLS // len(names)))
         with self._undamaged():
-            # However many there are: they are not kept. A batch is a row group, which polars decodes as one anyway: to
-            # gather other numbers of rows would copy them.
-            for batch in self._scan(names).collect_batches():
-                yield from batch.iter_slices(size)
+            yield from self._slices([*texts, *numbers], limits.STREAM_ROWS)
         self.file.check_unchanged()
 
     def frame(self) -> "pl.DataFrame":
@@ -78,16 +71,21 @@ class Columnar(Table):
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns."""
+        yield from self._slices([*texts, *numbers], limits.BATCH_ROWS, kept=True)
+
+    def _slices(self, names: Sequence[str], most: int, *, kept: bool = False) -> Iterator["pl.DataFrame"]:
         import polars as pl
 
-        names = [*texts, *numbers]
         if self.kind is Kind.PARQUET:
             check_parquet(self.file, set(names))
         frame = self._scan(names)
-        count = int(frame.select(pl.len()).collect().item())
-        limits.check_size(self.file.name, count, sum(getattr(self.schema[name], "size", 1) or 1 for name in names))
-        rows = max(1, min(limits.BATCH_ROWS, limits.BATCH_CELLS // len(names)))
-        for batch in frame.collect_batches(chunk_size=rows):
+        rows = max(1, min(most, limits.BATCH_CELLS // len(names)))
+        if kept:
+            count = int(frame.select(pl.len()).collect().item())
+            width = sum(getattr(self.schema[name], "size", 1) or 1 for name in names)
+            limits.check_size(self.file.name, count, width)
+        # By itself, polars passes on a row group, which it decodes as one anyway: other numbers of rows it would copy.
+        for batch in frame.collect_batches(chunk_size=rows if kept else None):
             yield from batch.iter_slices(rows)
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":
@@ -127,7 +125,7 @@ class Columnar(Table):
                     f"{self.file.name}: column {quoted(name)} holds {WIDE[argument]} in each cell, so it must be "
                     f"the only one. Name it alone with {argument}=."
                 )
-            if not _is_number(self.schema[name].inner if is_whole_row else self.schema[name]):
+            if _holds(self.schema[name].inner if is_whole_row else self.schema[name]) != "number":
                 raise self._wrong_type(name, "numbers")
 
     def _wrong_type(self, name: str, needed: str) -> InputError:
@@ -137,19 +135,12 @@ class Columnar(Table):
         )
 
 
-def _is_number(dtype: Any) -> bool:
+def _holds(dtype: Any) -> str:
+    """Return what a cell of a type holds: a number, a text, a vector, or something else that is not named."""
     import polars as pl
 
-    return bool(dtype.is_numeric()) or dtype in (pl.Boolean, pl.Null)
-
-
-def _is_text(dtype: object) -> bool:
-    import polars as pl
-
-    return dtype in (pl.String, pl.Categorical, pl.Enum)
-
-
-def _is_vector(dtype: object) -> bool:
-    import polars as pl
-
-    return isinstance(dtype, (pl.List, pl.Array)) and not dtype.inner.is_nested()
+    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
+        return "number"
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    return "vector" if isinstance(dtype, (pl.List, pl.Array)) and not dtype.inner.is_nested() else ""

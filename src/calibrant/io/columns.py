@@ -25,7 +25,7 @@ LOGIT_SINGLES = ("logit", "logits")
 ARRAY_LABELS = ("labels", "label", "ground_truth", "y", "y_true", "target", "targets")
 ARRAY_PROBS = ("probs", "predictions", "probabilities", "y_prob")
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def as_request(*, probs: Any = None, classes: Any = None, **others: Any) -> Requ
 
 def as_class_names(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
     """Turn names that all look like integers into integers, so that labels are matched by value."""
-    if all(isinstance(name, str) and _INTEGER.fullmatch(name) for name in names):
+    if all(isinstance(name, str) and INTEGER.fullmatch(name) for name in names):
         return tuple(int(str(name)) for name in names)
     return tuple(names)
 
@@ -94,17 +94,7 @@ def by_value(classes: Sequence[Hashable]) -> bool:
 
 
 def choose_columns(file: str, names: Sequence[str], nested: Collection[str], request: Request) -> Columns:
-    """Choose the columns of a table.
-
-    Parameters
-    ----------
-    file : str
-        For messages.
-    names : sequence of str
-    nested : collection of str
-        Those columns that hold a whole row of probabilities in each cell.
-    request : Request
-    """
+    """Choose the columns of a table, of which those in `nested` hold a whole row of probabilities in each cell."""
     label = _choose_label(file, names, request, LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
@@ -177,12 +167,9 @@ def _choose_probs(
         sorted_ = any(len(pairs) > 1 for pairs in found)
         return [c for c, _ in columns], [part for _, part in columns], sorted_
     patterns = (*LOGIT_PATTERNS, *PATTERNS) if request.logits else PATTERNS
-    for pattern in patterns:
-        pairs = matches(names, pattern)
-        if pairs:
-            return [c for c, _ in pairs], [part for _, part in pairs], True
-    for stem in (*NUMBERED_LOGITS, *NUMBERED) if request.logits else NUMBERED:
-        pairs = [pair for pair in matches(names, f"{stem}*") if pair[1].isdecimal()]
+    stems = (*NUMBERED_LOGITS, *NUMBERED) if request.logits else NUMBERED
+    numbered = ([pair for pair in matches(names, f"{stem}*") if pair[1].isdecimal()] for stem in stems)
+    for pairs in (*(matches(names, pattern) for pattern in patterns), *numbered):
         if pairs:
             return [c for c, _ in pairs], [part for _, part in pairs], True
     singles = (*LOGIT_SINGLES, *SINGLES) if request.logits else SINGLES

@@ -13,7 +13,7 @@ from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.textual import TextTable, no_number
+from calibrant.io.textual import TextTable, intact, no_number
 from calibrant.io.values import NUMBER_MARKS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Delimited(TextTable):
     def __init__(self, file: OpenFile, *, gzipped: bool) -> None:
         super().__init__(file, gzipped=gzipped)
         self.separator = self._guess_separator()
-        with self._undamaged():
+        with intact(self.file):
             _, fields = next(self._rows(self._content()))
         self.names = tuple(name.strip() for name in fields)
         self._positions = {name: j for j, name in enumerate(self.names)}
@@ -40,7 +40,7 @@ class Delimited(TextTable):
 
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns, those in `numbers` converted to numbers."""
-        with self._undamaged():
+        with intact(self.file):
             content = self._content()
             next(self._rows(content))  # Leaves the file at the first row.
             for block in self._blocks(content):
@@ -58,7 +58,7 @@ class Delimited(TextTable):
         """Read all columns, as numbers where no text loses anything by becoming one."""
         import polars as pl
 
-        with self._undamaged():
+        with intact(self.file):
             rows = [fields for _, fields in islice(self._rows(self._content()), 1, None)]
         if any(len(fields) != len(self.names) for fields in rows):
             raise self._first_problem()

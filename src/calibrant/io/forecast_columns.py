@@ -61,17 +61,7 @@ def as_forecast_request(*, draws: Any = None, quantiles: Any = None, **names: An
 
 
 def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], request: ForecastRequest) -> Arguments:
-    """Choose the columns of a table, or the arrays of an archive.
-
-    Parameters
-    ----------
-    file : str
-        For messages.
-    names : sequence of str
-    nested : collection of str
-        Those columns that hold all draws of a row in each cell.
-    request : ForecastRequest
-    """
+    """Choose the columns of a table, or arrays; those in `nested` hold all draws or quantiles of a row in each cell."""
     taken = request.names.union(request.draws or (), request.quantiles or ())
     chosen: Arguments = {}
     target = request.target

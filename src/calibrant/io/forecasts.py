@@ -119,13 +119,7 @@ def read_forecast_rows(
 
 
 def join_forecasts(parts: Mapping[str, Forecasts]) -> Forecasts:
-    """Return the rows of all files, one after another; their laws must be of one kind.
-
-    Parameters
-    ----------
-    parts : mapping of str to Forecasts
-        By the name of the file.
-    """
+    """Return the rows of all files, by the name of each, one after another; their laws must be of one kind."""
     first, law = next((name, part.distribution) for name, part in parts.items())
     for name, part in parts.items():
         if _kind(part.distribution) != _kind(law):

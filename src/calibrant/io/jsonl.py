@@ -10,8 +10,8 @@ from calibrant._border.files import OpenFile
 from calibrant._border.text import quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.textual import NUMBER, TextTable, no_number
-from calibrant.io.values import NUMBER_MARKS
+from calibrant.io.textual import TextTable, no_number
+from calibrant.io.values import NUMBER, NUMBER_MARKS
 
 if TYPE_CHECKING:
     import polars as pl

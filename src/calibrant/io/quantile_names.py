@@ -34,16 +34,7 @@ def level_of(text: str) -> float | None:
 
 
 def quantile_columns(file: str, names: Sequence[str], patterns: Sequence[str]) -> dict[str, float]:
-    """Return the columns that the caller means, with their levels, in the order of these.
-
-    Parameters
-    ----------
-    file : str
-        For messages.
-    names : sequence of str
-        Columns that have no other role.
-    patterns : sequence of str
-    """
+    """Return the columns that the caller means, of those that have no other role, with their levels, in their order."""
     found: dict[str, float] = {}
     for pattern in patterns:
         for name, part in expand(file, names, pattern):

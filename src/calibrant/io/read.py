@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.suspicions import suspicions
-from calibrant._border.text import listing, printable
+from calibrant._border.text import listing, printable, quoted
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
 from calibrant.io.columns import Request, as_request
 from calibrant.io.delimited import Delimited
+from calibrant.io.forecast_columns import ForecastRequest
 from calibrant.io.jsonl import JsonLines
+from calibrant.io.matching import expand, is_pattern
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.sniff import Kind, looks_like_json, recognise
+from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source, located
-from calibrant.io.textual import TextTable, unpacked_head
+from calibrant.io.textual import TextTable, intact, unpacked
 from calibrant.io.values import LeftOut, as_labels, read_complete, taken, warn_of
 from calibrant.predictions import Predictions
 
@@ -210,10 +212,46 @@ def column_names(path: str | os.PathLike[str]) -> list[str]:
         return list(source.names)
 
 
+def feature_names(
+    path: str | os.PathLike[str], request: Request | ForecastRequest, patterns: Sequence[str] | None
+) -> list[str]:
+    """Return the columns of features in the order of the file: those that match the patterns, or all.
+
+    Labels, predictions and weights, as the request finds them, are no features: the groups of a label are wrong by
+    construction.
+    """
+    with open_source(path) as source:
+        taken, file = _chosen_names(source, request), source.file.name
+        free = [name for name in source.names if name and name not in taken and name not in source.nested]
+        misused = next((name for name in patterns or () if name in taken and not is_pattern(name)), None)
+        if misused is not None:
+            raise InputError(
+                f"{file}: {quoted(misused)} is read as labels, predictions or weights and cannot be a feature. "
+                "Leave it out of --features."
+            )
+        wanted = None if patterns is None else {name for p in patterns for name, _ in expand(file, source.names, p)}
+        found = [name for name in free if wanted is None or name in wanted]
+    if not found:
+        raise InputError(
+            f"{file} has no column of features beside labels, predictions and weights: {listing(source.names)}."
+        )
+    return found
+
+
+def _chosen_names(source: Source, request: Request | ForecastRequest) -> set[str | None]:
+    if isinstance(request, ForecastRequest):
+        return {name for names in source.choose_forecasts(request).values() for name in names}
+    chosen = source.choose(request)
+    return {chosen.label, chosen.weight, *chosen.probs}
+
+
 def _open_gzipped(file: OpenFile) -> Source:
     """Return a compressed file as JSON Lines or as CSV."""
-    is_json = looks_like_json(unpacked_head(file))
-    return JsonLines(file, gzipped=True) if is_json else Delimited(file, gzipped=True)
+    with intact(file):
+        head = read_head(unpacked(file))
+    file.handle.seek(0)
+    check_text(file, head)
+    return JsonLines(file, gzipped=True) if looks_like_json(head) else Delimited(file, gzipped=True)
 
 
 _SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
@@ -249,15 +287,7 @@ def _need_polars() -> None:
 
 
 def join_predictions(parts: Mapping[str, Predictions], request: Request) -> Predictions:
-    """Return the rows of all files, one after another; their classes must be the same.
-
-    Parameters
-    ----------
-    parts : mapping of str to Predictions
-        By the name of the file.
-    request : Request
-        How they were read.
-    """
+    """Return the rows of all files, by the name of each, one after another; their classes must be the same."""
     classes = _shared_classes(parts, request)
     every = list(parts.values())
     log_probs = np.concatenate([p.log_probs for p in every]) if request.logits else None

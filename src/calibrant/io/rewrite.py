@@ -43,14 +43,10 @@ def _write_parquet(frame: "pl.DataFrame", handle: BinaryIO) -> None:
 
 _TEXT = (".csv", ".tsv", ".gz")
 FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], Any]] = {
-    ".parquet": _write_parquet,
-    ".pq": _write_parquet,
-    ".arrow": lambda frame, handle: frame.write_ipc(handle),
-    ".feather": lambda frame, handle: frame.write_ipc(handle),
-    ".ipc": lambda frame, handle: frame.write_ipc(handle),
+    **dict.fromkeys((".parquet", ".pq"), _write_parquet),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), lambda frame, handle: frame.write_ipc(handle)),
     ".arrows": lambda frame, handle: frame.write_ipc_stream(handle),
-    ".jsonl": lambda frame, handle: frame.write_ndjson(handle),
-    ".ndjson": lambda frame, handle: frame.write_ndjson(handle),
+    **dict.fromkeys((".jsonl", ".ndjson"), lambda frame, handle: frame.write_ndjson(handle)),
 }
 
 ADDED = "calibrated_"
@@ -71,48 +67,45 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     percent: bool = False,
     drop_missing: bool = False,
 ) -> tuple[str, ...]:
-    """Write a file again with new columns of probabilities, completely or not at all.
+    """Write a table or an archive again with new columns of probabilities, and return their names.
 
     Parameters
     ----------
     path : str or path
-        CSV, JSON Lines, Parquet, Arrow IPC or NPZ. Labels are not needed.
+        Labels are not needed.
     out : str or path
-        Its extension names the format. Tables can be turned into one another, and archives written as archives; from
-        CSV to CSV, all other cells stay the same texts.
+        Its extension names the format. Tables can be turned into one another; from CSV to CSV, all other cells stay the
+        same texts.
     transform : callable
         Given the numbers in the file, (n, K) or (n,), returns others of the same shape. If `others` are named, it is
         also given these columns of the same rows, by name.
     others : sequence of str, optional
-        Columns of any type that the new numbers depend on.
-    label : str, optional
-        Column of labels, which is then never taken for probabilities.
-    probs, logits, classes, percent
+    label, probs, logits, classes, percent
         As for `read_predictions`. New numbers are written as the old ones are, as percentages too.
     replace : bool, default=False
         Whether the new columns replace the old ones. Else they are added, with "calibrated_" before their names.
     drop_missing : bool, default=False
-        Whether rows in which a number is missing are left as they are, with nothing in the new columns. Else they are
-        refused.
-
-    Returns
-    -------
-    tuple of str
-        The columns that were written, in the order of the classes.
+        Whether rows in which a number is missing have nothing in the new columns. Else they are refused.
     """
     request = as_request(label=label, probs=probs, logits=logits, classes=classes, needs_label=False)
 
     def choose(source: Source) -> Mapping[str, Sequence[str]]:
         if percent and isinstance(source, TextTable):
             source.percent = True
-        return {"probs": source.choose(request).probs}
+        chosen = source.choose(request).probs
+        if not replace:
+            _check_new(source, added(chosen))  # Before long work.
+        return {"probs": chosen}
+
+    def added(chosen: Sequence[str]) -> list[str]:
+        return [f"{'' if replace else ADDED}{name}" for name in chosen]
 
     def calibrated(
         _: Source, columns: Mapping[str, Sequence[str]], arrays: dict[str, Any], *more: object
     ) -> dict[str, FloatArray]:
         values = arrays.pop("probs")
         new = transform(values / 100, *more) * 100 if percent else transform(values, *more)
-        return {f"{'' if replace else ADDED}{name}": value for name, value in by_column(columns["probs"], new).items()}
+        return by_column(added(columns["probs"]), new)
 
     return rewrite(path, out, choose, calibrated, others=others, replace=replace, drop_missing=drop_missing)
 
@@ -129,15 +122,8 @@ def rewrite(
 ) -> tuple[str, ...]:
     """Read a file, make new columns, write all of them, and return the names of the new ones.
 
-    Parameters
-    ----------
-    path, out : str or path
-    choose : callable
-        From the source to the columns that are read, by argument.
-    calibrated : callable
-        From the source, these columns, their arrays, and other columns if any are named, to new columns by name.
-    others : sequence of str, optional
-    replace, drop_missing : bool
+    The columns that are read, by argument, are chosen by `choose`. Of the source, these columns, their arrays and, if
+    any are named, `others`, `calibrated` makes the new columns, by name.
     """
 
     def new_columns() -> dict[str, FloatArray]:
@@ -149,18 +135,24 @@ def rewrite(
         if left_out is not None and left_out.rows:
             message = f"values are missing in {left_out}: nothing is calibrated in these rows."
             warnings.warn(message, DataWarning, stacklevel=4)
-        exist = [name for name in new if name in source.names]
-        if exist and not replace:
-            raise InputError(
-                f"{source.file.name} has a column {quoted(exist[0])} already, which is what the new one would be "
-                "called. Remove it first, or write over the original columns with replace=True."
-            )
+        if not replace:
+            _check_new(source, new)
         return new if rows is None else {name: _complete(values, rows) for name, values in new.items()}
 
     with open_source(path) as source:
         check_formats(source, out)
         columns = choose(source)
         return write_copy(source, out, [name for names in columns.values() for name in names], new_columns())
+
+
+def _check_new(source: Source, names: Iterable[str]) -> None:
+    """Refuse to add columns that exist already."""
+    exists = next((name for name in names if name in source.names), None)
+    if exists is not None:
+        raise InputError(
+            f"{source.file.name} has a column {quoted(exists)} already, which is what the new one would be called. "
+            "Remove it first, or write over the original columns with replace=True."
+        )
 
 
 def by_column(names: Sequence[str], values: FloatArray) -> dict[str, FloatArray]:

@@ -28,28 +28,19 @@ def rewrite_forecasts(
     drop_missing: bool = False,
     **options: Any,
 ) -> tuple[str, ...]:
-    """Write a file again with columns of calibrated forecasts, completely or not at all.
+    """Write a table or an archive again with columns of calibrated forecasts, and return their names.
 
     Parameters
     ----------
-    path : str or path
-        CSV, JSON Lines, Parquet, Arrow IPC or NPZ. Targets are not needed.
-    out : str or path
-        Its extension names the format; archives are written as archives.
+    path, out, drop_missing
+        As for `rewrite_probabilities`.
     transform : callable
         From the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals.
     replace : bool, default=False
         Whether the new columns replace the old ones, which needs laws of the same kind. Else they are added, with
         "calibrated_" before their names; those of laws that are no longer normal are mean, sd and five quantiles.
-    drop_missing : bool, default=False
-        Whether rows in which a number is missing are left as they are, with nothing in the new columns.
     **options
         As for `read_forecasts`.
-
-    Returns
-    -------
-    tuple of str
-        The columns that were written.
     """
     request = dataclasses.replace(as_forecast_request(**options), needs_target=False)
 

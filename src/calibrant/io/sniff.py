@@ -33,18 +33,16 @@ _MAGIC = {
     b"\x1f\x8b": Kind.GZIP,
 }
 
-_FOREIGN = {
-    b"\xff\xfe": "UTF-16 text. Save it as UTF-8.",
-    b"\xfe\xff": "UTF-16 text. Save it as UTF-8.",
+_PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+
+_FOREIGN: dict[bytes | tuple[bytes, ...], str] = {
+    (b"\xff\xfe", b"\xfe\xff"): "UTF-16 text. Save it as UTF-8.",
     b"PARE": "Parquet with an encrypted footer. Decrypt it first.",
     b"FEA1": "Feather version 1. Write it again as Arrow IPC (Feather version 2).",
     b"\x28\xb5\x2f\xfd": "compressed with zstd. Decompress it first.",
     b"\xfd7zXZ": "compressed with xz. Decompress it first.",
     b"BZh": "compressed with bzip2. Decompress it first.",
-    b"\x80\x02": "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
-    b"\x80\x03": "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
-    b"\x80\x04": "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
-    b"\x80\x05": "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
+    _PICKLES: "a Python pickle, which is never loaded because it can run code. Save the arrays with numpy.savez.",
     b"\x89HDF": "HDF5. Save the columns as CSV, Parquet or NPZ.",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook. Save the sheet as CSV.",
     b"SQLite format 3": "an SQLite database. Export the table as CSV.",

@@ -11,11 +11,9 @@ from calibrant._border.files import OpenFile
 from calibrant._border.text import quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.sniff import Kind, check_text, read_head
+from calibrant.io.sniff import Kind
 from calibrant.io.sources import undamaged
 from calibrant.io.tables import Table
-
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class TextTable(Table):
@@ -34,12 +32,10 @@ class TextTable(Table):
     def __init__(self, file: OpenFile, *, gzipped: bool) -> None:
         self.file = file
         self.gzipped = gzipped
-        if gzipped:
-            check_text(file, unpacked_head(file))
 
     def lines(self) -> Iterator[str]:
         """Yield the lines as they are."""
-        with self._undamaged():
+        with intact(self.file):
             yield from self._decoded(self._content())
 
     def _decoded(self, content: BinaryIO) -> Iterator[str]:
@@ -65,7 +61,8 @@ class TextTable(Table):
                 ) from error
 
     def _content(self) -> BinaryIO:
-        return _unpacked(self.file) if self.gzipped else _rewound(self.file)
+        self.file.handle.seek(0)
+        return unpacked(self.file) if self.gzipped else self.file.handle
 
     def _check_ratio(self, content: BinaryIO) -> None:
         if self.gzipped and content.tell() > limits.RATIO_FREE_BYTES + limits.MAX_RATIO * self.file.size:
@@ -73,27 +70,15 @@ class TextTable(Table):
                 f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, like a decompression bomb."
             )
 
-    def _undamaged(self) -> AbstractContextManager[None]:
-        return _undamaged(self.file)
 
-
-def unpacked_head(file: OpenFile) -> bytes:
-    """Return the beginning of what is compressed with gzip."""
-    with _undamaged(file):
-        return read_head(_unpacked(file))
-
-
-def _rewound(file: OpenFile) -> BinaryIO:
-    file.handle.seek(0)
-    return file.handle
-
-
-def _unpacked(file: OpenFile) -> BinaryIO:
-    return cast("BinaryIO", gzip.GzipFile(fileobj=_rewound(file)))
-
-
-def _undamaged(file: OpenFile) -> AbstractContextManager[None]:
+def intact(file: OpenFile) -> AbstractContextManager[None]:
+    """Turn what gzip says of a damaged file into one clear line."""
     return undamaged(file.name, Kind.GZIP, gzip.BadGzipFile, EOFError, zlib.error)
+
+
+def unpacked(file: OpenFile) -> BinaryIO:
+    """Return the content of a file that is compressed with gzip."""
+    return cast("BinaryIO", gzip.GzipFile(fileobj=file.handle))
 
 
 def no_number(where: str, cell: str) -> InputError:

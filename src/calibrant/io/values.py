@@ -14,7 +14,7 @@ from calibrant._border.text import quoted
 from calibrant._border.types import BoolArray
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io import limits
-from calibrant.io.columns import Columns, by_value, check_positional
+from calibrant.io.columns import INTEGER, Columns, by_value, check_positional
 from calibrant.io.sources import Source
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ MARKS = ("na", "n/a", "nan", "null", "<na>")
 NUMBER_MARKS = (*MARKS, "none", "-", "?", ".")
 """The same where a number is needed: some of these may be the name of a class."""
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Stack:
@@ -117,9 +116,9 @@ def as_array(column: Coded | NDArray[Any]) -> NDArray[Any]:
     texts = [text for text in column.texts if text is not None]
     if len(texts) < len(column.texts) or not texts:
         return column.map(column.texts, object)
-    if all(_INTEGER.fullmatch(text) for text in texts):
+    if all(INTEGER.fullmatch(text) for text in texts):
         return column.map([int(text) for text in texts], np.int64)
-    if all(_NUMBER.fullmatch(text) for text in texts):
+    if all(NUMBER.fullmatch(text) for text in texts):
         return column.map([float(text) for text in texts], np.float64)
     if {text.casefold() for text in texts} <= {"true", "false"}:
         return column.map([text.casefold() == "true" for text in texts], np.bool_)
@@ -170,15 +169,8 @@ def read_complete(
 ) -> tuple[dict[str, Any], BoolArray | None]:
     """Read columns as `Source.read` does; return those rows that lack nothing, and which these are if not all.
 
-    Parameters
-    ----------
-    source : Source
-    numbers : mapping
-    label : str, optional
-    known : collection
-        Names of classes, none of which means that a label is missing.
-    left_out : LeftOut, optional
-        Counts the incomplete rows; without it, they are refused.
+    Marks of missing values that are among the `known` names of classes are labels. Without `left_out`, which counts
+    them, incomplete rows are refused.
     """
     arrays = source.read(numbers, label)
     rows = _complete_rows(source, arrays, {**numbers, "label": (label,)}, known, left_out)
