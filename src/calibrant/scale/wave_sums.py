@@ -20,8 +20,8 @@ MOST_WEIGHTED = 2**10
 _LIMB = 40
 _DIGITS = 13
 
-Wholes = NDArray[np.object_]
-"""Whole numbers of any size."""
+Wholes = NDArray[Any]
+"""Whole numbers, of 64 bits or, as objects, of any size."""
 
 
 class WaveSums(NamedTuple):
@@ -41,8 +41,8 @@ class WaveSums(NamedTuple):
     """
 
     waves: IntArray
-    squares: IntArray | Wholes
-    rows: IntArray | Wholes
+    squares: Wholes
+    rows: Wholes
     pairs: Wholes | None = None
 
     @classmethod
@@ -56,7 +56,7 @@ class WaveSums(NamedTuple):
             return WaveSums(self.waves + other.waves, self.squares + other.squares, self.rows + other.rows)
         mine, yours = self.weighted(), other.weighted()
         waves = normalised(mine.waves + yours.waves)
-        return WaveSums(waves, *(a + b for a, b in zip(mine[1:], yours[1:], strict=True)))
+        return WaveSums(waves, *(np.asarray(a) + np.asarray(b) for a, b in zip(mine[1:], yours[1:], strict=True)))
 
     def weighted(self) -> "WaveSums":
         """Return the same sums with weights; if there are none yet, every row gets a weight of 1."""
@@ -74,8 +74,9 @@ class WaveSums(NamedTuple):
             np.add.at(self.rows, block, 1)
         else:
             whole = units.astype(object)
-            for sums, more in zip(self[1:], (whole**2 * lengths.astype(object), whole, whole**2), strict=True):
-                np.add.at(sums, block, more)
+            np.add.at(self.squares, block, whole**2 * lengths.astype(object))
+            np.add.at(self.rows, block, whole)
+            np.add.at(np.asarray(self.pairs), block, whole**2)
         for b in np.unique(block):
             own = block == b  # Products of whole numbers below 2^15: their sums are exact in any order.
             if units is None:
@@ -101,7 +102,7 @@ class WaveSums(NamedTuple):
         waves = waves.sum(axis=0) if isinstance(b, slice) else waves
         squares, rows = int(all_of[0]), int(all_of[1])
         if self.pairs is None:
-            return waves * 2.0 ** (-2 * FINE), squares * 2.0 ** (-2 * FINE), float(rows * (rows - 1))
+            return np.asarray(waves * 2.0 ** (-2 * FINE)), squares * 2.0 ** (-2 * FINE), float(rows * (rows - 1))
         joined = waves[0] * 2.0 ** (_LIMB - BITS - 2 * FINE) + waves[1] * 2.0 ** (-BITS - 2 * FINE)
         return joined, squares / 2 ** (2 * FINE + 2 * BITS), (rows**2 - int(all_of[2])) / ONE**2
 
