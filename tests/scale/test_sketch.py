@@ -197,8 +197,8 @@ def test_files_of_version_1_are_read_for_ever():
 
 def test_another_version_is_refused():
     data = Sketch().to_bytes()[:-32]
-    other = data[:16] + b"\x03" + data[17:]
-    with pytest.raises(InputError, match="version 3"):
+    other = data[:16] + b"\x04" + data[17:]
+    with pytest.raises(InputError, match="version 4"):
         Sketch.from_bytes(other + hashlib.sha256(other).digest())
 
 

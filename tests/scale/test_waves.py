@@ -3,6 +3,7 @@
 import math
 from functools import reduce
 from operator import add
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from calibrant import InputError, Predictions, assess
 from calibrant.kernels import ExponentialKernel, TotalVariation, WhiteKernel
 from calibrant.metrics import SKCE
-from calibrant.scale import Sketch
-from calibrant.scale.waves import BLOCKS, Waves, cauchy, cosines_and_sines, estimate, words
+from calibrant.scale import GroupedSketch, Sketch
+from calibrant.scale.wave_sums import BLOCKS
+from calibrant.scale.waves import Waves, cauchy, cosines_and_sines, estimate, words
 from scale_cases import classes
+
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def test_the_generator_is_splitmix64():
@@ -80,6 +84,69 @@ def test_any_split_gives_the_same_bytes():
     assert found.skce().value == whole.skce().value
 
 
+def test_sums_with_weights_are_exact():
+    """Against whole numbers of any size: each row's own sums, without weights, times its weight."""
+    rng = np.random.default_rng(4)
+    p, y = classes(60, 3, rng)
+    units = np.concatenate([rng.integers(1, 2**40, 50), [1, 2**40, 2**20, 2**13, 2**13 - 1, 3, 2**26, 2**39, 5, 7]])
+    waves = Waves(3, 5, 0.7)
+    found = waves.empty().weighted()
+    waves.add(found, p, y, units)
+    expected = np.zeros((BLOCKS, 10, 3), dtype=object)
+    squares, pairs = np.zeros(BLOCKS, dtype=object), np.zeros(BLOCKS, dtype=object)
+    for i, unit in enumerate(units.tolist()):
+        alone = waves.empty()
+        waves.add(alone, p[i : i + 1], y[i : i + 1])
+        expected += alone.waves.astype(object) * unit
+        squares += alone.squares.astype(object) * unit**2
+        pairs += alone.rows.astype(object) * unit**2
+    assert np.array_equal(found.waves[0].astype(object) * 2**40 + found.waves[1].astype(object), expected)
+    assert 0 <= found.waves[1].min() <= found.waves[1].max() < 2**40
+    assert found.squares.tolist() == squares.tolist()
+    assert (found.pairs.tolist(), found.rows.sum()) == (pairs.tolist(), units.sum())
+
+
+def test_weights_mean_that_a_pair_weighs_their_product():
+    rng = np.random.default_rng(3)
+    p, y = classes(3000, 3, rng)
+    w = rng.uniform(0, 3, 3000) ** 2 + 0.01
+    exact = SKCE(ExponentialKernel(TotalVariation(), 0.5) @ WhiteKernel())(Predictions(p, y, w))
+    found = Sketch(3, features=128).update(p, y, w).skce()
+    assert abs(found.value - exact) < 4 * found.details["monte_carlo_error"]
+    assert found.details["monte_carlo_error"] < 0.2 * exact
+    assert abs(found.details["block_mean"] - found.value) < 4 * found.details["block_error"]
+    plain, twice = (Sketch(3, features=16).update(p, y, weights).skce() for weights in (None, np.full(3000, 2.0)))
+    assert twice.value == pytest.approx(plain.value, rel=1e-9)
+
+
+def test_any_split_with_weights_gives_the_same_bytes():
+    rng = np.random.default_rng(5)
+    p, y = classes(600, 4, rng)
+    w = np.where(rng.random(600) < 0.5, 1.0, rng.uniform(0, 4, 600))
+    w[:100] = 1.0  # Some parts have no weights but 1.
+    whole = Sketch(4, features=8).update(p, y, w)
+    for _ in range(4):
+        parts = [np.arange(100), *np.split(100 + rng.permutation(500), np.sort(rng.integers(0, 501, 5)))]
+        rng.shuffle(parts)
+        sketches = [Sketch(4, features=8).update(p[rows], y[rows], w[rows]) for rows in parts]
+        found = reduce(add, sketches)
+        assert found.to_bytes() == whole.to_bytes() == Sketch.from_bytes(found.to_bytes()).to_bytes()
+    groups = np.repeat(["a", "b"], 300)
+    grouped = GroupedSketch(Sketch(4, features=8)).update(p[:350], y[:350], groups[:350], w[:350])
+    grouped.update(p[350:], y[350:], groups[350:], w[350:])
+    assert grouped.total() == whole
+    assert whole.to_bytes()[16] == 3
+    assert Sketch(4, features=8).update(p, y).to_bytes()[16] == 2
+
+
+def test_version_3_is_read_for_ever():
+    found = Sketch.from_bytes((GOLDEN / "weighted-waves-v3.sketch").read_bytes())
+    rows = [[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], [0, 2, 2], [1.0, 0.5, 3.0]
+    assert (found.n_samples, found.total_weight) == (3, 4.5)
+    assert found == Sketch(3, features=2).update(*rows)
+    assert found.to_bytes() == (GOLDEN / "weighted-waves-v3.sketch").read_bytes()
+
+
 def test_assess_takes_it():
     p, y = classes(2000, 3, np.random.default_rng(2))
     sketch = Sketch(3, features=32).update(p, y)
@@ -96,5 +163,3 @@ def test_refusals():
         Sketch(2, features=8)
     with pytest.raises(InputError, match="lengthscale"):
         Sketch(3, features=8, lengthscale=0.0)
-    with pytest.raises(InputError, match="weight 1"):
-        Sketch(3, features=8).update([[0.2, 0.3, 0.5]], [1], [2.0])

@@ -119,7 +119,7 @@ def count_rows(
     core = library()
     if core is not None:
         last, sums = len(cuts.starts) - 2, np.empty(3, dtype=np.int64)
-        core.sketch_rows(
+        core.sketch_records(
             probs, probs.dtype == np.float32, events, len(probs), cuts.digits, last, cuts.starts, cuts.at, records,
             with_logs, sums,
         )  # fmt: skip

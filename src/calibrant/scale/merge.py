@@ -9,6 +9,7 @@ from calibrant._border.types import IntArray
 from calibrant.binning.cells.line import COLUMNS
 from calibrant.binning.cells.weights import ONE, normalised, of_ones
 from calibrant.scale.pack import Packed
+from calibrant.scale.wave_sums import WaveSums
 
 CellsOfLine = tuple[NDArray[np.intp], IntArray]
 
@@ -19,12 +20,11 @@ def merged(first: Packed, second: Packed) -> Packed:
         first, second = _weighted(first), _weighted(second)
     mine, yours = first.head, second.head
     sums = {name: _sum(mine[name], yours[name]) for name in ("logs", "units", "squares", "counters")}
-    if mine["waves"] is not None:
-        own = {name: _sum(mine["waves"][name], yours["waves"][name]) for name in ("squares", "rows")}
-        sums["waves"] = mine["waves"] | own
     lines = [_line(a, b) for a, b in zip(first.lines, second.lines, strict=True)]
-    waves = None if first.waves is None or second.waves is None else first.waves + second.waves
-    return Packed(mine | sums, lines, waves)
+    if first.waves is None or second.waves is None:
+        return Packed(mine | sums, lines)
+    both = WaveSums.of(mine["waves"], first.waves) + WaveSums.of(yours["waves"], second.waves)
+    return Packed(mine | sums | {"waves": mine["waves"] | both.head()}, lines, both.waves)
 
 
 def _sum(a: Any, b: Any) -> Any:

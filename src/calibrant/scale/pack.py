@@ -6,7 +6,8 @@ in turn: their numbers as 32 bits, and their columns as 64 bits, one after the o
 have weights, that is, unless "units" in the head is null. Sums of waves are behind them, if there are any. At the end
 is the SHA-256 of all that is before it.
 
-Version 1 knew no weights; its files are read like those of version 2 without.
+Version 1 knew no weights; its files are read like those of version 2 without. Version 3 is written where rows with
+weights have waves, in two parts each ("pairs" in the head of waves); all else is written as version 2.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from calibrant.binning.cells.line import COLUMNS
 from calibrant.binning.cells.weights import COLUMNS as MASSES
 from calibrant.exceptions import InputError
 
-MAGIC, VERSION = b"calibrant sketch", 2
+MAGIC, VERSION = b"calibrant sketch", 3
 CHECK = 32
 LEAST = len(MAGIC) + 2 + 4 + CHECK
 
@@ -39,7 +40,8 @@ def pack(content: Packed) -> bytes:
     """Return the bytes of a sketch."""
     head = content.head | {"cells": [len(cells) for cells, _ in content.lines]}
     text = json.dumps(head, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
-    parts = [MAGIC, VERSION.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text]
+    version = VERSION if "pairs" in (head["waves"] or {}) else 2
+    parts = [MAGIC, version.to_bytes(2, "little"), len(text).to_bytes(4, "little"), text]
     for cells, columns in content.lines:
         parts += [cells.astype("<u4").tobytes(), columns.T.astype("<i8").tobytes()]
     if content.waves is not None:

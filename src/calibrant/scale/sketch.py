@@ -20,7 +20,8 @@ from calibrant.predictions import Predictions
 from calibrant.results import Assessment, Estimate
 from calibrant.scale.batch import Batch, clean
 from calibrant.scale.pack import Packed, pack, unpack
-from calibrant.scale.waves import LENGTHSCALE, Waves, WaveSums, estimate
+from calibrant.scale.wave_sums import WaveSums
+from calibrant.scale.waves import LENGTHSCALE, Waves, estimate
 
 DIGITS = 9
 """Digits of the cells of P(class 1), and of the confidence."""
@@ -161,10 +162,9 @@ class Sketch:
             This one.
         """
         batch = clean(probs, labels, self.classes, skip_bad=skip_bad, weights=weights)
-        if self.waves is not None and self._waves is not None:
-            self._refuse_weights(batch)
-            self.waves.add(self._waves, batch.probs, batch.labels)
         units = self._weigh(batch)
+        if self.waves is not None and self._waves is not None:
+            self.waves.add(self._waves, batch.probs, batch.labels, units)
         found = self._add_binary(batch, units) if self.n_classes == 2 else self._add_classes(batch, units)
         more = Counters(len(batch.labels), batch.n_missing, batch.n_outside, found)
         self.counters = self.counters + more
@@ -179,14 +179,8 @@ class Sketch:
         self._units = _bounded(before + int(units.sum()))
         for line in self._lines:
             line.weighted()
+        self._waves = None if self._waves is None else self._waves.weighted()
         return units
-
-    def _refuse_weights(self, batch: Batch) -> None:
-        if batch.units is not None:
-            raise InputError(
-                "random waves are summed over rows of weight 1: sums with weights do not fit into 64 bits. Leave out "
-                "the weights, or features."
-            )
 
     def _sums(self, *, weighted: bool) -> tuple[int, int]:
         """Return log losses and weights, in units of weights if rows have any."""
@@ -239,7 +233,7 @@ class Sketch:
         both = _bounded(units + more_units) if weighted else None
         self._logs, self._units, self.counters = logs + more_logs, both, self.counters + other.counters
         if self._waves is not None and other._waves is not None:
-            self._waves = WaveSums(*(a + b for a, b in zip(self._waves, other._waves, strict=True)))
+            self._waves = self._waves + other._waves
         for line, more in zip(self._lines, other._lines, strict=True):
             line += more  # noqa: PLW2901 (in place)
         return self
@@ -275,9 +269,8 @@ class Sketch:
     def _head_of_waves(self) -> dict[str, Any] | None:
         if self.waves is None or self._waves is None:
             return None
-        sums = {name: getattr(self._waves, name).tolist() for name in ("squares", "rows")}
-        shape, choice = list(self._waves.waves.shape), {"lengthscale": self.waves.lengthscale}
-        return {"features": self.waves.features, "fingerprint": self.waves.fingerprint, "shape": shape} | sums | choice
+        choice = {name: getattr(self.waves, name) for name in ("features", "fingerprint", "lengthscale")}
+        return choice | self._waves.head()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -300,8 +293,7 @@ class Sketch:
             )
         sketch.counters, sketch._logs, sketch._units = Counters(**head["counters"]), head["logs"], head["units"]
         if waves is not None:
-            sums = (np.array(found[name], dtype=np.int64) for name in ("squares", "rows"))
-            sketch._waves = WaveSums(waves.astype(np.int64), *sums)
+            sketch._waves = WaveSums.of(found, waves)
         for line, squares, (cells, columns) in zip(sketch._lines, head["squares"], lines, strict=True):
             if sketch.is_weighted:
                 line.masses = np.zeros((line.grid.n_cells, MASSES), dtype=np.int64)

@@ -3,7 +3,6 @@
 import hashlib
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +11,13 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.results import Estimate
-
-BLOCKS = 16
-"""Rows are divided into so many blocks by a hash of what they hold."""
+from calibrant.scale.wave_sums import FINE, MOST_WEIGHTED, WaveSums
 
 LENGTHSCALE = 0.5
 """Of the kernel, unless another is chosen."""
 
-FINE, COARSE = 15, 31
-"""Binary digits of waves and residuals, and of the probabilities behind the angles."""
+COARSE = 31
+"""Binary digits of the probabilities behind the angles."""
 
 MOST_FEATURES = 2**16
 
@@ -28,23 +25,6 @@ _WORDS = 2**18
 """Angles at a time."""
 
 Words = NDArray[np.uint64]
-
-
-class WaveSums(NamedTuple):
-    """Sums over the rows of every block.
-
-    Attributes
-    ----------
-    waves : ndarray of shape (blocks, 2 D, K)
-        Cosines and sines times residuals, in units of 2^-30.
-    squares : ndarray of shape (blocks,)
-        Squared lengths of the residuals, in units of 2^-30.
-    rows : ndarray of shape (blocks,)
-    """
-
-    waves: IntArray
-    squares: IntArray
-    rows: IntArray
 
 
 @dataclass(frozen=True)
@@ -66,6 +46,9 @@ class Waves:
     :math:`T = \sum_i |r_i|^2` give the unbiased estimate
 
     .. math:: \frac{\frac1D \sum_d |S_d|^2 - T}{N (N - 1)}.
+
+    With weights :math:`w_i` these are sums of :math:`w_i r_i e^{\ldots}` and :math:`w_i^2 |r_i|^2`, over
+    :math:`(\sum_i w_i)^2 - \sum_i w_i^2`: a pair of rows weighs the product of their weights.
 
     Everything is made of integers: Cauchy numbers are ratios of two coordinates of a point in a disc, drawn by
     SplitMix64; angles are whole multiples of :math:`2^{-64}` turns, modulo a turn; cosines and sines, from a table, and
@@ -106,27 +89,24 @@ class Waves:
 
     def empty(self) -> WaveSums:
         """Return the sums of no rows."""
-        shape = (BLOCKS, 2 * self.features, self.n_classes)
-        return WaveSums(np.zeros(shape, np.int64), np.zeros(BLOCKS, np.int64), np.zeros(BLOCKS, np.int64))
+        return WaveSums.empty(2 * self.features, self.n_classes)
 
-    def add(self, sums: WaveSums, probs: FloatArray, labels: IntArray) -> None:
-        """Add rows to sums, in place."""
+    def add(self, sums: WaveSums, probs: FloatArray, labels: IntArray, units: IntArray | None = None) -> None:
+        """Add rows to sums, in place; with weights, in units of 2^-20, if the sums have them."""
         step = max(1, _WORDS // max(self.features, self.n_classes))
+        step = step if units is None else min(step, MOST_WEIGHTED)
         for start in range(0, len(labels), step):
-            self._add(sums, probs[start : start + step], labels[start : start + step])
+            rows = slice(start, start + step)
+            self._add(sums, probs[rows], labels[rows], None if units is None else units[rows])
 
-    def _add(self, sums: WaveSums, probs: FloatArray, labels: IntArray) -> None:
+    def _add(self, sums: WaveSums, probs: FloatArray, labels: IntArray, units: IntArray | None) -> None:
         whole = np.rint(probs.astype(np.float64) * 2.0**COARSE)
         angles = whole.astype(np.uint64) @ self.frequencies
         block = (mixed(angles[:, -1] + labels.astype(np.uint64)) >> np.uint64(60)).astype(np.int64)
         waves = np.hstack(cosines_and_sines(angles[:, :-1]))
         residuals = -np.rint(whole * 2.0 ** (FINE - COARSE))
         residuals[np.arange(len(labels)), labels] += 2.0**FINE
-        np.add.at(sums.squares, block, (residuals**2).sum(axis=1).astype(np.int64))
-        np.add.at(sums.rows, block, 1)
-        for b in np.unique(block):
-            own = block == b  # Products of whole numbers below 2^15: their sums are exact in any order.
-            sums.waves[b] += (waves[own].T @ residuals[own]).astype(np.int64)
+        sums.add(block, waves, residuals, units)
 
 
 def words(n: int, start: int = 0) -> Words:
@@ -180,9 +160,9 @@ def _cosines() -> FloatArray:
 
 def estimate(sums: WaveSums) -> Estimate:
     """Return the unbiased squared kernel calibration error, with the error of the waves, and the mean over blocks."""
-    values = _values(sums.waves.sum(axis=0), int(sums.squares.sum()), int(sums.rows.sum()))
-    own = [_values(*one).mean() for one in zip(sums.waves, sums.squares.tolist(), sums.rows.tolist(), strict=True)]
-    blocks = np.array(own)[sums.rows > 1]
+    values = _values(*sums.means(slice(None)))
+    parts = [sums.means(b) for b in range(len(sums.rows))]
+    blocks = np.array([_values(*part).mean() for part in parts if part[2] > 0])
     details = {
         "features": len(values),
         "monte_carlo_error": float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0,
@@ -192,10 +172,8 @@ def estimate(sums: WaveSums) -> Estimate:
     return Estimate(name="SKCE by random waves", value=float(values.mean()), details=details)
 
 
-def _values(waves: IntArray, squares: int, rows: int) -> FloatArray:
+def _values(waves: FloatArray, squares: float, pairs: float) -> FloatArray:
     """Return the estimate of every frequency, (D,)."""
-    unit = 2.0 ** (-2 * FINE)
-    lengths = ((waves * unit) ** 2).sum(axis=1)
+    lengths = (waves**2).sum(axis=1)
     n = len(lengths) // 2
-    pairs = max(rows * (rows - 1), 1)
-    return np.asarray((lengths[:n] + lengths[n:] - squares * unit) / pairs)
+    return np.asarray((lengths[:n] + lengths[n:] - squares) / (pairs or 1.0))

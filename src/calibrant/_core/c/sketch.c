@@ -309,7 +309,7 @@ INLINE void write_sums(const Sums *sums, int64_t *to) {
 }
 
 /* Rows, of float if `single` and otherwise of double, into the records; and sums as of sketch_scores. */
-EXPORT void NAME(sketch_rows)(const void *probs, int64_t single, const uint8_t *events, int64_t n, int64_t digits,
+EXPORT void NAME(sketch_records)(const void *probs, int64_t single, const uint8_t *events, int64_t n, int64_t digits,
                               int64_t last, const int32_t *starts, const double *cuts, int64_t *records,
                               int64_t with_logs, int64_t *to) {
     const Grid grid = {digits, last, starts, cuts};
