@@ -100,8 +100,8 @@ def interval(
     - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
       fewer than four are observed (10, 25), unless 50 are observed; for means over rows, if fewer than half of the
       expected ones are observed, unless 50 are; for debiased errors, if fewer than 0.4 of them are, unless 20 are;
-    - for areas under risk-coverage curves, with fewer than 15 wrong, or right, answers expected or 10 observed, unless 50
-      are; their lower limit allows for being given only then;
+    - for areas under risk-coverage curves, with fewer than 15 wrong, or right, answers expected or 10 observed, unless
+      50 are; their lower limit allows for being given only then;
     - for slope and intercept, if a threshold on the predictions separates the outcomes;
     - if weights are so unequal that fewer than 20 rows determine variances;
     - if bins are so narrow that more than a third of what chance adds to the gaps comes from bins without a single

@@ -24,8 +24,9 @@ SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
 def rewrite_forecasts(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    transform: Callable[[Distribution], Distribution | Mapping[str, FloatArray]],
+    transform: Callable[..., Distribution | Mapping[str, FloatArray]],
     *,
+    other: str | None = None,
     replace: bool = False,
     drop_missing: bool = False,
     **options: Any,
@@ -39,7 +40,10 @@ def rewrite_forecasts(
     out : str or path
         Its extension names the format; archives are written as archives.
     transform : callable
-        From the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals.
+        From the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals. If `other`
+        is named, it is also given that column of the same rows.
+    other : str, optional
+        A column of any type that the new numbers depend on, such as groups.
     replace : bool, default=False
         Whether the new columns replace the old ones, which needs laws of the same kind. Else they are added, with
         "calibrated_" before their names; those of laws that are no longer normal are mean, sd and five quantiles.
@@ -62,7 +66,9 @@ def rewrite_forecasts(
         rows = complete_rows(source, numbers, columns, left_out=left_out)
         with located(source, columns, WORDS):
             law = law_of(source, {k: taken(v, rows) for k, v in numbers.items()}, columns, request)
-            new = _columns_of(transform(law), law, columns, replace=replace)
+        more = () if other is None else (taken(source.column(other), rows),)
+        with located(source, columns, WORDS):
+            new = _columns_of(transform(law, *more), law, columns, replace=replace)
         if left_out is not None:
             warn_uncalibrated(left_out, stacklevel=3)
         check_new(source, () if replace else tuple(new))

@@ -6,6 +6,7 @@ from calibrant.plots.comparison import plot_comparison
 from calibrant.plots.cumulative import plot_cumulative
 from calibrant.plots.decisions import plot_decision_curve, plot_risk_coverage
 from calibrant.plots.forecasts import plot_pit, plot_quantiles, plot_spread
+from calibrant.plots.intervals import plot_intervals
 from calibrant.plots.learning import plot_learning_curve
 from calibrant.plots.null import plot_null
 from calibrant.plots.overlay import add_reliability
@@ -23,6 +24,7 @@ __all__ = [
     "plot_cumulative",
     "plot_decision_curve",
     "plot_decomposition",
+    "plot_intervals",
     "plot_learning_curve",
     "plot_null",
     "plot_pit",

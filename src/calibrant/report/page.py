@@ -16,6 +16,7 @@ from calibrant.report import (
     fix,
     forecasts,
     found,
+    intervals,
     metrics,
     panels,
     parts,
@@ -32,6 +33,7 @@ from calibrant.results import (
     Fix,
     ForecastAssessment,
     GroupFindings,
+    IntervalCheck,
     as_record,
     state,
 )
@@ -145,7 +147,7 @@ CLASSES = Kind(
 )
 FORECASTS = Kind(
     question="Do 80% of the values fall into what the model gives a probability of 80%?",
-    sections=("verdicts", "forecasts", "metrics", "fix", "groups", "found", "test", "settings"),
+    sections=("verdicts", "forecasts", "metrics", "fix", "intervals", "groups", "found", "test", "settings"),
     redrawn="the values were drawn from the forecasts",
     tested="the calibration error would be",
 )
@@ -159,6 +161,7 @@ class Extras:
     fix: Fix | None = None
     findings: GroupFindings | None = None
     decisions: DecisionReport | None = None
+    intervals: IntervalCheck | None = None
 
 
 NOTHING_ELSE = Extras()
@@ -178,6 +181,7 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_EL
         how=extras.fix,
         findings=extras.findings,
         decided=extras.decisions,
+        checked=extras.intervals,
         level=metrics.interval_level(series),
         limit=figures.gauge_limit([s.assessment.verdict for s in series]),
         data=Verbatim(embed(title, series, extras)),
@@ -197,6 +201,8 @@ def embed(title: str, series: Sequence[AnySeries], extras: Extras = NOTHING_ELSE
     record = page_record(title, series, extras.comparison, extras.fix, extras.findings)
     if extras.decisions is not None:
         record["decisions"] = rounded(decisions.record(extras.decisions))
+    if extras.intervals is not None:
+        record["intervals"] = rounded(intervals.record(extras.intervals))
     plain = json.dumps(record, allow_nan=False, separators=(",", ":"))
     # json.dumps writes ASCII, so the line separators U+2028 and U+2029 are escaped already.
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -248,6 +254,7 @@ def environment() -> "Environment":
         fix=fix,
         forecasts=forecasts,
         found=found,
+        intervals=intervals,
         metrics=metrics,
         panels=panels,
         parts=parts,
