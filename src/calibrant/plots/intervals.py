@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+WIDE = 4.0
+"""Inches from which on the legend has two columns."""
+
+
 def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
     """Draw some rows: the forecasts' own intervals, the fitted ones, and the targets.
 
@@ -28,7 +32,7 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
     Notes
     -----
     Rows are sorted by their forecasts. Targets outside their fitted interval are red; infinite intervals reach the
-    edge. The title says how many targets of all judged rows are held.
+    edge. The legend says how many targets of all judged rows are held.
     """
     ax = axes_or_new(ax, 8.0, 3.6)
     open_frame(ax)
@@ -38,8 +42,7 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
     finite = ends[np.isfinite(ends)]
     margin = 0.04 * (float(np.ptp(finite)) or 1.0)
     bottom, top = float(finite.min()) - margin, float(finite.max()) + margin
-    level = f"{100 * check.level:g}%"
-    own = f"the forecasts' own {level} intervals ({check.total.before:.1%} held)"
+    own = f"forecasts' own: {check.total.before:.1%} held"
     ax.vlines(
         place,
         rows.low_before.clip(bottom, top),
@@ -49,13 +52,15 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
         linewidth=4,
         label=own,
     )
-    fitted = f"fitted ones ({check.total.covered:.1%} held)"
+    fitted = f"fitted: {check.total.covered:.1%} held"
     ax.vlines(place, rows.low.clip(bottom, top), rows.high.clip(bottom, top), colors=BLUE, linewidth=1.4, label=fitted)
     missed = (rows.target < rows.low) | (rows.target > rows.high)
     ax.scatter(place[~missed], rows.target[~missed], 12, color=INK, zorder=3, label="targets")
     if missed.any():
         ax.scatter(place[missed], rows.target[missed], 18, color=RED, marker="D", zorder=4, label="outside")
-    ax.set(xlim=(-1, len(place)), ylim=(bottom, top + 0.28 * (top - bottom)), ylabel="Value", xticks=[])
-    ax.set_xlabel(f"{len(place)} of {check.total.n_samples:,} judged rows, from the lowest to the highest forecast")
-    ax.legend(loc="upper left", ncols=2, frameon=False, fontsize="small", handlelength=1.2, borderpad=0.1)
+    lines = 2 if ax.get_window_extent().width > WIDE * ax.get_figure(root=True).dpi else 4
+    ax.set(xlim=(-1, len(place)), ylim=(bottom, top + 0.14 * lines * (top - bottom)), xticks=[])
+    ax.set(xlabel=f"{len(place)} of {check.total.n_samples:,} rows, by forecast", ylabel="Value")
+    ax.set_title(f"{100 * check.level:g}% intervals", fontsize="medium")
+    ax.legend(loc="upper left", ncols=4 // lines, frameon=False, fontsize="small", handlelength=1.2, borderpad=0.1)
     return ax
