@@ -58,7 +58,7 @@ def plot_intervals(check: IntervalCheck, ax: "Axes | None" = None) -> "Axes":
     ax.scatter(place[~missed], rows.target[~missed], 12, color=INK, zorder=3, label="targets")
     if missed.any():
         ax.scatter(place[missed], rows.target[missed], 18, color=RED, marker="D", zorder=4, label="outside")
-    lines = 2 if ax.get_window_extent().width > WIDE * ax.get_figure(root=True).dpi else 4
+    lines = 2 if ax.get_window_extent().width > WIDE * ax.figure.dpi else 4
     ax.set(xlim=(-1, len(place)), ylim=(bottom, top + 0.14 * lines * (top - bottom)), xticks=[])
     ax.set(xlabel=f"{len(place)} of {check.total.n_samples:,} rows, by forecast", ylabel="Value")
     ax.set_title(f"{100 * check.level:g}% intervals", fontsize="medium")
