@@ -2,7 +2,8 @@
 
 Call it as `python benchmarks/forecast_left_out.py`. Two normal laws of different width (EM on standardised errors), a
 Beta distribution function as the map of transforms, and, for ensembles, a normal law of the mean and variance of the
-members (EMOS, by CRPS). Change of CRPS and log score against doing nothing, means of 30 data sets with standard errors.
+members (EMOS, by CRPS), beside the normal law of their mean and standard deviation with calibrators that are offered.
+Change of CRPS and log score against doing nothing, means of 30 data sets with standard errors.
 """
 
 import numpy as np
@@ -16,6 +17,7 @@ from calibrant.forecasts import Quantiles
 from calibrant.metrics import CRPS, LogScore
 
 RUNS, NEW, LEVELS = 30, 2000, np.arange(1, 200) / 200
+AS_NORMAL = ("shift-scale", "spread-by-level", "shift-scale>spread-by-level")
 
 
 def world(name, n, rng):
@@ -102,17 +104,29 @@ def emos(fit, new):
     return law(best.x, new)
 
 
+def as_normal(method, fit, new):
+    """Return normal laws of means and standard deviations of the members, after a calibrator that is offered."""
+
+    def law(f):
+        draws = f.distribution.draws
+        return Forecasts(Normal(draws.mean(axis=1), draws.std(axis=1, ddof=1)), f.targets)
+
+    return parse_forecast(method).fit(law(fit)).calibrate(law(new))
+
+
 def ensembles():
     fair, plain = CRPS(ensemble="fair"), CRPS()
+    names = ("inflate", "EMOS", *(f"normal laws of the members, then {method}" for method in AS_NORMAL))
     for n in (100, 250):
         rng, rows = np.random.default_rng(2), []
         for _ in range(RUNS):
             fit, new = ensemble(n, rng), ensemble(NEW, rng)
-            after = EnsembleInflation().fit(fit).calibrate(new), emos(fit, new)
+            after = [EnsembleInflation().fit(fit).calibrate(new), emos(fit, new)]
+            after += [as_normal(method, fit, new) for method in AS_NORMAL]
             rows.append([[fair(f) - fair(new), plain(f) - plain(new)] for f in after])
         mean, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(RUNS)
         print(f"ensembles of 20, {n} rows, change of the fair CRPS, and of that of the 20 members as they are")
-        for name, m, e in zip(("inflate", "EMOS"), mean, error, strict=True):
+        for name, m, e in zip(names, mean, error, strict=True):
             print(f"  {name}: {m[0]:+.4f} ({e[0]:.4f}), {m[1]:+.4f} ({e[1]:.4f})")
 
 

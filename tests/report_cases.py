@@ -14,14 +14,17 @@ from calibrant.results import (
     ClasswiseCurves,
     Compared,
     Comparison,
+    CoveredPart,
     CumulativeCurve,
     CurveLine,
     Description,
     Difference,
+    DrawnIntervals,
     Estimate,
     ExperimentResult,
     Fix,
     ForecastAssessment,
+    IntervalCheck,
     LearningCurve,
     LearningPoint,
     NetError,
@@ -469,4 +472,29 @@ def experiment_of(names):
             ),
         ),
         settings={"version": "0.0", **{name: names[i - 1] for i, name in enumerate(names)}},
+    )
+
+
+def checked():
+    """Return intervals of two groups, one of which has too few rows."""
+    held = {"n_fitted": 50, "n_samples": 40, "before": 0.6, "covered": 0.9, "width_before": 2.0}
+    known = {"low": 0.8, "high": 0.98, "width": 4.0, "pvalue": 0.4}
+    unknown = {"low": None, "high": None, "width": np.inf, "pvalue": None}
+    return IntervalCheck(
+        headline="Intervals hold.",
+        method="ConformalIntervals()",
+        level=0.9,
+        confidence=None,
+        guarantee="per group",
+        total=CoveredPart(name="", **held, **(unknown | {"width": 4.0})),
+        parts=(CoveredPart(name="<a>", **held, **known), CoveredPart(name="b", **held, **unknown)),
+        pvalue=0.4,
+        reason="",
+        rows=DrawnIntervals(
+            target=np.array([0.0, 9.0]),
+            low_before=np.array([-1.0, 1.0]),
+            high_before=np.array([1.0, 3.0]),
+            low=np.array([-2.0, -np.inf]),
+            high=np.array([2.0, 8.0]),
+        ),
     )

@@ -10,10 +10,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from calibrant import Forecasts, Normal, recommend
-from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, ConformalIntervals, coverage_test
+from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, ConformalIntervals, coverage_test, judge_intervals
 from calibrant.curves import pit_histogram
 from calibrant.metrics import CRPS, IntervalCoverage, LogScore
-from calibrant.plots import plot_pit
+from calibrant.plots import plot_intervals, plot_pit
 
 rng = np.random.default_rng(3)
 x = rng.uniform(-2, 2, 600)
@@ -60,3 +60,12 @@ fitted = ConformalIntervals(level=0.9).fit(to_fit)
 found = fitted.interval(to_judge.distribution)
 result = coverage_test(found, to_judge.targets)
 print(f"covered: {result.estimate:.1%}; p-value of too little coverage {result.pvalue:.2f}")
+
+# %%
+# `judge_intervals` puts both into words, and its outcome can be drawn; `check_intervals` holds out one half by itself.
+# Grey: the forecasts' own intervals; blue: conformal ones.
+
+check = judge_intervals(fitted, to_judge)
+print(check.headline)
+_, ax = plt.subplots(figsize=(8.0, 3.6), layout="constrained")
+plot_intervals(check, ax=ax)

@@ -9,7 +9,14 @@ from scipy.special import ndtr
 
 from calibrant import Forecasts, InputError, Normal, Samples
 from calibrant.calibrators import load, save
-from calibrant.calibrators.forecasts import ConformalIntervals, WeightedConformalIntervals, coverage_test
+from calibrant.calibrators.forecasts import (
+    ConformalIntervals,
+    SpreadScaling,
+    WeightedConformalIntervals,
+    check_intervals,
+    coverage_test,
+    judge_intervals,
+)
 from calibrant.calibrators.forecasts.ranks import confident_rank, order_statistic, rank_at_least, rank_at_most
 from calibrant.metrics import IntervalCoverage, IntervalWidth
 from forecast_laws import g1
@@ -259,3 +266,62 @@ def test_groups_are_kept_in_files(tmp_path):
 def test_mistakes_are_named(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+class TestCheck:
+    @staticmethod
+    def narrow(n, seed):
+        rng = np.random.default_rng(seed)
+        mean = rng.normal(size=n)
+        return Forecasts(Normal(mean, 0.5), mean + rng.normal(size=n))
+
+    def test_halves_are_other_rows(self):
+        found = check_intervals(ConformalIntervals(), self.narrow(401, 0), rng=0)
+        assert (found.total.n_fitted, found.total.n_samples) == (200, 201)
+        assert found.total.before == pytest.approx(0.59, abs=0.08)  # P(|Z| < 0.82).
+        assert found.total.low <= found.total.covered <= found.total.high
+        assert found.parts == ()
+
+    def test_range_and_p_are_those_of_the_beta_binomial_law(self):
+        f = self.narrow(600, 1)
+        fitted = ConformalIntervals().fit(f.take(slice(0, 200)))
+        found = judge_intervals(fitted, f.take(slice(200, 600)))
+        hits = round(found.total.covered * 400)
+        law = stats.betabinom(400, 181, 20)
+        assert found.pvalue == found.total.pvalue == pytest.approx(law.cdf(hits))
+        assert (found.total.low, found.total.high) == (law.ppf(0.025) / 400, law.ppf(0.975) / 400)
+
+    def test_groups_have_parts_of_their_own(self):
+        f, groups = self.narrow(400, 2), np.repeat(["x", "y"], 200)
+        found = check_intervals(ConformalIntervals(), f, groups, rng=0)
+        assert [part.name for part in found.parts] == ["x", "y"]
+        assert sum(part.n_samples for part in found.parts) == found.total.n_samples == 200
+        assert found.total.low is None  # Groups have thresholds of their own: no law of all rows is known.
+        assert found.guarantee == "per group"
+        assert "in every group" in found.headline
+
+    def test_too_few_rows_are_infinite_and_said_to_be(self):
+        found = check_intervals(ConformalIntervals(), self.narrow(16, 0), rng=0)
+        assert found.total.width == np.inf
+        assert found.pvalue is None
+        assert "infinite" in found.headline
+        assert "8 rows of the fit are too few" in found.headline
+
+    def test_drawn_rows_ascend_and_are_few(self):
+        rows = check_intervals(ConformalIntervals(score="absolute"), self.narrow(900, 0), rng=0).rows
+        assert len(rows.target) == 60
+        assert (np.diff(rows.low_before + rows.high_before) >= 0).all()
+        np.testing.assert_allclose(np.diff(rows.high - rows.low), 0, atol=1e-12)  # One width for all.
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "words"),
+        [
+            ((SpreadScaling(), 40), TypeError, "must give intervals"),
+            ((ConformalIntervals(), 1), InputError, "two rows"),
+            ((ConformalIntervals(), 40, ["a"]), InputError, "40 entries"),
+        ],
+    )
+    def test_what_cannot_be_checked_is_refused(self, arguments, error, words):
+        calibrator, n, *more = arguments
+        with pytest.raises(error, match=words):
+            check_intervals(calibrator, self.narrow(n, 0), *more)

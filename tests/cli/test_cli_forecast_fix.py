@@ -8,7 +8,7 @@ import pytest
 
 from calibrant import Forecasts, InputError, Normal, Quantiles, Samples
 from calibrant.calibrators import load
-from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
+from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, ConformalIntervals
 from calibrant.cli import main
 from calibrant.io import read_forecasts
 from calibrant.metrics import CRPS
@@ -291,10 +291,127 @@ def test_conformal_intervals_are_written_by_their_ends(normal, tmp_path, capsys)
     stored, new = tmp_path / "conformal.json", tmp_path / "new.csv"
     assert main(["fit", str(file), *options, "--method", "conformal", "--out", str(stored)]) == 0
     printed = capsys.readouterr().out
-    assert "interval-coverage" in printed
+    assert "promise to hold 90% of new values" in printed
+    assert "271" in printed  # The rank, of 300 rows.
     assert "crps" not in printed
     assert main(["apply", str(file), *options, "--calibrator", str(stored), "--out", str(new)]) == 0
     assert "calibrated_low, calibrated_high" in capsys.readouterr().out
     frame = pl.read_csv(new)
     law = Normal(frame["mu"].to_numpy(), frame["sigma"].to_numpy())
     np.testing.assert_allclose(frame["calibrated_low"], load(stored).interval(law).low)
+
+
+@pytest.fixture
+def halves(tmp_path):
+    """Return two files of forecasts that are too narrow, more so in one group, with columns of groups and ratios."""
+    rng = np.random.default_rng(12)
+    paths = []
+    for name in ("old", "new"):
+        mean, site = rng.normal(size=400), rng.choice(["a", "b"], 400)
+        y = mean + np.where(site == "a", 1.5, 3.0) * rng.normal(size=400)
+        paths.append(tmp_path / f"{name}.csv")
+        columns = {"site": site, "y": y, "mu": mean, "sigma": np.ones(400), "w": np.exp(mean)}
+        pl.DataFrame(columns).write_csv(paths[-1])
+    return paths
+
+
+def test_intervals_of_groups_are_fitted_written_and_tested(halves, tmp_path, capsys):
+    (old, new), options = halves, ["--label", "y", *NAMED["normal"]]
+    stored, out = tmp_path / "c.json", tmp_path / "out.csv"
+    printed = run(
+        capsys, "fit", old, *options, "--method", "conformal", "--by", "site", "--level", 0.8, "--out", stored
+    )
+    assert "80% of new values" in printed
+    assert "in each group" in " ".join(printed.split())
+    run(capsys, "apply", new, *NAMED["normal"], "--calibrator", stored, "--out", out)
+    frame = pl.read_csv(out)
+    given = ConformalIntervals(level=0.8).fit(read_forecasts(old, target="y", mean="mu", sd="sigma"), _sites(old))
+    law = Normal(frame["mu"].to_numpy(), frame["sigma"].to_numpy())
+    np.testing.assert_allclose(frame["calibrated_high"], given.interval(law, frame["site"].to_list()).high)
+    found = json.loads(run(capsys, "test", new, *options, "--calibrator", stored, "--json"))
+    held = (frame["calibrated_low"] <= frame["y"]) & (frame["y"] <= frame["calibrated_high"])
+    assert found["total"]["covered"] == pytest.approx(held.mean())
+    assert [part["name"] for part in found["parts"]] == ["a", "b"]
+    assert found["pvalue"] > 0.05
+    printed = run(capsys, "test", new, *options, "--calibrator", stored)
+    assert "The promise is kept in every group" in " ".join(printed.split())
+
+
+def _sites(path):
+    return pl.read_csv(path)["site"].to_list()
+
+
+def test_a_broken_promise_can_fail_a_gate(halves, tmp_path, capsys):
+    (old, new), options = halves, ["--label", "y", *NAMED["normal"]]
+    stored, shifted = tmp_path / "c.json", tmp_path / "shifted.csv"
+    run(capsys, "fit", old, *options, "--method", "conformal", "--out", stored)
+    pl.read_csv(new).with_columns(y=pl.col("y") + 5).write_csv(shifted)
+    assert main(["test", str(shifted), *options, "--calibrator", str(stored), "--fail-below", "0.05"]) == 1
+    assert "Fewer than promised, beyond chance" in " ".join(capsys.readouterr().out.split())
+
+
+def test_weighted_intervals_read_their_ratios(halves, tmp_path, capsys):
+    (old, new), options = halves, ["--label", "y", *NAMED["normal"]]
+    stored, out = tmp_path / "w.json", tmp_path / "out.csv"
+    run(capsys, "fit", old, *options, "--method", "conformal-weighted", "--ratio", "w", "--out", stored)
+    run(capsys, "apply", new, *NAMED["normal"], "--calibrator", stored, "--out", out)
+    frame = pl.read_csv(out)
+    law = Normal(frame["mu"].to_numpy(), frame["sigma"].to_numpy())
+    np.testing.assert_allclose(frame["calibrated_low"], load(stored).interval(law, frame["w"].to_numpy()).low)
+    assert "not tested" in run(capsys, "test", new, *options, "--calibrator", stored)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--method", "student", "--by", "site"], "--by is for conformal intervals of forecasts"),
+        (["--level", "0.8"], "but none is named"),
+        (["--method", "conformal", "--ratio", "w"], "--ratio is for --method conformal-weighted"),
+        (["--method", "conformal-weighted", "--by", "site"], "conformal-weighted has --ratio"),
+        (["--method", "conformal", "--level", "90"], "between 0 and 1"),
+        (["--method", "conformal", "--by", "nosuch"], "no column 'nosuch'"),
+    ],
+)
+def test_options_of_intervals_that_do_not_fit_are_refused(halves, capsys, options, words):
+    assert main(["fit", str(halves[0]), "--label", "y", *NAMED["normal"], *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_rows_of_the_fit_cannot_test_it(halves, tmp_path, capsys):
+    (old, new), options, stored = halves, ["--label", "y", *NAMED["normal"]], tmp_path / "c.json"
+    run(capsys, "fit", old, *options, "--method", "conformal", "--out", stored)
+    assert main(["test", str(old), *options, "--calibrator", str(stored)]) == 2
+    assert "hold by construction" in capsys.readouterr().err
+    run(capsys, "fit", old, *options, "--method", "scale", "--out", stored)
+    assert main(["test", str(new), *options, "--calibrator", str(stored)]) == 2
+    assert "must be a file of conformal intervals" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["normal", "quantiles", "draws"])
+@pytest.mark.parametrize("method", ["conformal", "cqr"])
+def test_the_page_judges_intervals(kind, method, tmp_path, capsys):
+    """Of columns of quantiles the page was refused; of others it called intervals that kept their promise too wide."""
+    rng = np.random.default_rng(6)
+    mean, sd = rng.normal(size=N), rng.uniform(0.5, 1.5, N)
+    path, page = tmp_path / "f.csv", tmp_path / "page.html"
+    given = columns(kind, law(kind, mean, sd, rng))
+    pl.DataFrame({"y": mean + 2 * sd * rng.normal(size=N), **given}).write_csv(path)
+    printed = run(
+        capsys, "report", path, "--label", "y", *NAMED[kind], "--calibrate", method, "--resamples", 99, "--out", page
+    )
+    assert "of 60 targets that they were not fitted to" in " ".join(printed.split())
+    assert printed.count("intervals hold") <= 2  # One verdict, about the forecasts.
+    assert "Intervals with a guarantee" in page.read_text(encoding="utf-8")
+
+
+def test_advice_on_quantiles_shows_the_error_of_evaluate(tmp_path, capsys):
+    """At the levels of the columns; between them nothing is known."""
+    rng = np.random.default_rng(6)
+    mean, sd = rng.normal(size=N), rng.uniform(0.5, 1.5, N)
+    path = tmp_path / "f.csv"
+    given = columns("quantiles", law("quantiles", mean, sd, rng))
+    pl.DataFrame({"y": mean + 2 * sd * rng.normal(size=N), **given}).write_csv(path)
+    options = [path, "--label", "y", *NAMED["quantiles"], "--json"]
+    judged = json.loads(run(capsys, "evaluate", *options, "--resamples", 99))
+    advised = json.loads(run(capsys, "recommend", *options))
+    assert advised["candidates"][0]["mace"] == pytest.approx(judged["metrics"]["mace"]["value"])

@@ -19,8 +19,7 @@ MATRICES = {
     "sum": pair_matrix(P3, ROUGH @ WhiteKernel() + SMOOTH @ WhiteKernel()),
     "predictions alone": prediction_pairs(P3, SMOOTH),
     "product of kernels": prediction_pairs(P3, ROUGH * SMOOTH),
-    "short line": SortedPairs(RNG.random(70), RNG.normal(size=70), 0.2, 2.0),
-    "long line": SortedPairs(RNG.random(70), RNG.normal(size=70), 0.2, 2.0),
+    "line": SortedPairs(RNG.random(70), RNG.normal(size=70), 0.2, 2.0),
     "weighted": pair_matrix(P3, ROUGH @ WhiteKernel()).weighted(RNG.random(70)),
     "forecasts": pair_matrix(
         f := Forecasts(Normal(RNG.normal(size=70), RNG.uniform(1, 2, 70)), RNG.normal(size=70)), tune(None, f)

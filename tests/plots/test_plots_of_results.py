@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from binary_cases import binary
 from calibrant import Forecasts, InputError, Normal, Predictions, compare, plots, reliability_curve
 from calibrant.binning import EqualMass
+from calibrant.calibrators.forecasts import ConformalIntervals, check_intervals
 from calibrant.curves import (
     classwise_curves,
     cumulative_curve,
@@ -59,6 +60,8 @@ def calls(over, comparison):
         "pit": (plots.plot_pit, pit_histogram(f)),
         "quantiles": (plots.plot_quantiles, quantile_curve(f)),
         "intervals": (plots.plot_quantiles, quantile_curve(f, form="interval")),
+        "columns": (plots.plot_quantiles, quantile_curve(f, [0.05, 0.25, 0.5, 0.75, 0.95])),
+        "conformal": (plots.plot_intervals, check_intervals(ConformalIntervals(), f, rng=0)),
         "spread": (plots.plot_spread, spread_curve(f)),
         "parts": (plots.plot_decomposition, {"raw": decompose(over), "other": decompose(binary(1500, seed=2))}),
         "comparison": (plots.plot_comparison, comparison),
@@ -68,8 +71,8 @@ def calls(over, comparison):
 
 
 NAMES = (
-    "cumulative", "bias", "bias with a band", "pit", "quantiles", "intervals", "spread", "parts", "comparison", "null",
-    "classwise",
+    "cumulative", "bias", "bias with a band", "pit", "quantiles", "intervals", "columns", "conformal", "spread",
+    "parts", "comparison", "null", "classwise",
 )  # fmt: skip
 
 
@@ -104,6 +107,26 @@ def test_every_plot_draws_on_given_axes_and_on_its_own(name, calls):
     ax = Figure().add_subplot()
     assert plot(result, ax=ax) is ax
     assert 0.005 < (picture(plot(result)) < 0.9).mean() < 0.6
+
+
+def test_columns_of_quantiles_are_marked_one_by_one():
+    f = forecasts(scale=0.5)
+    few = plots.plot_quantiles(quantile_curve(f, [0.05, 0.25, 0.75, 0.95]))
+    inside, outside = few.collections[-2:]
+    assert len(inside.get_offsets()) + len(outside.get_offsets()) == 4
+    assert len(outside.get_offsets()) >= 2
+    many = plots.plot_quantiles(quantile_curve(f))
+    assert not any(len(part.get_offsets()) > 1 for part in many.collections)
+
+
+def test_targets_outside_their_interval_are_marked_and_infinite_ones_reach_the_edge():
+    check = check_intervals(ConformalIntervals(), forecasts(n=200), rng=0)
+    missed = (check.rows.target < check.rows.low) | (check.rows.target > check.rows.high)
+    assert len(plots.plot_intervals(check).collections[-1].get_offsets()) == missed.sum() > 0
+    endless = check_intervals(ConformalIntervals(level=0.999), forecasts(n=200), rng=0)
+    ax = plots.plot_intervals(endless)
+    assert np.isfinite(ax.get_ylim()).all()
+    assert "outside" not in labels(ax)
 
 
 @pytest.mark.parametrize("name", NAMES)

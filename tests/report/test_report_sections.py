@@ -28,6 +28,7 @@ from report_cases import (
     Tree,
     advised,
     assessment,
+    checked,
     comparison,
     consistency,
     curve,
@@ -399,6 +400,25 @@ class TestForecasts:
         bare = replace(forecast(), pit=None, quantiles=None, intervals=None, spread=None)
         titles = [t for _, t in Tree(render_html(bare)).find("h2")]
         assert titles == ["Verdict", "Metrics", "Could it be chance?", "Settings"]
+
+    def test_intervals_have_a_section_with_every_group(self):
+        tree = Tree(page := render_html(forecast(), intervals=checked()))
+        assert "Intervals with a guarantee" in [t for _, t in tree.find("h2")]
+        assert page.count('class="hit missed"') == 2  # One target, and the legend.
+        assert [t for _, t in tree.find("th", scope="row") if t in ("all rows", "<a>", "b")] == ["all rows", "<a>", "b"]
+        assert "<a>" not in page.replace("&lt;a&gt;", "")
+        data = json.loads(tree.find("script", id="data")[0][1])["intervals"]
+        assert data["rows"][1] == {"target": 9, "low_before": 1, "high_before": 3, "low": "-inf", "high": 8}
+        assert data["parts"][1]["width"] == "inf"
+
+    def test_few_levels_are_marked_one_by_one(self):
+        """Those of columns of quantiles; a dense curve shows its points when they are touched."""
+        few = render_html(forecast())
+        dense = np.linspace(0.01, 0.99, 99)
+        curve = replace(forecast().quantiles, nominal=dense, observed=dense, low=dense - 0.1, high=dense + 0.1)
+        many = render_html(replace(forecast(), quantiles=curve, intervals=None))
+        assert "Every column is a point" in few
+        assert "Every column is a point" not in many
 
     def test_data_holds_the_curves(self):
         tree = Tree(render_html(forecast()))

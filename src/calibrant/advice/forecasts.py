@@ -27,8 +27,8 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, join
 from calibrant.metrics import CRPS, LogScore
 from calibrant.metrics.forecast_base import ForecastScore
-from calibrant.metrics.forecast_calibration import QuantileCalibration
 from calibrant.metrics.forecast_intervals import IntervalCoverage
+from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
 
@@ -159,11 +159,11 @@ def cross_fit_forecasts(calibrator: ForecastCalibrator, forecasts: Forecasts, fo
 
 def _judged(name: str, found: CrossFitted, losses: FloatArray, chosen: Choice) -> ForecastCandidate:
     after = found.forecasts
-    on_line = after.distribution.has_cdf
+    on_line, mace = after.distribution.has_cdf, suited_metrics(after).get("mace")  # Of quantiles at their own levels.
     return ForecastCandidate(
         name=name,
         loss=float(np.average(losses, weights=after.weights)),
-        mace=QuantileCalibration()(after) if on_line else None,
+        mace=mace(after) if on_line and mace is not None else None,
         coverage=IntervalCoverage(0.9)(after) if on_line else None,
         over_nothing=chosen.over_nothing.get(name),
         behind_best=chosen.behind_best.get(name),

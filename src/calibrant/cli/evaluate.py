@@ -28,7 +28,7 @@ def evaluate(
 ) -> int:
     """Say whether the predictions in FILES are calibrated, in which direction they err, and by how much.
 
-    Predictive distributions are read with --mean and --sd, or with --draws.
+    Predictive distributions are read with --mean and --sd, with --draws or with --quantiles.
 
     For example:
       calibrant evaluate predictions.csv --label y --probs 'proba_*'

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from calibrant.cli.engines import Engine
 from calibrant.cli.fitted import MEASURES, OPTIMISTIC, class_shares, describe, fingerprint, learnt, print_fitted
 from calibrant.cli.groups import Features
+from calibrant.cli.intervals import IntervalOptions
 from calibrant.cli.options import FIXING, EitherSource, File, Out, Source, expanded
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def fit(
     method: Annotated[str | None, Parameter(group=FIXING)] = None,
     features: Features = None,
     raw_logits: Annotated[bool, Parameter(group=FIXING)] = False,
+    intervals: IntervalOptions = IntervalOptions(),
     source: EitherSource = EitherSource(),
     engine: Engine = Engine(),
     out: Out = Path("calibrator.json"),
@@ -43,6 +45,7 @@ def fit(
       calibrant fit validation.csv --features 'x_*'
       calibrant fit 'logs/*.parquet' --method vs --engine local
       calibrant fit forecasts.csv --label y --mean mu --sd sigma --method 'shift-scale>pit'
+      calibrant fit forecasts.csv --label y --mean mu --sd sigma --method conformal --level 0.95 --by region
 
     Parameters
     ----------
@@ -83,8 +86,9 @@ def fit(
         from calibrant.cli.forecasting import fit_forecasts
 
         outputs.check_out(out, paths, outputs.CALIBRATOR)
-        fit_forecasts(paths, source, method, out)
+        fit_forecasts(paths, source, method, intervals, out)
         return
+    intervals.check(method, of_forecasts=False)
     _fit_classes(paths, "ts" if method is None else method, source, engine, out, raw_logits=raw_logits)
 
 

@@ -9,28 +9,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calibrant.calibrators.store import StoredCalibrator
+    from calibrant.cli.intervals import IntervalOptions
     from calibrant.cli.options import EitherSource
     from calibrant.forecasts import Distribution
 
 MEASURES = ("crps", "log-score", "interval-coverage", "interval-width", "mace")
 """What is printed before and after, as far as the laws have it."""
 
-OF_INTERVALS = ("interval-coverage", "interval-width")
-"""The same of methods that give intervals, not whole laws."""
-
 USUAL = {"Normal": "shift-scale", "Samples": "inflate", "Quantiles": "quantile-shift"}
 """The method for each kind of laws, if none is named."""
 
 
-def fit_forecasts(files: "Sequence[Path]", source: "EitherSource", method: str | None, out: Path) -> None:
+def fit_forecasts(
+    files: "Sequence[Path]", source: "EitherSource", method: str | None, options: "IntervalOptions", out: Path
+) -> None:
     """Learn a calibrator from predictive distributions and observed values, save it, and say what it learnt."""
     from calibrant.calibrators.forecasts import forecast_calibrator_name, parse_forecast
     from calibrant.calibrators.store import save
     from calibrant.cli import show
     from calibrant.cli.fitted import describe, learnt, print_fitted
+    from calibrant.cli.intervals import fit_intervals
     from calibrant.metrics.forecast_table import suited_metrics
 
     named = None if method is None else forecast_calibrator_name(method)
+    options.check(named)
+    if named is not None and parse_forecast(named).gives == "intervals":
+        fit_intervals(files, source, named, options, out)
+        return
     forecasts, _ = source.forecasts(files)
     method = USUAL[type(forecasts.distribution).__name__] if named is None else named
     with show.listening_bar("fitting", quiet=source.silent):
@@ -44,8 +49,7 @@ def fit_forecasts(files: "Sequence[Path]", source: "EitherSource", method: str |
     }
     checksum = save(calibrator, out, details=details)
     after = calibrator.calibrate(forecasts)
-    measures = MEASURES if calibrator.gives == "law" else OF_INTERVALS
-    metrics = {name: metric for name, metric in suited_metrics(forecasts).items() if name in measures}
+    metrics = {name: metric for name, metric in suited_metrics(forecasts).items() if name in MEASURES}
     shown = [name for name, metric in metrics.items() if metric.suits(after)]
     before, changed = ({name: metrics[name].estimate(f) for name in shown} for f in (forecasts, after))
     found, measured = learnt(calibrator), {"before": before, "after": changed}
@@ -64,25 +68,29 @@ def apply_forecasts(
     """Write a copy of the file with columns of calibrated forecasts."""
     from calibrant.cli import show
     from calibrant.cli.fitted import listed
+    from calibrant.cli.intervals import COLUMN
     from calibrant.exceptions import DataWarning
     from calibrant.io.rewrite_forecasts import rewrite_forecasts
 
     rows = 0
 
-    def calibrated(law: "Distribution") -> "Distribution | dict[str, Any]":
+    def calibrated(law: "Distribution", *more: Any) -> "Distribution | dict[str, Any]":
         nonlocal rows
         rows = law.n
         if stored.details.get("fingerprint") == fingerprint(law):
             message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
             warnings.warn(message, DataWarning, stacklevel=2)
         if stored.calibrator.gives == "intervals":
-            ends = stored.calibrator.interval(law)
+            ends = stored.calibrator.interval(law, *more)
             return {"low": ends.low, "high": ends.high}
         found: Distribution = stored.calibrator.apply(law)
         return found
 
     with show.progress_bar("calibrating", quiet=source.silent):
-        columns = rewrite_forecasts(file, out, calibrated, replace=replace, **source.as_forecast_options())
+        column = stored.details.get(COLUMN)
+        columns = rewrite_forecasts(
+            file, out, calibrated, other=column, replace=replace, **source.as_forecast_options()
+        )
     if source.json:
         show.print_json({"n_samples": rows, "columns": list(columns), "sha256": stored.sha256})
         return

@@ -50,6 +50,7 @@ def report(
     calibrate
         Compare before and after calibration: "auto" uses the recommended calibrator; or name one, such as ts or
         'ts>irm', for forecasts such as shift-scale, with --features groups. Each row is calibrated by a fit to others.
+        Of conformal intervals one half of the rows is fitted and the other judged; with --by the promise is per group.
     folds
         Number of folds for the fix.
     features
@@ -87,9 +88,18 @@ def report(
     if options.are_forecasts:
         for name, assessment in shown.items():
             _print_verdict(assessment, name if len(shown) > 1 else "")
+    _print_extras(extras)
+    show.print_path("page", out)
+
+
+def _print_extras(extras: dict[str, Any]) -> None:
+    """Print what a fix gives, where that is more than a second verdict."""
+    from calibrant.cli import show
+
+    if "intervals" in extras:
+        show.print_lines(["", extras["intervals"].headline])
     if "fix" in extras and extras["fix"].recommendation is not None and extras["fix"].recommendation.disagreement:
         show.print_lines(["", extras["fix"].recommendation.disagreement])
-    show.print_path("page", out)
 
 
 def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -205,14 +215,24 @@ def _forecasts(
     from calibrant.advice import calibrate_held_out
     from calibrant.advice.fixing import AUTO
     from calibrant.assessment.forecasts import compare_forecasts
-    from calibrant.calibrators.forecasts import forecast_calibrator_name
+    from calibrant.calibrators.forecasts import (
+        WeightedConformalIntervals,
+        check_intervals,
+        forecast_calibrator_name,
+        parse_forecast,
+    )
+    from calibrant.calibrators.forecasts.conformal import Conformal
     from calibrant.cli import show
 
     if calibrate != AUTO:
         forecast_calibrator_name(calibrate)
     (file,) = files
     before, others = options.forecasts(files, options.by)
-    shown = {file.name: options.judge_forecasts(before, file.name, others.get(options.by or ""))}
+    groups = others.get(options.by or "")
+    shown = {file.name: options.judge_forecasts(before, file.name, groups)}
+    if calibrate != AUTO and isinstance(built := parse_forecast(calibrate), Conformal):
+        weighted = isinstance(built, WeightedConformalIntervals)
+        return shown, {"intervals": check_intervals(built, before, None if weighted else groups, rng=options.seed)}
     with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
         after, how = calibrate_held_out(before, calibrate, n_folds=folds, progress=progress, rng=options.seed)
     if how.recommendation is not None and how.method == "identity":

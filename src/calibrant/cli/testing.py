@@ -1,6 +1,7 @@
 """`calibrant test`: whether the miscalibration could be chance."""
 
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -17,6 +18,7 @@ def run_tests(
     options: Options = Options(),
     test: Annotated[tuple[str, ...], Parameter(name="--test", group=JUDGING, consume_multiple=True)] = (),
     kernel: Annotated[str | None, Parameter(group=JUDGING)] = None,
+    calibrator: Annotated[Path | None, Parameter(group=JUDGING)] = None,
     fail_below: Annotated[float | None, Parameter(group=JUDGING)] = None,
 ) -> int:
     """Test whether the predictions in FILES are calibrated, up to chance.
@@ -28,6 +30,7 @@ def run_tests(
       calibrant test predictions.csv
       calibrant test predictions.csv --test omnibus skce --fail-below 0.05
       calibrant test predictions.csv --test all --json
+      calibrant test new.csv --label y --mean mu --sd sigma --calibrator conformal.json
 
     Parameters
     ----------
@@ -38,6 +41,9 @@ def run_tests(
         One or more tests, or "all": tests that cannot be applied to these rows then say why, and the others run.
     kernel
         Kernel on the predictions in the kernel tests, such as exponential or gaussian.
+    calibrator
+        File of conformal intervals, written by calibrant fit: whether they hold as many values of these new rows as
+        they promise.
     fail_below
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this.
     """
@@ -47,6 +53,10 @@ def run_tests(
 
     _check_level(fail_below)
     paths = expanded(files)
+    if calibrator is not None:
+        if test or kernel is not None:
+            raise InputError("--calibrator tests the promise of intervals, without --test and --kernel. Remove them.")
+        return _test_intervals(paths, calibrator, options, fail_below)
     data = options.forecasts(paths)[0] if options.are_forecasts else options.predictions(paths)
     names = _names(test, data) if test else (_default(data, kernel),)
     tests = {name: _configured(name, options, kernel, data) for name in names}
@@ -68,6 +78,19 @@ def run_tests(
     else:
         show.print_tests(results, adjusted, {name: _measured(each) for name, each in tests.items()}, refused)
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
+
+
+def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_below: float | None) -> int:
+    """Test whether intervals keep their promise on new rows."""
+    from calibrant.cli import show
+    from calibrant.cli.intervals import judge_fitted, print_check
+
+    found = judge_fitted(files, calibrator, options)
+    if options.json:
+        show.print_json(found)
+    else:
+        print_check(found)
+    return int(fail_below is not None and found.pvalue is not None and found.pvalue < fail_below)
 
 
 def _measured(test: "CalibrationTest") -> str:

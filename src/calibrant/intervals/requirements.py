@@ -175,7 +175,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, data: Predictions, expected: FloatArray, observed: object) -> Self:
-        """Count rows by their probability of being of the kind, and by whether they are."""
+        """Count the rows of a kind, given the probability that each is one, and whether it is."""
         shares = data.weights / data.weights.sum()
         rows = 1 / float(data.squares(shares).sum())
         return cls(round(rows * float(shares @ expected), 6), round(rows * float(shares @ observed), 6))

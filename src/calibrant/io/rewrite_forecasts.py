@@ -22,8 +22,9 @@ SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
 def rewrite_forecasts(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    transform: Callable[[Distribution], Distribution | Mapping[str, FloatArray]],
+    transform: Callable[..., Distribution | Mapping[str, FloatArray]],
     *,
+    other: str | None = None,
     replace: bool = False,
     drop_missing: bool = False,
     **options: Any,
@@ -35,7 +36,10 @@ def rewrite_forecasts(
     path, out, drop_missing
         As for `rewrite_probabilities`.
     transform : callable
-        From the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals.
+        From the laws in the file to calibrated ones, or to columns by name, such as the ends of intervals. If `other`
+        is named, it is also given that column of the same rows.
+    other : str, optional
+        A column of any type that the new numbers depend on, such as groups.
     replace : bool, default=False
         Whether the new columns replace the old ones, which needs laws of the same kind. Else they are added, with
         "calibrated_" before their names; those of laws that are no longer normal are mean, sd and five quantiles.
@@ -47,11 +51,15 @@ def rewrite_forecasts(
     def choose(source: Source) -> Arguments:
         return {key: names for key, names in source.choose_forecasts(request).items() if key != "weights"}
 
-    def calibrated(source: Source, columns: Arguments, arrays: dict[str, Any]) -> dict[str, FloatArray]:
+    def calibrated(
+        source: Source, columns: Arguments, arrays: dict[str, Any], *more: dict[str, Any]
+    ) -> dict[str, FloatArray]:
         law = law_of(source, arrays, columns, request)
-        return _columns_of(transform(law), law, columns, replace=replace)
+        given = [column for named in more for column in named.values()]
+        return _columns_of(transform(law, *given), law, columns, replace=replace)
 
-    return rewrite(path, out, choose, calibrated, replace=replace, drop_missing=drop_missing)
+    others = () if other is None else (other,)
+    return rewrite(path, out, choose, calibrated, others=others, replace=replace, drop_missing=drop_missing)
 
 
 def _columns_of(

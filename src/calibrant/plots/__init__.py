@@ -5,6 +5,7 @@ from calibrant.plots.comparison import plot_comparison, plot_learning_curve
 from calibrant.plots.cumulative import plot_cumulative
 from calibrant.plots.decisions import plot_decision_curve, plot_risk_coverage
 from calibrant.plots.forecasts import plot_pit, plot_quantiles, plot_spread
+from calibrant.plots.intervals import plot_intervals
 from calibrant.plots.null import plot_null
 from calibrant.plots.parts import plot_decomposition
 from calibrant.plots.ranking import plot_calibration_map, plot_roc
@@ -20,6 +21,7 @@ __all__ = [
     "plot_cumulative",
     "plot_decision_curve",
     "plot_decomposition",
+    "plot_intervals",
     "plot_learning_curve",
     "plot_null",
     "plot_pit",

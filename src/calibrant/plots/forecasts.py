@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant._border.types import BoolArray
 from calibrant.plots.canvas import GREY, INK, axes_or_new, diagonal, mark_points, note, open_frame, unit_square
 from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.drawing import BLUE, RED
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEGEND: dict[str, Any] = {"frameon": False, "fontsize": "small", "handlelength": 1.4, "borderpad": 0.1}
+
+FEW = 25
+"""Up to this many levels, as those of columns of quantiles, are marked one by one."""
 
 WIDE = 8.0
 """Standard deviations that differ by more than this factor are drawn on logarithmic axes."""
@@ -78,7 +82,8 @@ def plot_quantiles(curve: QuantileCurve, ax: "Axes | None" = None) -> "Axes":
 
     Notes
     -----
-    The band around the diagonal is where calibrated forecasts would be by chance; what is outside is red.
+    The band around the diagonal is where calibrated forecasts would be by chance; what is outside is red. Few levels,
+    as those of columns of quantiles, are marked one by one.
     """
     ax = axes_or_new(ax, 5.0, 5.0)
     if curve.form == "interval":
@@ -97,9 +102,18 @@ def plot_quantiles(curve: QuantileCurve, ax: "Axes | None" = None) -> "Axes":
     if off.any():
         outside = np.where(off, curve.observed, np.nan)
         ax.plot(curve.nominal, outside, color=RED, linewidth=2.6, zorder=4, label="outside the limits")
+    if len(curve.nominal) <= FEW:
+        _mark_levels(ax, curve, off)
     note(ax, counted(curve.n_samples))
     ax.legend(loc="lower right", **LEGEND)
     return ax
+
+
+def _mark_levels(ax: "Axes", curve: QuantileCurve, off: BoolArray) -> None:
+    """Mark every level, with its range by chance."""
+    ax.vlines(curve.nominal, curve.low, curve.high, colors=GREY, linewidth=4, alpha=0.5, zorder=3)
+    for rows, colour, marker in ((~off, BLUE, "o"), (off, RED, "D")):
+        ax.scatter(curve.nominal[rows], curve.observed[rows], 26, color=colour, marker=marker, zorder=5)
 
 
 def plot_spread(curve: SpreadCurve, ax: "Axes | None" = None) -> "Axes":

@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.results import Assessment, Comparison, DecisionReport, Fix, ForecastAssessment, GroupFindings
+from calibrant.results import (
+    Assessment,
+    Comparison,
+    DecisionReport,
+    Fix,
+    ForecastAssessment,
+    GroupFindings,
+    IntervalCheck,
+)
 
 __all__ = ["render_html"]
 
@@ -16,6 +24,7 @@ def render_html(
     fix: Fix | None = None,
     findings: GroupFindings | None = None,
     decisions: DecisionReport | None = None,
+    intervals: IntervalCheck | None = None,
 ) -> str:
     """Render assessments as one HTML page that needs only a browser.
 
@@ -35,6 +44,8 @@ def render_html(
         Groups of rows in which the predictions of the first model are off, by `calibrant.groups.GroupSearch`.
     decisions : DecisionReport, optional
         What the assessed predictions are good for, by `calibrant.decisions.DecisionPlan`, under the same names.
+    intervals : IntervalCheck, optional
+        Whether conformal intervals keep their promise, by `calibrant.calibrators.forecasts.check_intervals`.
 
     Returns
     -------
@@ -47,4 +58,4 @@ def render_html(
     if not isinstance(title, str):
         raise TypeError(f"title must be a string, but is {type(title).__name__}.")
     read: Any = as_forecast_series if are_forecasts(assessments) else as_series
-    return compose(read(assessments), title, Extras(comparison, fix, findings, decisions))
+    return compose(read(assessments), title, Extras(comparison, fix, findings, decisions, intervals))

@@ -9,12 +9,20 @@ from calibrant.report.svg import Element, Scale, element
 from calibrant.results import PITHistogram, QuantileCurve, SpreadCurve
 from calibrant.results.writing import count, number, percent
 
+FEW = 25
+"""Up to this many levels, as those of columns of quantiles, are marked one by one."""
+
 FORMS = {"quantile": "Level of the predicted quantile", "interval": "Level of the central interval"}
 
 
 def having(series: Sequence[ForecastSeries], what: str) -> list[ForecastSeries]:
     """Return the series whose assessment has this figure."""
     return [s for s in series if getattr(s.assessment, what) is not None]
+
+
+def has_columns(series: Sequence[ForecastSeries]) -> bool:
+    """Whether quantiles are given by few columns, which are marked one by one."""
+    return any(s.assessment.quantiles is not None and len(s.assessment.quantiles.nominal) <= FEW for s in series)
 
 
 def pit_diagram(series: ForecastSeries, key: str) -> Element:
@@ -65,6 +73,8 @@ def _coverage(series: ForecastSeries, curve: QuantileCurve) -> list[Element]:
     xs, ys = [X(v) for v in curve.nominal.tolist()], [Y(v) for v in curve.observed.tolist()]
     band = svg.band(xs, [Y(v) for v in curve.low.tolist()], [Y(v) for v in curve.high.tolist()], "band")
     step = max(1, len(xs) // 25)
+    few = len(xs) <= FEW
+    ranges = [svg.line(x, Y(a), x, Y(b), "whisker") for x, a, b in zip(xs, curve.low, curve.high, strict=True) if few]
     probes = []
     for i in range(0, len(xs), step):
         said = {
@@ -72,9 +82,11 @@ def _coverage(series: ForecastSeries, curve: QuantileCurve) -> list[Element]:
             "Observed": percent(round(float(curve.observed[i]), 4)),
             f"{percent(curve.level)} if calibrated": f"{curve.low[i]:.3f} to {curve.high[i]:.3f}",
         }
-        marker = svg.marker(series.shape, xs[i], ys[i], 4, "marker off")
-        probes.append(speaking(series, said, (xs[i], ys[i]), [marker], "point probe", first=i == 0))
-    return [band, svg.polyline(xs, ys, "curve"), *probes]
+        off = not few or not curve.low[i] <= curve.observed[i] <= curve.high[i]
+        marker = svg.marker(series.shape, xs[i], ys[i], 4, "marker off" if off else "marker")
+        kind = "point" if few else "point probe"
+        probes.append(speaking(series, said, (xs[i], ys[i]), [marker], kind, first=i == 0))
+    return [band, *ranges, svg.polyline(xs, ys, "curve"), *probes]
 
 
 def spread_diagram(series: Sequence[ForecastSeries], key: str) -> Element:

@@ -17,6 +17,7 @@ from calibrant.report import (
     fix,
     forecasts,
     group_search,
+    intervals,
     metrics,
     parts,
     tables,
@@ -30,6 +31,7 @@ from calibrant.results import (
     Fix,
     ForecastAssessment,
     GroupFindings,
+    IntervalCheck,
     as_record,
     state,
 )
@@ -143,7 +145,7 @@ CLASSES = Kind(
 )
 FORECASTS = Kind(
     question="Do 80% of the values fall into what the model gives a probability of 80%?",
-    sections=("verdicts", "forecasts", "metrics", "fix", "groups", "group_search", "test", "settings"),
+    sections=("verdicts", "forecasts", "metrics", "fix", "intervals", "groups", "group_search", "test", "settings"),
     redrawn="the values were drawn from the forecasts",
     tested="the calibration error would be",
 )
@@ -157,6 +159,7 @@ class Extras:
     fix: Fix | None = None
     findings: GroupFindings | None = None
     decisions: DecisionReport | None = None
+    intervals: IntervalCheck | None = None
 
 
 NOTHING_ELSE = Extras()
@@ -176,6 +179,7 @@ def compose(series: Sequence[AnySeries], title: str, extras: Extras = NOTHING_EL
         how=extras.fix,
         findings=extras.findings,
         decided=extras.decisions,
+        checked=extras.intervals,
         level=metrics.interval_level(series),
         limit=figures.gauge_limit([s.assessment.verdict for s in series]),
         data=Verbatim(embed(title, series, extras)),
@@ -195,6 +199,8 @@ def embed(title: str, series: Sequence[AnySeries], extras: Extras = NOTHING_ELSE
     record = page_record(title, series, extras.comparison, extras.fix, extras.findings)
     if extras.decisions is not None:
         record["decisions"] = rounded(decisions.record(extras.decisions))
+    if extras.intervals is not None:
+        record["intervals"] = rounded(intervals.record(extras.intervals))
     plain = json.dumps(record, allow_nan=False, separators=(",", ":"))
     # json.dumps writes ASCII, so the line separators U+2028 and U+2029 are escaped already.
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -246,6 +252,7 @@ def environment() -> "Environment":
         fix=fix,
         forecasts=forecasts,
         group_search=group_search,
+        intervals=intervals,
         metrics=metrics,
         diagram=diagram,
         parts=parts,

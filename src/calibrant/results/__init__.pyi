@@ -82,6 +82,11 @@ from calibrant.results.groups import (
     GroupFix as GroupFix,
     GroupStep as GroupStep,
 )
+from calibrant.results.intervals import (
+    CoveredPart as CoveredPart,
+    DrawnIntervals as DrawnIntervals,
+    IntervalCheck as IntervalCheck,
+)
 from calibrant.results.over_time import (
     Change as Change,
     ChangeTest as ChangeTest,

@@ -33,7 +33,8 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
     return Verdict(
         code=code,
         headline=_headline(code, worst, tolerance, slightly=is_found and scale == WITHIN),
-        explanation=_explanation(worst, test, (low, high, reason), scale, tolerance),
+        explanation=_explanation(worst, test, (low, high, reason), scale, tolerance)
+        + ("" if is_found else _off_alone(worst)),
         error=error,
         expected=test.details["expected"],
         detectable=test.details["detectable"],
@@ -109,6 +110,27 @@ def _contradicts(worst: Transforms, width: float) -> bool:
         if z * np.sign(width) < -SIGNIFICANT_Z:
             return True
     return False
+
+
+def _off_alone(worst: Transforms) -> str:
+    """Name intervals that hold more or fewer targets than chance explains, where the error of all levels does not."""
+    from scipy.special import ndtri
+
+    if not worst.central or not worst.spoken:
+        return ""
+    bar = float(-ndtri(LEVEL / 2 / len(worst.spoken)))
+    off = {
+        level: (worst.coverage(level) - level) * np.sqrt(worst.n_effective / (level * (1 - level)))
+        for level in worst.spoken
+    }
+    parts = [
+        f"{100 * level:.4g}% {worst.regions} hold {'more' if z > 0 else 'fewer'}"
+        for level, z in off.items()
+        if abs(z) > bar
+    ]
+    if not parts:
+        return ""
+    return f" Taken alone, {' and '.join(parts)} than chance explains, which the mean over all levels does not show."
 
 
 def _headline(code: str, worst: Transforms, tolerance: float, *, slightly: bool) -> str:

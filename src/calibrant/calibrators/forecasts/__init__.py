@@ -9,8 +9,8 @@ Every one has
   `keeps_median`, `has_density`, `guarantee`, `gives`, `least_rows` and `use_when`.
 
 Conformal intervals (`gives` is "intervals") have besides ``interval(distribution)``, with groups or ratios of
-densities, and `coverage_test` tests what they promise. Their `apply` returns `Quantiles` with the ends as columns, for
-metrics of that level.
+densities. `coverage_test` tests what they promise, and `check_intervals` holds out rows to do so. Their `apply` returns
+`Quantiles` with the ends as columns, for metrics of that level.
 
 `FORECAST_CALIBRATORS` has them by name, compositions such as "shift-scale>pit" included; `parse_forecast` builds one
 from a name as people write it. ``save`` and ``load`` of `calibrant.calibrators` keep them in files, and
@@ -29,6 +29,7 @@ from calibrant.calibrators.forecasts.compose import (
 )
 from calibrant.calibrators.forecasts.conformal import ConformalIntervals, WeightedConformalIntervals
 from calibrant.calibrators.forecasts.ensembles import EnsembleInflation, QuantileShift
+from calibrant.calibrators.forecasts.interval_check import check_intervals, judge_intervals
 from calibrant.calibrators.forecasts.pit import PITMap
 from calibrant.calibrators.forecasts.ranks import coverage_test
 from calibrant.calibrators.forecasts.scaling import ShiftScaling, SpreadByLevel, SpreadScaling, UnchangedForecasts
@@ -48,8 +49,10 @@ __all__ = [
     "StudentScaling",
     "UnchangedForecasts",
     "WeightedConformalIntervals",
+    "check_intervals",
     "coverage_test",
     "forecast_calibrator_name",
+    "judge_intervals",
     "parse_forecast",
 ]
 

@@ -1,0 +1,190 @@
+"""Prediction intervals judged on rows that they were not fitted to."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant._border.types import BoolArray, FloatArray, Rng
+from calibrant.calibrators.estimator import clone
+from calibrant.calibrators.forecasts.conformal import Conformal
+from calibrant.calibrators.forecasts.ranks import coverage_test
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
+from calibrant.results import CoveredPart, DrawnIntervals, IntervalCheck, PredictionIntervals
+from calibrant.results.writing import pvalue as written
+
+DRAWN = 60
+"""Rows that a figure shows."""
+
+BY_CHANCE = 0.95
+LEAST_PVALUE = 0.05
+
+
+def check_intervals(
+    calibrator: Conformal, forecasts: Forecasts, column: Any = None, *, rng: Rng = None
+) -> IntervalCheck:
+    """Fit intervals to one half of the rows, and judge them on the other.
+
+    Parameters
+    ----------
+    calibrator : ConformalIntervals or WeightedConformalIntervals
+        It is not changed.
+    forecasts : Forecasts
+        Of rows that the model was not trained on.
+    column : array-like of shape (n,), optional
+        The groups of the rows or, for weighted intervals, their ratios.
+    rng : Generator, int or None
+        For the halves.
+
+    Returns
+    -------
+    IntervalCheck
+
+    Examples
+    --------
+    >>> from calibrant.calibrators.forecasts import ConformalIntervals
+    >>> from calibrant.forecasts import Normal
+    >>> y = np.random.default_rng(0).normal(size=800)
+    >>> found = check_intervals(ConformalIntervals(), Forecasts(Normal(np.zeros(800), 0.5), y), rng=0)
+    >>> isinstance(found, IntervalCheck)
+    True
+    >>> round(found.total.before, 2), round(found.total.covered, 2), found.pvalue > 0.05
+    (0.57, 0.88, True)
+    """
+    if not isinstance(calibrator, Conformal):
+        raise TypeError(f"calibrator must give intervals, as ConformalIntervals() does, but is {calibrator!r:.60}.")
+    if forecasts.n_samples < 2:
+        raise InputError("at least two rows are needed, one to fit and one to judge.")
+    shuffled = np.random.default_rng(rng).permutation(forecasts.n_samples)
+    middle = forecasts.n_samples // 2
+    first, second = np.sort(shuffled[:middle]), np.sort(shuffled[middle:])
+    values = None if column is None else np.asarray(column)
+    if values is not None and len(values) != forecasts.n_samples:
+        raise InputError(f"column must have {forecasts.n_samples} entries, one per row, but has {len(values)}.")
+    more = [None if values is None else values[rows] for rows in (first, second)]
+    fitted: Any = clone(calibrator)
+    return judge_intervals(fitted.fit(forecasts.take(first), more[0]), forecasts.take(second), more[1])
+
+
+def judge_intervals(fitted: Conformal, forecasts: Forecasts, column: Any = None) -> IntervalCheck:
+    """Judge fitted intervals on new rows.
+
+    Parameters
+    ----------
+    fitted : ConformalIntervals or WeightedConformalIntervals
+    forecasts : Forecasts
+        Of rows that are not those of the fit.
+    column : array-like of shape (n,), optional
+        The groups of these rows or, for weighted intervals, their ratios.
+
+    Returns
+    -------
+    IntervalCheck
+    """
+    law, tail = forecasts.distribution, (1 - fitted.level) / 2
+    found = fitted.interval(law, column)
+    own = law.quantile([tail, 1 - tail])
+    ends = _Ends(found, own[:, 0], own[:, 1], forecasts.targets, forecasts.weights)
+    everything = np.ones(law.n, dtype=bool)
+    names = [str(name) for name in getattr(fitted, "groups_", [""])]
+    parts = [_part(ends, name, found.group == g, g) for g, name in enumerate(names) if (found.group == g).any()]
+    grouped = names != [""]
+    try:
+        pvalue, reason = coverage_test(found, forecasts.targets).pvalue, ""
+    except InputError as error:
+        pvalue, reason = None, str(error)
+    total = _part(ends, "", everything, None if grouped else 0)
+    return IntervalCheck(
+        headline=_headline(fitted, total, parts if grouped else [], pvalue, found.confidence),
+        method=repr(fitted),
+        level=fitted.level,
+        confidence=found.confidence,
+        guarantee=found.guarantee,
+        total=total,
+        parts=tuple(parts) if grouped else (),
+        pvalue=pvalue,
+        reason=reason,
+        rows=_drawn(ends),
+    )
+
+
+class _Ends(NamedTuple):
+    """Intervals before and after, and what they should hold."""
+
+    found: PredictionIntervals
+    low_before: FloatArray
+    high_before: FloatArray
+    targets: FloatArray
+    weights: FloatArray
+
+
+def _part(ends: _Ends, name: str, rows: BoolArray, group: int | None) -> CoveredPart:
+    """Return what holds of some rows, all of one group of the fit unless `group` is None."""
+    found, y, weights = ends.found, ends.targets[rows], ends.weights[rows]
+    low, high = found.low[rows], found.high[rows]
+    low_before, high_before = ends.low_before[rows], ends.high_before[rows]
+    hits = (low <= y) & (y <= high)
+    limits = _by_chance(found, int(rows.sum()), int(hits.sum()), group)
+    return CoveredPart(
+        name=name,
+        n_fitted=int(found.n_fitted.sum() if group is None else found.n_fitted[group]),
+        n_samples=int(rows.sum()),
+        before=float(np.average((low_before <= y) & (y <= high_before), weights=weights)),
+        covered=float(np.average(hits, weights=weights)),
+        low=limits[0],
+        high=limits[1],
+        width_before=float(np.median(high_before - low_before)),
+        width=float(np.median(high - low)),
+        pvalue=limits[2],
+    )
+
+
+def _by_chance(
+    found: PredictionIntervals, n_rows: int, n_hits: int, group: int | None
+) -> tuple[float | None, float | None, float | None]:
+    """Return the range of the covered share if the promise holds, and the p-value of so small a one."""
+    rank = 0 if group is None else int(found.ranks[group])
+    n = 0 if group is None else int(found.n_fitted[group])
+    if not 0 < rank <= n:
+        return None, None, None
+    from scipy.stats import betabinom
+
+    law, tail = betabinom(n_rows, rank, n + 1 - rank), (1 - BY_CHANCE) / 2
+    low, high = (float(law.ppf(q)) / n_rows for q in (tail, 1 - tail))
+    return low, high, min(1.0, float(law.cdf(n_hits)))
+
+
+def _drawn(ends: _Ends) -> DrawnIntervals:
+    """Choose rows evenly from the lowest to the highest forecast."""
+    order = np.argsort(ends.low_before + ends.high_before, kind="stable")
+    chosen = order[np.linspace(0, len(order) - 1, min(DRAWN, len(order))).round().astype(int)]
+    return DrawnIntervals(
+        target=ends.targets[chosen],
+        low_before=ends.low_before[chosen],
+        high_before=ends.high_before[chosen],
+        low=ends.found.low[chosen],
+        high=ends.found.high[chosen],
+    )
+
+
+def _headline(
+    fitted: Conformal, total: CoveredPart, parts: list[CoveredPart], pvalue: float | None, confidence: float | None
+) -> str:
+    level = f"{100 * fitted.level:g}%"
+    rows = f"{total.n_samples:,} targets that they were not fitted to"
+    sure = "" if confidence is None else f" with a confidence of {100 * confidence:g}%"
+    if not np.isfinite(total.width):
+        few = f"Intervals of {level}{sure} are infinite for most rows: {total.n_fitted:,} rows of the fit are too few."
+        return few + (" A group needs more of its own." if parts else "")
+    held = f"Intervals of {level}{sure} hold {total.covered:.1%} of {rows}; the forecasts' own hold {total.before:.1%}."
+    if pvalue is None:
+        return f"{held} Whether that is chance is not tested."
+    if pvalue < LEAST_PVALUE:
+        where = f" in {min(parts, key=_doubt).name}" if parts else ""
+        doubt = "these rows may not be exchangeable with those of the fit"
+        return f"{held} Fewer than promised{where}, beyond chance ({written(pvalue)}): {doubt}."
+    return f"{held} The promise is kept{' in every group' if parts else ''}, up to chance ({written(pvalue)})."
+
+
+def _doubt(part: CoveredPart) -> float:
+    return 2.0 if part.pvalue is None else part.pvalue

@@ -1,0 +1,199 @@
+"""What commands do with conformal intervals: fitted, written, and judged on new rows."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from calibrant.cli.options import FIXING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calibrant.calibrators.store import StoredCalibrator
+    from calibrant.cli.options import EitherSource
+    from calibrant.forecasts import Forecasts
+    from calibrant.results import CoveredPart, IntervalCheck
+
+COLUMN = "column"
+"""Under this name a fitted file keeps the column of groups, or of ratios, that new files need."""
+
+
+@Parameter(name="*", group=FIXING)
+@dataclass(frozen=True, kw_only=True)
+class IntervalOptions:
+    """What conformal intervals promise, and of which rows."""
+
+    level: Annotated[
+        float | None, Parameter(help="Conformal intervals: share of new values that they hold. By default 0.9.")
+    ] = None
+    by: Annotated[
+        str | None, Parameter(help="Conformal intervals: column of groups, in each of which the promise holds.")
+    ] = None
+    ratio: Annotated[
+        str | None,
+        Parameter(help="With --method conformal-weighted: column of the ratios of new to old densities of x."),
+    ] = None
+
+    def check(self, method: str | None, *, of_forecasts: bool = True) -> None:
+        """Refuse options that the method, None if none is named, has no use for."""
+        from calibrant.exceptions import InputError
+
+        weighted = method == "conformal-weighted"
+        if self.used and (not of_forecasts or method is None or _built(method) is None):
+            found = "none is named" if method is None else f"the method is {method}"
+            raise InputError(
+                f"{self.used} is for conformal intervals of forecasts, such as --method conformal, but {found}. "
+                "Name one, or leave the option out."
+            )
+        if self.by is not None and weighted:
+            raise InputError("--by is for the other conformal methods: conformal-weighted has --ratio. Remove it.")
+        if self.ratio is not None and not weighted:
+            raise InputError(f"--ratio is for --method conformal-weighted, but the method is {method}. Remove it.")
+
+    @property
+    def used(self) -> str:
+        """The first of the options that is given; empty if none is."""
+        named = {"--level": self.level, "--by": self.by, "--ratio": self.ratio}
+        return next((name for name, value in named.items() if value is not None), "")
+
+    @property
+    def column(self) -> str | None:
+        """The column of groups or of ratios."""
+        return self.by if self.ratio is None else self.ratio
+
+
+def _built(method: str) -> Any:
+    """Return conformal intervals by their name, None if it is that of another method."""
+    from calibrant.calibrators.forecasts import parse_forecast
+
+    found = parse_forecast(method)
+    return found if found.gives == "intervals" else None
+
+
+def fit_intervals(
+    files: "Sequence[Path]", source: "EitherSource", method: str, options: IntervalOptions, out: Path
+) -> None:
+    """Learn intervals, save them, and say what they promise."""
+    from calibrant.calibrators.forecasts.conformal import WeightedConformalIntervals
+    from calibrant.calibrators.store import save
+    from calibrant.cli import show
+    from calibrant.cli.fitted import learnt
+    from calibrant.cli.forecasting import fingerprint
+    from calibrant.io import printable
+
+    forecasts, others = source.forecasts(files, options.column)
+    calibrator = _built(method)
+    if options.level is not None:
+        calibrator.set_params(level=options.level)
+    calibrator.fit(forecasts, others.get(options.column or ""))
+    law = forecasts.distribution
+    details = {
+        "method": method,
+        "law": type(law).__name__,
+        "n_samples": forecasts.n_samples,
+        "fingerprint": fingerprint(law),
+        COLUMN: options.column,
+    }
+    checksum = save(calibrator, out, details=details)
+    if source.json:
+        show.print_json({**details, "level": calibrator.level, "learnt": learnt(calibrator), "sha256": checksum})
+        return
+    show.print_heading(f"{method}, fitted to {forecasts.n_samples:,} {details['law']} forecasts")
+    promised = f"They promise to hold {100 * calibrator.level:g}% of new values, on average over rows to fit"
+    if isinstance(calibrator, WeightedConformalIntervals):
+        show.print_lines([f"{promised}, if the ratios of densities are known; estimated ones promise nothing."])
+    else:
+        show.print_lines([f"{promised}{', in each group' if options.by else ''}. With these rows of the fit:"])
+        _print_promises(calibrator)
+    words = "To see whether they do, on other rows than these: calibrant test NEW_FILE --calibrator"
+    show.print_command(words, f"{printable(out)}, with the columns named as here.")
+    show.print_path("calibrator", out)
+
+
+def _print_promises(calibrator: Any) -> None:
+    """Print what the rows of the fit make of the promise: the law of the coverage of new rows."""
+    from rich.table import Table
+    from rich.text import Text
+    from scipy.stats import beta
+
+    from calibrant.cli.outputs import console
+    from calibrant.io import printable
+    from calibrant.results.writing import significant
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("rows", overflow="fold")
+    for heading in ("number", "rank", "threshold", "new values held, 95%"):
+        table.add_column(heading, justify="right")
+    for name, n, rank, scores in zip(
+        calibrator.groups_, calibrator.n_fitted_, calibrator.ranks_, calibrator.thresholds_, strict=True
+    ):
+        held = "all: too few rows, infinite intervals" if rank > n else ""
+        if 0 < rank <= n:
+            low, high = beta.ppf([0.025, 0.975], rank, n + 1 - rank)
+            held = f"{low:.1%} to {high:.1%}"
+        written = ", ".join(significant(float(score)) for score in scores)
+        table.add_row(Text(printable(str(name) or "all")), f"{n:,}", f"{rank:,}" if rank else "", written, held)
+    console().print(table)
+
+
+def read_with_column(
+    files: "Sequence[Path]", source: "EitherSource", stored: "StoredCalibrator"
+) -> "tuple[Forecasts, Any]":
+    """Read forecasts, and the column that the intervals were fitted with."""
+    column = stored.details.get(COLUMN)
+    forecasts, others = source.forecasts(files, column)
+    return forecasts, others.get(column or "")
+
+
+def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSource") -> "IntervalCheck":
+    """Return whether the intervals of a file written by fit keep their promise on these rows."""
+    from calibrant.calibrators.forecasts import judge_intervals
+    from calibrant.calibrators.store import load_with_details
+    from calibrant.cli.forecasting import fingerprint
+    from calibrant.exceptions import InputError
+
+    stored = load_with_details(calibrator)
+    if getattr(stored.calibrator, "gives", "law") != "intervals":
+        raise InputError(
+            "--calibrator must be a file of conformal intervals, whose promise can be tested. Apply other calibrators "
+            "by calibrant apply, and test the new columns."
+        )
+    if not source.are_forecasts:
+        raise InputError("the intervals are of forecasts: name their columns, with --mean and --sd for instance.")
+    forecasts, column = read_with_column(files, source, stored)
+    if stored.details.get("fingerprint") == fingerprint(forecasts.distribution):
+        raise InputError(
+            "the intervals were fitted to these rows, which they hold by construction. Test them on other rows."
+        )
+    return judge_intervals(stored.calibrator, forecasts, column)
+
+
+def print_check(check: "IntervalCheck") -> None:
+    """Print how many targets intervals hold, of all rows and of each group."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from calibrant.cli import show
+    from calibrant.cli.outputs import console
+    from calibrant.io import printable
+    from calibrant.results.writing import significant
+
+    show.print_lines([check.headline])
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("rows", overflow="fold")
+    for heading in ("number", "own intervals", "held", "95% if promised", "p", "width"):
+        table.add_column(heading, justify="right")
+    for part in (check.total, *check.parts):
+        cells = (f"{part.n_samples:,}", f"{part.before:.1%}", f"{part.covered:.1%}", *_by_chance(part))
+        table.add_row(Text(printable(part.name or "all")), *cells, significant(part.width))
+    console().print(table)
+    if check.reason:
+        show.print_lines([f"not tested: {check.reason}"])
+
+
+def _by_chance(part: "CoveredPart") -> tuple[str, str]:
+    if part.low is None or part.high is None or part.pvalue is None:
+        return "", ""
+    return f"{part.low:.1%} to {part.high:.1%}", f"{part.pvalue:.2g}"

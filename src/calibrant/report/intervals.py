@@ -1,0 +1,112 @@
+"""Prediction intervals on rows that they were not fitted to: some of them drawn, and how many targets they hold."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from calibrant.report import svg
+from calibrant.report.svg import Element, Scale, element
+from calibrant.results import CoveredPart, IntervalCheck, as_record
+from calibrant.results.writing import count, name, number, percent, pvalue
+
+WIDE, TALL, LEFT, TOP = 700.0, 260.0, 46.0, 8.0
+WIDTH, HEIGHT = 150.0, 20.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A group, or all rows, as it stands in the table."""
+
+    label: str
+    fitted: str
+    rows: str
+    before: str
+    covered: str
+    chance: str
+    pvalue: str
+    width_before: str
+    width: str
+    figure: Element
+
+
+def rows(check: IntervalCheck) -> list[Row]:
+    """Return all rows together, and then each group."""
+    least = min(min(part.before, part.covered, check.level) for part in (check.total, *check.parts))
+    x = Scale(max(0.0, least - 0.05), 1.0, 4, WIDTH - 4)
+    return [_row(part, check.level, x) for part in (check.total, *check.parts)]
+
+
+def _row(part: CoveredPart, level: float, x: Scale) -> Row:
+    known = part.low is not None and part.high is not None
+    return Row(
+        label=name(part.name) if part.name else "all rows",
+        fitted=count(part.n_fitted),
+        rows=count(part.n_samples),
+        before=f"{part.before:.1%}",
+        covered=f"{part.covered:.1%}",
+        chance=f"{part.low:.1%} to {part.high:.1%}" if known else "",
+        pvalue="" if part.pvalue is None else pvalue(part.pvalue),
+        width_before=number(part.width_before),
+        width=number(part.width),
+        figure=_coverage(part, level, x),
+    )
+
+
+def _coverage(part: CoveredPart, level: float, x: Scale) -> Element:
+    """Draw what is promised, its range by chance, and both shares: hollow before, filled after."""
+    middle = HEIGHT / 2
+    parts = [svg.line(x(level), 1, x(level), HEIGHT - 1, "zero")]
+    if part.low is not None and part.high is not None:
+        ends = x(max(part.low, x.low)), x(part.high)
+        parts.append(svg.line(ends[0], middle, ends[1], middle, "limits"))
+    parts += [
+        element("circle", cx=x(part.before), cy=middle, r=3.5, class_="ring"),
+        element("circle", cx=x(part.covered), cy=middle, r=4, class_="dot"),
+    ]
+    return element("svg", *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", class_="interval", aria_hidden="true")
+
+
+def drawing(check: IntervalCheck) -> Element:
+    """Draw some rows: the forecasts' own intervals, the fitted ones, and the targets."""
+    found = check.rows
+    ends = [v for part in vars(found).values() for v in part.tolist() if isfinite(v)]
+    margin = 0.04 * ((max(ends) - min(ends)) or 1.0)
+    y = Scale(min(ends) - margin, max(ends) + margin, TOP + TALL, TOP)
+    x = Scale(-1, len(found.target), LEFT, WIDE - 8)
+    parts = [part for i in range(len(found.target)) for part in _drawn(check, i, x, y)]
+    label = f"{len(found.target)} rows with their intervals before and after, and their targets"
+    return element(
+        "svg",
+        element("rect", x=LEFT, y=TOP, width=WIDE - 8 - LEFT, height=TALL, class_="frame"),
+        svg.axis_left(y, LEFT, "Value"),
+        *parts,
+        svg.text((LEFT + WIDE) / 2, TOP + TALL + 18, "Rows, from the lowest to the highest forecast", "label"),
+        viewBox=f"0 0 {WIDE:g} {TOP + TALL + 26:g}",
+        class_="chart intervals",
+        role="img",
+        aria_label=label,
+    )
+
+
+def _drawn(check: IntervalCheck, i: int, x: Scale, y: Scale) -> list[Element]:
+    found = check.rows
+    place, target, low, high = x(i), float(found.target[i]), float(found.low[i]), float(found.high[i])
+    inside = [min(max(v, y.low), y.high) for v in (low, high)]
+    own = float(found.low_before[i]), float(found.high_before[i])
+    own_inside = [min(max(v, y.low), y.high) for v in own]
+    missed = not low <= target <= high
+    said = f"{number(target)}, {percent(check.level)} interval {number(low)} to {number(high)}"
+    tip = element("title", f"{said}; before {number(own[0])} to {number(own[1])}")
+    mark = element("circle", tip, cx=place, cy=y(target), r=2.6, class_="hit missed" if missed else "hit")
+    return [
+        svg.line(place, y(inside[0]), place, y(inside[1]), "span"),
+        svg.line(place, y(own_inside[0]), place, y(own_inside[1]), "span own"),
+        mark,
+    ]
+
+
+def record(check: IntervalCheck) -> dict[str, Any]:
+    """Return the numbers of the section, with one row per drawn interval, for the data of a page."""
+    whole: dict[str, Any] = as_record(check)
+    columns = whole["rows"]
+    return whole | {"rows": [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]}
