@@ -160,7 +160,11 @@ class TestWhatGaveItAway:
         [
             ({"slope": (0.01, "too extreme", None), "top-label_ece": (0.5, None, None)}, "the runners-up"),
             ({"skce": (0.01, None, None), "top-label_ece": (0.5, None, None)}, "the runners-up"),
-            ({"slope": (0.01, "too timid", None), "top-label_ece": (0.03, None, None)}, "the slope (too timid)"),
+            (
+                {"slope": (0.01, "too timid", None), "top-label_ece": (0.03, None, None)},
+                "the slope of all classes (too timid)",
+            ),
+            ({"slope": (0.01, "too timid", None), "bias": (0.03, None, None)}, "the slope (too timid)"),
             ({"class_bias": (0.01, "too high", "A"), "top-label_ece": (0.03, None, None)}, "class A (too high)"),
             (
                 {"skce": (0.01, None, None), "top-label_ece": (0.03, None, None)},
@@ -193,7 +197,8 @@ class TestWhatGaveItAway:
         probs[rows, order[:, 1:]] = p.probs[rows, np.roll(order[:, 1:], 1, axis=1)]
         verdict = examine(Predictions(probs, p.labels), 199, rng=0).verdict
         assert verdict.headline.startswith("Miscalibrated in the runners-up: its confidence is")
-        assert "the confidence alone shows nothing" in verdict.explanation
+        revealed = "the runners-up, by the slope of all classes; the confidence alone shows nothing."
+        assert f"what revealed it: {revealed}" in verdict.explanation
 
     def test_nothing_is_given_away_by_calibrated_rows(self):
         verdict = examine(calibrated(n=500), 99, rng=1).verdict
@@ -301,4 +306,4 @@ def test_calibrated_rows_are_called_within_the_tolerance_if_there_are_enough():
 def test_state_knows_codes_of_others():
     numbers = {"error": 0.1, "expected": 0.0, "detectable": 0.1, "gap": 0.0, "pvalue": 0.5, "level": 0.05}
     assert state(Verdict(code="sideways", headline="", explanation="", **numbers)) == "unclear"
-    assert Evidence("", "", None, True).is_about_classes is False
+    assert Evidence("", "", "", None, True).is_about_classes is False

@@ -14,6 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import metric_name
 from calibrant.results import Assessment, ForecastAssessment, Interval, known_limits, missing_limits
+from calibrant.results.comparison import CALIBRATED, chance_in_words
 from calibrant.results.writing import significant
 
 ALL = "all"
@@ -53,8 +54,10 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
         for name in members:
             own = limits.get(name)
             value = significant(assessment.metrics[name].value)
-            table.add_row(folded(f"  {name}", out.width), value, interval_text(own), _range(own.null if own else None))
+            table.add_row(folded(f"  {name}", out.width), value, interval_text(own), chance_in_words(own, _short))
     out.print(table)
+    if any(known is not None and known.null is not None for known in map(limits.get, shown)):
+        out.print(Text(f"if calibrated: {CALIBRATED} of this size", style="dim"))
     for reason, without in missing_limits((name, limits.get(name)) for name in shown).items():
         out.print(Text(f"no interval for {', '.join(without)}, as none has known coverage: {reason}", style="dim"))
     if len(shown) < len(known) and not are_forecasts:
@@ -64,11 +67,11 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
 
 def interval_text(interval: Interval | None) -> str:
     """Format limits, if any."""
-    return _range(known_limits(interval))
+    return " to ".join(map(_short, known_limits(interval) or ()))
 
 
-def _range(limits: tuple[float, float] | None) -> str:
-    return "" if limits is None else f"{limits[0]:.3g} to {limits[1]:.3g}"
+def _short(value: float) -> str:
+    return f"{value:.3g}"
 
 
 def _listed(known: Mapping[str, Metric]) -> str:
