@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts
 from calibrant.results import TestResult
 from calibrant.results.parts import PARTS, part_name
 
@@ -28,7 +29,8 @@ RIVALS = {"top-label bias": ("class bias",)}
 VECTORS = ("slope", "skce")
 """Parts that look at all classes together, where there are more than two."""
 
-RUNNERS_UP = "the runners-up"
+RUNNER_UP, RUNNERS_UP = "runner-up bias", "the runners-up"
+"""The part that looks at the second largest probabilities, and they in words."""
 
 
 class Evidence(NamedTuple):
@@ -45,7 +47,9 @@ class Evidence(NamedTuple):
     class_name : str or None
         If the part is about one class of several.
     confidence_is_suspect : bool
-        Whether a part that looks at the confidence, or at class 1 of two, speaks against calibration by itself.
+        Whether anything that looks at the confidence, or at class 1 of two, speaks against calibration by itself.
+    runners_up_are_suspect : bool
+        Whether the second largest probabilities do.
     """
 
     part: str
@@ -53,6 +57,7 @@ class Evidence(NamedTuple):
     direction: str
     class_name: str | None
     confidence_is_suspect: bool
+    runners_up_are_suspect: bool = False
 
     @property
     def is_about_classes(self) -> bool:
@@ -61,17 +66,22 @@ class Evidence(NamedTuple):
 
     @property
     def is_about_runners_up(self) -> bool:
-        """Whether all classes together reveal what the confidence does not."""
-        return self.class_name is None and self.part in VECTORS and not self.confidence_is_suspect
+        """Whether all classes together reveal what the confidence does not, and the runners-up by themselves do."""
+        is_theirs = self.runners_up_are_suspect and not self.confidence_is_suspect
+        return self.class_name is None and self.part in VECTORS and is_theirs
 
 
-def evidence_of(test: TestResult, code: str) -> Evidence:
-    """Return what gave miscalibration away, given an omnibus test; nothing of another test."""
+def evidence_of(test: TestResult, code: str, facts: Facts | None = None) -> Evidence:
+    """Return what gave miscalibration away, given an omnibus test; nothing of another test.
+
+    Facts about the confidence may show what no part of the test looks at: its slope.
+    """
     parts: Mapping[str, Mapping[str, Any]] = {**test.details.get("parts", {}), **test.details.get("also", {})}
     name = _plainest(parts, test.details.get("found_by", ""), PREFERRED.get(code, ()))
     part = parts.get(name, {})
     found = part.get("class")
     suspect = any(one["pvalue"] <= LEVEL for key, one in parts.items() if key.startswith(CONFIDENCE))
+    suspect |= facts is not None and max(abs(facts.z), abs(facts.extreme)) > SIGNIFICANT_Z
     two_classes = not any(key.startswith(CONFIDENCE) for key in parts)
     return Evidence(
         part=name,
@@ -79,6 +89,7 @@ def evidence_of(test: TestResult, code: str) -> Evidence:
         direction=part.get("direction") or "",
         class_name=None if found is None else str(found),
         confidence_is_suspect=suspect or two_classes,
+        runners_up_are_suspect=RUNNER_UP in parts and parts[RUNNER_UP]["pvalue"] <= LEVEL,
     )
 
 
@@ -99,7 +110,7 @@ def in_words(evidence: Evidence) -> str:
     --------
     >>> in_words(Evidence("class bias", "mean of a class", "too high", "Shirt", False))
     'class Shirt (too high)'
-    >>> in_words(Evidence("skce", "probabilities of all classes together", "", None, False))
+    >>> in_words(Evidence("skce", "probabilities of all classes together", "", None, False, True))
     'the runners-up'
     """
     direction = f" ({evidence.direction})" if evidence.direction else ""
@@ -116,7 +127,7 @@ def at_length(evidence: Evidence) -> str:
 
     Examples
     --------
-    >>> at_length(Evidence("skce", "probabilities of all classes together", "", None, False))
+    >>> at_length(Evidence("skce", "probabilities of all classes together", "", None, False, True))
     'the runners-up, by the probabilities of all classes together; the confidence alone shows nothing'
     """
     by = f", by the {evidence.label}" if evidence.is_about_runners_up else ""

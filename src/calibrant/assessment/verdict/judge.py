@@ -91,7 +91,7 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
     view = predictions if binary else predictions.top_label()
     facts = facts_of(view)
     direction = _direction(facts, binary)
-    evidence = evidence_of(test, direction)
+    evidence = evidence_of(test, direction, facts)
     classes = _class_sizes(predictions, evidence) if is_found else []
     scale = _scale(size, tolerance, is_found=is_found, classes=classes)
     code = direction if is_found else ("calibrated" if scale == WITHIN else "consistent")
@@ -134,7 +134,7 @@ def revealed_by(predictions: Predictions, test: TestResult) -> str:
         return ""
     binary = predictions.n_classes == 2
     facts = facts_of(predictions if binary else predictions.top_label())
-    return at_length(evidence_of(test, _direction(facts, binary)))
+    return at_length(evidence_of(test, _direction(facts, binary), facts))
 
 
 def _scale(size: Size, tolerance: float, *, is_found: bool, classes: Sequence[ClassSize]) -> str:

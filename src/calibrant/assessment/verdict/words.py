@@ -84,10 +84,10 @@ def _kind(case: Case) -> str:
         return f"{EXTREMITY[case.code]} ({case.code})"
     if case.code != "miscalibrated":
         return case.code
-    if not case.is_binary and case.evidence.is_about_classes:
-        return f"miscalibrated in {in_words(case.evidence)}"
     if case.evidence.part == IMPOSSIBLE:
         return f"miscalibrated, with {in_words(case.evidence)}"
+    if not case.is_binary and (case.evidence.is_about_classes or case.evidence.direction):
+        return f"miscalibrated in {in_words(case.evidence)}"
     return "miscalibrated, in both directions"
 
 
