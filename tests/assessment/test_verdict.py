@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calibrant import DataWarning, InputError, Predictions, assess
+from calibrant import DataWarning, InputError, Predictions, assess, interval
 from calibrant.assessment.verdict import Size, examine, judge
 from calibrant.assessment.verdict.evidence import Evidence, evidence_of, in_words
 from calibrant.assessment.verdict.facts import facts_of, slope_of
@@ -154,13 +154,23 @@ def test_an_error_above_its_range_by_chance_and_a_large_pvalue_are_reconciled():
     assert ["above its usual range is not enough" in words for words in both] == [True, False, False, False]
 
 
+QUIET = {"top-label_ece": (0.5, None, None)}
+
+
 class TestWhatGaveItAway:
     @pytest.mark.parametrize(
         "parts, words",
         [
-            ({"slope": (0.01, "too extreme", None), "top-label_ece": (0.5, None, None)}, "the runners-up"),
-            ({"skce": (0.01, None, None), "top-label_ece": (0.5, None, None)}, "the runners-up"),
-            ({"slope": (0.01, "too timid", None), "top-label_ece": (0.03, None, None)}, "the slope (too timid)"),
+            ({"slope": (0.01, "too extreme", None), **QUIET, "runner-up_bias": (0.03, "", None)}, "the runners-up"),
+            ({"skce": (0.01, None, None), **QUIET, "runner-up_bias": (0.02, "", None)}, "the runners-up"),
+            ({"slope": (0.01, "too low", None), **QUIET, "runner-up_bias": (0.3, "", None)},
+             "the slope of all classes (too low)"),
+            ({"skce": (0.01, None, None), **QUIET}, "the probabilities of all classes together"),
+            (
+                {"slope": (0.01, "too timid", None), "top-label_ece": (0.03, None, None)},
+                "the slope of all classes (too timid)",
+            ),
+            ({"slope": (0.01, "too timid", None), "bias": (0.03, None, None)}, "the slope (too timid)"),
             ({"class_bias": (0.01, "too high", "A"), "top-label_ece": (0.03, None, None)}, "class A (too high)"),
             (
                 {"skce": (0.01, None, None), "top-label_ece": (0.03, None, None)},
@@ -193,7 +203,19 @@ class TestWhatGaveItAway:
         probs[rows, order[:, 1:]] = p.probs[rows, np.roll(order[:, 1:], 1, axis=1)]
         verdict = examine(Predictions(probs, p.labels), 199, rng=0).verdict
         assert verdict.headline.startswith("Miscalibrated in the runners-up: its confidence is")
-        assert "the confidence alone shows nothing" in verdict.explanation
+        revealed = "the runners-up, by the slope of all classes; the confidence alone shows nothing."
+        assert f"what revealed it: {revealed}" in verdict.explanation
+
+    def test_a_slope_of_the_confidence_is_not_called_nothing(self):
+        rng = np.random.default_rng(2)
+        logits = rng.normal(0, 1.5, (1000, 3))
+        probs, truth = (np.exp(t * logits) / np.exp(t * logits).sum(axis=1, keepdims=True) for t in (1.0, 0.8))
+        labels = (rng.uniform(size=(1000, 1)) > truth.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+        p = Predictions(probs, labels, np.exp(np.random.default_rng(5).normal(size=1000)))
+        assert interval(p, CoxSlope()).high < 1  # As the table says, beside the verdict.
+        verdict = examine(p, 199, rng=0).verdict
+        assert verdict.headline.startswith("Miscalibrated in the slope of all classes (too extreme): its confidence is")
+        assert "the confidence alone" not in verdict.explanation
 
     def test_nothing_is_given_away_by_calibrated_rows(self):
         verdict = examine(calibrated(n=500), 99, rng=1).verdict
@@ -301,4 +323,4 @@ def test_calibrated_rows_are_called_within_the_tolerance_if_there_are_enough():
 def test_state_knows_codes_of_others():
     numbers = {"error": 0.1, "expected": 0.0, "detectable": 0.1, "gap": 0.0, "pvalue": 0.5, "level": 0.05}
     assert state(Verdict(code="sideways", headline="", explanation="", **numbers)) == "unclear"
-    assert Evidence("", "", None, True).is_about_classes is False
+    assert Evidence("", "", "", None, True).is_about_classes is False

@@ -55,9 +55,22 @@ def test_intervals_are_those_of_the_library(file, capsys):
     assert f"{wilson.low:.3g} to {wilson.high:.3g}" in rows["accuracy"]
     debiased = interval(PREDICTIONS, METRICS["rms-debiased"])
     assert f" {debiased.low:.3g} to {debiased.high:.3g} " in rows["rms-debiased"]
-    assert len(rows["ece"].split()) == 5  # Name, value, and the range if calibrated.
+    assert rows["ece"].split()[2:4] == ["up", "to"]  # The range if calibrated.
     assert "no interval for ece, mmce, as none has known coverage: chance alone" in " ".join(out.split())
     assert len(rows["mmce"].split()) == 2  # No valid method is known.
+
+
+def test_the_verdict_and_the_table_say_one_thing_about_chance(file, capsys):
+    _, out, _ = run(capsys, "evaluate", file, "--metrics", "rms-debiased", "--json")
+    found = json.loads(out)
+    verdict, known = found["verdict"], found["intervals"]["rms-debiased"]
+    assert known["null"] == [0.0, verdict["detectable"]]
+    assert known["expected"] == verdict["expected"]
+    _, out, _ = run(capsys, "evaluate", file, "--metrics", "rms-debiased")
+    limit = f"up to {verdict['detectable']:.3g}"
+    assert f"{limit} in 95 of 100 data sets of this size" in " ".join(out.split())
+    assert rows_of(out)["rms-debiased"].endswith(limit)
+    assert "if calibrated: 95 of 100 data sets of a calibrated model of this size" in out
 
 
 def test_too_few_wrong_rows_leave_the_range_by_chance_and_say_so(tmp_path, capsys):
@@ -66,7 +79,7 @@ def test_too_few_wrong_rows_leave_the_range_by_chance_and_say_so(tmp_path, capsy
     _, out, _ = run(capsys, "evaluate", path, "--metrics", "accuracy", "rms-debiased")
     rows = rows_of(out)
     assert rows["accuracy"].split()[1:] == ["1"]
-    assert len(rows["rms-debiased"].split()) == 5  # Name, value, and the range if calibrated.
+    assert rows["rms-debiased"].split()[2:4] == ["up", "to"]  # The range if calibrated.
     assert "no interval for accuracy, rms-debiased, as none has known coverage: at least 10 wrong rows" in " ".join(
         out.split()
     )

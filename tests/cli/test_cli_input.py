@@ -158,6 +158,7 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("evaluate", "normal.csv"), "name them with --mean mu --sd sigma"),
         (("evaluate", "a.csv", "--lable", "y"), "--label"),
         (("fit", "a.csv", "--method", "sigmod"), "Did you mean 'platt'?"),
+        (("fit", "a.csv", "--method", "tempscale"), "Did you mean 'ts'?"),
         (("test", "a.csv", "--positive", "yes", "--test", "coxx"), "Did you mean 'cox'?"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant import assess, read_predictions
+from calibrant import Predictions, assess, read_predictions
 from calibrant.cli import main
 from calibrant.hypotest import TESTS
 from calibrant.metrics import ECE, SKCE
@@ -37,7 +37,26 @@ def test_the_default_is_the_exact_test_of_the_verdict_in_words(good, bad, capsys
     out = capsys.readouterr().out
     assert "speaks against calibration, p ≤ 0.01" in out
     assert "Exact for independent rows" in out
-    assert "p-values of its parts, each by itself: slope 0.01, class" in out
+    assert "p-values of its parts, each by itself: slope of all classes: 0.01; mean of a class" in " ".join(out.split())
+
+
+def test_the_verdict_and_the_test_name_what_revealed_it_alike(tmp_path, capsys):
+    p = calibrated(n=1500, k=4)
+    order, rows = np.argsort(-p.probs, axis=1), np.arange(1500)[:, None]
+    probs = p.probs.copy()
+    probs[rows, order[:, 1:]] = p.probs[rows, np.roll(order[:, 1:], 1, axis=1)]  # The runners-up are rotated.
+    path = write(tmp_path / "rotated.csv", Predictions(probs, p.labels))
+    words = "what revealed it: the runners-up, by the slope of all classes; the confidence alone shows nothing."
+    for command in ("evaluate", "test"):
+        assert main([command, path, "--resamples", "99"]) == 0
+        assert words in " ".join(capsys.readouterr().out.split())
+    assert main(["test", path, "--resamples", "99", "--json"]) == 0
+    assert f"what revealed it: {json.loads(capsys.readouterr().out)['omnibus']['revealed_by']}." == words
+
+
+def test_nothing_is_revealed_by_calibrated_rows(good, capsys):
+    assert main(["test", good, "--resamples", "99", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["omnibus"]["revealed_by"] == ""
 
 
 @pytest.mark.parametrize(

@@ -533,6 +533,17 @@ def test_limits_of_kce_are_signed_roots_of_those_of_skce(temperature):
         assert found == pytest.approx(np.copysign(np.sqrt(abs(of)), of), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "metric, wanted",
+    [(ECE(), (0.0, 0.95)), (SKCE(KERNEL), (-np.inf, 0.95)), (METRICS["in-the-large"], (0.025, 0.975))],
+    ids=["error", "signed error", "both sides"],
+)
+def test_the_range_by_chance_has_one_end_where_only_one_side_speaks_against_calibration(metric, wanted):
+    null = np.linspace(0, 1, 1001)
+    found = known_interval(calibrated(n=40, k=3), metric, 0.1, 0.95, Bootstrap(9), np.random.default_rng(0), null)
+    assert found.null == pytest.approx(wanted, rel=1e-12)
+
+
 def test_errors_that_chance_makes_positive_have_their_range_by_chance_instead_of_limits():
     p = calibrated(n=400, k=3, seed=2)
     limits = interval(p, ECE(), bootstrap=Bootstrap(199), rng=0)

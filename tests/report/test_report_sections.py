@@ -164,23 +164,24 @@ class TestMetrics:
             metrics={"nll": 0.015, "ece": 0.05},
             intervals={
                 "nll": self.limits("NLL()"),
-                "ece": self.limits("ECE()", low=None, high=None, method="none", expected=0.004),
+                "ece": self.limits("ECE()", low=None, high=None, method="none", expected=0.004, null=(0.0, 0.006)),
             },
         )
         rows = {row.key: row.cells[0] for row in metrics.metric_rows(as_series(shown))}
-        assert (rows["nll"].interval, rows["nll"].expected) == ("0.0100 to 0.0200", "")
-        assert (rows["ece"].interval, rows["ece"].expected) == ("", "0.00400")
-        assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance 0.00400"]
+        assert (rows["nll"].interval, rows["nll"].chance) == ("0.0100 to 0.0200", "")
+        assert (rows["ece"].interval, rows["ece"].chance) == ("", "up to 0.00600")
+        assert [rows[key].beneath for key in rows] == ["0.0100 to 0.0200", "by chance up to 0.00600"]
         assert metrics.metric_notes(as_series(shown)) == []
         source = render_html(shown)
         assert "90% interval" in source
+        assert "If calibrated: what 95 of 100 data sets of a calibrated model would show." in source
         assert 'data-sheet="intervals"' in source
 
     def test_limits_that_are_not_known_to_cover_are_left_out_and_said_to_be(self):
-        nothing = self.limits("ECE()", low=None, high=None, method="none", expected=0.004, reason="why")
+        nothing = self.limits("ECE()", low=None, high=None, method="none", null=(0.0, 0.006), reason="why")
         shown = assessment(metrics={"ece": 0.05}, intervals={"ece": nothing})
         (row,) = metrics.metric_rows(as_series(shown))
-        assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance 0.00400")
+        assert (row.cells[0].interval, row.cells[0].beneath) == ("", "by chance up to 0.00600")
         (note,) = metrics.metric_notes(as_series(shown))
         assert note == "No interval for ECE, as none has known coverage: why."
         assert note in render_html(shown)
@@ -324,7 +325,7 @@ class TestTests:
     def test_parts_of_the_test_are_shown_with_what_gave_it_away(self):
         whole = assessment(test=omnibus())
         rows = tables.part_rows(as_series({"a": whole, "b": assessment()}))
-        assert [row.label for row in rows] == ["Slope", "Mean of a class", "Shirt"]
+        assert [row.label for row in rows] == ["Slope of all classes", "Mean of a class", "Shirt"]
         assert rows[0].results == (("p ≤ 0.01", "too extreme", True), None)
         assert rows[1].results == (("p = 0.25", "class Shirt, too high", False), None)
         section = Tree(render_html(whole)).find("section", aria_labelledby="test-title")[0][1]
@@ -335,11 +336,12 @@ class TestTests:
 
     def test_every_part_says_what_it_sees(self):
         from calibrant.hypotest import OmnibusTest
+        from calibrant.results.parts import PARTS
         from simulate import calibrated
 
         for k in (2, 3):
             details = OmnibusTest(9)(calibrated(n=30, k=k), rng=0).details
-            assert {*details["parts"], *details["also"]} <= set(tables.PARTS)
+            assert {*details["parts"], *details["also"]} <= set(PARTS)
 
 
 class TestSizes:

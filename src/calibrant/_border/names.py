@@ -6,6 +6,9 @@ from difflib import get_close_matches
 
 from calibrant.exceptions import InputError
 
+_SAME_START = 4
+"""Names that begin with as many equal letters are alike, however they go on."""
+
 
 @dataclass(frozen=True)
 class Spellings:
@@ -43,17 +46,20 @@ class Spellings:
 
         Examples
         --------
-        >>> Spellings({"sigmoid": "platt"}).near("sigmod", ["platt", "ts"])
-        ['platt']
+        >>> spellings = Spellings({"sigmoid": "platt", "temperature": "ts"})
+        >>> spellings.near("sigmod", ["platt", "ts"]), spellings.near("tempscale", ["platt", "ts"])
+        (['platt'], ['ts'])
         """
         words = {
             alias: name for alias, name in self.aliases.items() if len(alias) > 3
         }  # Abbreviations resemble anything.
-        written = {**words, **{name: name for name in known}}
-        close = get_close_matches(given.lower(), written, n=3, cutoff=0.6) or get_close_matches(
-            given.lower(), known, n=3, cutoff=0.4
+        written, given = {**words, **{name: name for name in known}}, given.lower()
+        close = (
+            get_close_matches(given, written, n=3, cutoff=0.6)
+            or [name for name in written if name[:_SAME_START] == given[:_SAME_START]]
+            or get_close_matches(given, known, n=3, cutoff=0.4)
         )
-        return list(dict.fromkeys(written[name] for name in close))
+        return list(dict.fromkeys(written[name] for name in close))[:3]
 
 
 def meant(name: str, known: Collection[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from threading import Timer
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -29,6 +29,8 @@ from calibrant.results import (
     as_record,
     state,
 )
+from calibrant.results.comparison import CALIBRATED
+from calibrant.results.parts import part_name
 from calibrant.results.writing import counted, significant
 
 rows = counted
@@ -132,10 +134,17 @@ def print_estimates(columns: Mapping[str, Mapping[str, Estimate]]) -> None:
     console().print(table)
 
 
+class AboutTest(NamedTuple):
+    """The name of the error whose size a test estimates, and what revealed the one that it found."""
+
+    measured: str
+    revealed: str
+
+
 def print_tests(
     results: Mapping[str, TestResult],
     adjusted: Mapping[str, float],
-    measured: Mapping[str, str],
+    about: Mapping[str, AboutTest],
     refused: Mapping[str, str],
 ) -> None:
     """Print what each test found, in words and numbers, with what it can see and when it is valid."""
@@ -146,8 +155,9 @@ def print_tests(
         at_floor = result.pvalue <= result.details.get("smallest_pvalue", 0.0)
         sign = "≤" if at_floor else "="
         words = "speaks against calibration" if result.pvalue <= LEVEL else "is consistent with calibration"
-        out.print(Text(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}.", style="bold"))
-        for words in _about_a_test(result, measured[name]):
+        revealed = f"; what revealed it: {about[name].revealed}" if about[name].revealed else ""
+        out.print(Text(printable(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}{revealed}."), style="bold"))
+        for words in _about_a_test(result, about[name].measured):
             out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
     for name, reason in refused.items():
         out.print(Text(f"{name}: refused.", style="bold"))
@@ -164,11 +174,21 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
         found, least = result.estimate or 0.0, result.details["detectable"]
         yield f"{measured} {found:.4g}; up to about {least:.4g} could be chance with this many rows"
     if parts := result.details.get("parts"):
-        listed = ", ".join(f"{key} {part['pvalue']:.3g}" for key, part in parts.items())
-        yield f"p-values of its parts, each by itself: {listed}."
+        also = result.details.get("also", {})
+        keys = {**parts, **also}
+        yield f"p-values of its parts, each by itself: {_listed(parts, keys)}."
+        if also:
+            yield f"Beside them, without a say: {_listed(also, keys)}."
     if result.about is not None:
         yield f"Detects: {result.about.meaning}"
         yield result.about.caution
+
+
+def _listed(parts: Mapping[str, Mapping[str, Any]], keys: Iterable[str]) -> str:
+    """Return parts of a test, the class that each is about, and their p-values."""
+    classes = {key: f" ({printable(str(part['class']))})" for key, part in parts.items() if part["class"] is not None}
+    named = {key: f"{part_name(key, keys).label}{classes.get(key, '')}" for key in parts}
+    return "; ".join(f"{named[key]}: {part['pvalue']:.3g}" for key, part in parts.items())
 
 
 def print_checked(values: Sequence[CheckedValue]) -> None:
@@ -227,7 +247,7 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
         table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
     out = console()
     out.print(table)
-    out.print(Text(f"error: {error}; by chance: 95% quantile if calibrated", style="dim"))
+    out.print(Text(f"error: {error}; by chance: up to this in {CALIBRATED}", style="dim"))
 
 
 def _kind(verdict: Verdict) -> str:

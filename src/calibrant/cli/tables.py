@@ -35,6 +35,7 @@ from calibrant.results import (
     missing_limits,
     rule_in_words,
 )
+from calibrant.results.comparison import CALIBRATED, chance_in_words
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
 from calibrant.results.writing import percent, significant
 
@@ -75,8 +76,10 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
         for name in members:
             own = limits.get(name)
             value = significant(assessment.metrics[name].value)
-            table.add_row(folded(f"  {name}", out.width), value, interval_text(own), _range(own.null if own else None))
+            table.add_row(folded(f"  {name}", out.width), value, interval_text(own), chance_in_words(own, _short))
     out.print(table)
+    if any(known is not None and known.null is not None for known in map(limits.get, shown)):
+        out.print(Text(f"if calibrated: {CALIBRATED} of this size", style="dim"))
     for reason, without in missing_limits((name, limits.get(name)) for name in shown).items():
         out.print(Text(f"no interval for {', '.join(without)}, as none has known coverage: {reason}", style="dim"))
     if len(shown) < len(known) and not are_forecasts:
@@ -86,11 +89,15 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
 
 def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> str:
     """Format limits, if any."""
-    return _range(known_limits(interval), form)
+    return _range(known_limits(interval) or (), form)
 
 
-def _range(limits: tuple[float, float] | None, form: str = ".3g") -> str:
-    return "" if limits is None else f"{limits[0]:{form}} to {limits[1]:{form}}"
+def _range(limits: Iterable[float], form: str) -> str:
+    return " to ".join(f"{limit:{form}}" for limit in limits)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}"
 
 
 def _listed(known: Mapping[str, Metric]) -> str:

@@ -11,6 +11,7 @@ from calibrant.cli.options import JUDGING, File, Options, expanded
 if TYPE_CHECKING:
     from calibrant.forecasts import Forecasts
     from calibrant.hypotest import CalibrationTest
+    from calibrant.results import TestResult
 
 
 def run_tests(
@@ -72,11 +73,19 @@ def run_tests(
     if not results:
         raise InputError("no test can be applied to these rows. " + next(iter(refused.values())))
     adjusted = holm({name: result.pvalue for name, result in results.items()})
+    about = {name: show.AboutTest(_measured(tests[name]), _revealed(data, result)) for name, result in results.items()}
     if options.json:
-        found = {name: {"result": replace(r, null=None), "adjusted": adjusted[name]} for name, r in results.items()}
+        found = {
+            name: {
+                "result": replace(result, null=None),
+                "adjusted": adjusted[name],
+                "revealed_by": about[name].revealed,
+            }
+            for name, result in results.items()
+        }
         show.print_json(found | {name: {"refused": reason} for name, reason in refused.items()})
     else:
-        show.print_tests(results, adjusted, {name: _measured(each) for name, each in tests.items()}, refused)
+        show.print_tests(results, adjusted, about, refused)
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
 
 
@@ -91,6 +100,14 @@ def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_
     else:
         print_check(found)
     return int(fail_below is not None and found.pvalue is not None and found.pvalue < fail_below)
+
+
+def _revealed(data: object, result: "TestResult") -> str:
+    """Say what revealed the error in the words of the verdict, if the test has parts."""
+    from calibrant.assessment.verdict import revealed_by
+    from calibrant.predictions import Predictions
+
+    return revealed_by(data, result) if isinstance(data, Predictions) else ""
 
 
 def _measured(test: "CalibrationTest") -> str:

@@ -70,6 +70,9 @@ def class_blocks(predictions: Predictions, bins: Binning) -> Iterator[Columns]:
         yield Columns.of(positions, events, predictions.weights, bins)
 
 
+DENSE_CELLS = 100_000
+"""Rows times bins up to which events are counted by a product of matrices, which is exact: sums of ones are."""
+
 FEW_CELLS = 500_000
 """Up to this many numbers are summed without a sparse matrix, whose import alone would take longer."""
 
@@ -90,6 +93,7 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
     kept = bins.index >= 0
     data = np.where(kept[:, None], values, 0.0)
     cell = np.where(kept, bins.index, 0)[:, None] + bins.n_bins * np.arange(m)
+    counts = _indicators(bins) if m == 1 and len(data) * bins.n_bins <= DENSE_CELLS and (data == 1).all() else None
 
     @cache
     def scatter() -> Any:
@@ -102,6 +106,8 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
         is_event = columns.dtype == np.bool_
         if m * columns.size > FEW_CELLS and columns.shape[1] > 1 and not is_event:
             return np.asarray(scatter() @ columns).reshape(m, bins.n_bins, -1)
+        if is_event and counts is not None:
+            return (counts @ columns.astype(np.float64))[None]
         # The same additions in the same order, without a matrix that takes longer to make than to use.
         sums = np.empty((m * bins.n_bins, columns.shape[1]))
         for b, column in enumerate(columns.T):
@@ -114,6 +120,11 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
         return sums.reshape(m, bins.n_bins, -1)
 
     return totals
+
+
+def _indicators(bins: Cells) -> FloatArray:
+    """Return whether each row is in each bin, (n_bins, n)."""
+    return (np.arange(bins.n_bins)[:, None] == bins.index).astype(np.float64)
 
 
 @takes_two_arrays

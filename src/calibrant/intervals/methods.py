@@ -236,9 +236,21 @@ def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome
         level=level,
         method="none" if limits is None else found.method,
         expected=None if null is None else float(np.mean(null)),
-        null=None if null is None else tuple(quantiles(null, scores.tails(level)).tolist()),
+        null=None if null is None else _range_by_chance(metric, null, level),
         reason=found.reason,
     )
+
+
+def _range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[float, float]:
+    """Return where values under calibration lie with a probability of `level`.
+
+    Only a large error speaks against calibration. So its range begins at the least that there can be, and ends where
+    the p-value of a consistency test is 1 - level.
+    """
+    if metric.better == "lower":
+        return -np.inf if is_unbiased(metric) else 0.0, float(quantiles(null, level))
+    low, high = quantiles(null, scores.tails(level)).tolist()
+    return low, high
 
 
 def method_for(metric: Metric, data: object, bootstrap: Bootstrap | None = None) -> str | None:

@@ -127,8 +127,9 @@ class Brier(Score):
     def per_row(self, predictions: Predictions) -> FloatArray:
         """Return the squared distance between the probabilities and the one-hot label."""
         scores = np.empty(predictions.n_samples)
-        for rows in row_blocks(predictions.probs.shape):
-            residuals = predictions.take(rows).residuals
+        blocks = list(row_blocks(predictions.probs.shape))
+        for rows in blocks:
+            residuals = (predictions if len(blocks) == 1 else predictions.take(rows)).residuals
             np.einsum("ik,ik->i", residuals, residuals, out=scores[rows])
         return scores
 

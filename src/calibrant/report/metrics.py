@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Description, Estimate, Interval, missing_limits
+from calibrant.results.comparison import CALIBRATED, chance_in_words
 from calibrant.results.estimate import OF_CLASSES
 from calibrant.results.writing import number
 
@@ -18,14 +19,14 @@ class Cell:
     text: str
     best: bool = False
     interval: str = ""
-    expected: str = ""
+    chance: str = ""
 
     @property
     def beneath(self) -> str:
         """What stands below the value where columns are for other assessments: limits, or what chance gives."""
         if self.interval:
             return self.interval
-        return f"by chance {self.expected}" if self.expected else ""
+        return f"by chance {self.chance}" if self.chance else ""
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,7 @@ def _cell(estimate: Estimate, interval: Interval | None, best: str | None) -> Ce
     written = number(estimate.value)
     if interval is None:
         return Cell(written, written == best)
-    expected = "" if interval.expected is None else number(interval.expected)
-    return Cell(written, written == best, limits_text(interval), expected)
+    return Cell(written, written == best, limits_text(interval), chance_in_words(interval, number))
 
 
 def _best_text(values: Sequence[float], better: str) -> str | None:
@@ -99,6 +99,12 @@ def _best_text(values: Sequence[float], better: str) -> str | None:
     if better == "none" or len({number(v) for v in comparable}) < 2:
         return None
     return number(min(comparable) if better == "lower" else max(comparable))
+
+
+def chance_note(series: Sequence[AnySeries]) -> str:
+    """Say what the ranges by chance are, if there are any."""
+    ranges = any(interval.null is not None for s in series for interval in s.limits.values())
+    return f"what {CALIBRATED} would show" if ranges else ""
 
 
 def interval_level(series: Sequence[AnySeries]) -> float | None:

@@ -141,7 +141,7 @@ CLASSES = Kind(
         "settings",
     ),
     redrawn="the labels were drawn from the predictions",
-    tested="the strongest evidence of any kind would be",
+    tested="the evidence of all parts together would be",
 )
 FORECASTS = Kind(
     question="Do 80% of the values fall into what the model gives a probability of 80%?",

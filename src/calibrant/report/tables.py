@@ -20,6 +20,7 @@ from calibrant.results import (
     Verdict,
     known_limits,
 )
+from calibrant.results.parts import part_name
 from calibrant.results.writing import aligned, count, machine, name, number, pvalue
 
 
@@ -165,25 +166,6 @@ def _setting(value: object) -> str:
     return name(value, limit=200)
 
 
-PARTS = {
-    "bias": ("Mean", "Predictions that are too high or too low on the whole."),
-    "slope": ("Slope", "Log-odds, or logits, that are too extreme or too timid by a common factor."),
-    "spiegelhalter": ("Spread", "A squared error that does not fit the predictions (Spiegelhalter's z)."),
-    "ecce": ("Range of predictions", "Net errors over any range of predictions (ECCE)."),
-    "class bias": ("Mean of a class", "The class with the largest mean error."),
-    "class slope": ("Slope of a class", "The class whose log-odds are most wrong by a factor."),
-    "top-label ece": ("Curve of the confidence", "Gaps between confidence and accuracy in ten groups of rows (ECE)."),
-    "top-label bias": ("Mean confidence", "Confidence that is too high or too low on the whole. Does not decide."),
-    "runner-up bias": (
-        "Mean of the runners-up",
-        "Second largest probabilities too high or too low. Does not decide.",
-    ),
-    "skce": ("All classes together", "Whole probability vectors, runners-up included (kernel error, SKCE)."),
-    "impossible labels": ("Labels of probability 0", "Labels that the model said could not happen."),
-}
-"""The parts of the omnibus test: label, and what each sees."""
-
-
 @dataclass(frozen=True)
 class PartRow:
     """One part of the omnibus test with its outcome for every assessment."""
@@ -199,8 +181,10 @@ def part_rows(series: Sequence[AnySeries]) -> list[PartRow]:
     keys = dict.fromkeys(key for s in series for key in _parts(s.assessment.test))
     rows = []
     for key in keys:
-        label, sees = PARTS.get(key, (key, ""))
-        rows.append(PartRow(label, sees, tuple(_part(s, key) for s in series)))
+        label, sees = part_name(key, keys)
+        idle = all(key not in s.assessment.test.details.get("parts", {}) for s in series)
+        sees = f"{sees} Does not decide." if idle else sees
+        rows.append(PartRow(label[:1].upper() + label[1:], sees, tuple(_part(s, key) for s in series)))
     return rows
 
 

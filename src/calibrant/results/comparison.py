@@ -1,5 +1,6 @@
 """Outcomes of intervals and of comparing models."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,7 +33,8 @@ class Interval(Readable):
     expected : float or None
         Mean of the metric if the model were calibrated, for metrics of calibration.
     null : tuple of two floats, or None
-        The metric of a calibrated model lies between these with probability `level`.
+        The metric of a calibrated model lies between these with probability `level`. Of an error only large values
+        speak against calibration: the first is 0, or minus infinity where chance makes it negative.
     details : mapping
     reason : str
         Why there are no limits.
@@ -197,6 +199,25 @@ def known_limits(result: Interval | Difference | None) -> tuple[float, float] | 
     if result is None or result.low is None or result.high is None:
         return None
     return result.low, result.high
+
+
+CALIBRATED = "95 of 100 data sets of a calibrated model"
+"""What ranges by chance are about."""
+
+
+def chance_in_words(result: Interval | None, written: Callable[[float], str]) -> str:
+    """Return the range of a metric by chance: up to a limit, or between two if both sides speak against calibration.
+
+    Examples
+    --------
+    >>> error = Interval(name="ECE()", value=0.03, low=None, high=None, level=0.95, method="none", null=(0.0, 0.02))
+    >>> chance_in_words(error, str)
+    'up to 0.02'
+    """
+    if result is None or result.null is None:
+        return ""
+    low, high = result.null
+    return f"up to {written(high)}" if low in (0.0, -math.inf) else f"{written(low)} to {written(high)}"
 
 
 def rule_in_words(comparison: Comparison) -> str:

@@ -78,7 +78,7 @@ def _explanation(
     return (
         f"The mean gap between nominal and observed coverage of quantiles (MACE{drawn}){about} is "
         f"{test.statistic:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
-        f"by chance, and above {test.details['detectable']:.3g} in 5 of 100 data sets of this size. The exact test "
+        f"by chance, and up to {test.details['detectable']:.3g} in 95 of 100 data sets of this size. The exact test "
         f"gives p {sign} {test.pvalue:.2g}. {_compared(scale, tolerance, reason)}"
     )
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts
 from calibrant.results import TestResult
+from calibrant.results.parts import PARTS, part_name
 
 LEVEL = 0.05
 """A p-value at or below this speaks against calibration."""
@@ -12,20 +14,6 @@ CONFIDENCE = "top-label "
 """Prefix of the names of parts that look at the confidence, with more than two classes."""
 
 IMPOSSIBLE = "impossible labels"
-
-PARTS = {
-    "bias": "the mean",
-    "slope": "the slope",
-    "spiegelhalter": "the spread",
-    "ecce": "a range of predictions",
-    IMPOSSIBLE: "labels of probability 0",
-    "top-label bias": "the mean confidence",
-    "top-label ece": "the reliability curve",
-    "top-label slope": "the slope of the confidence",
-    "top-label spiegelhalter": "the spread of the confidence",
-    "top-label ecce": "a range of the confidence",
-}
-"""Parts that are not about one class of several, in words."""
 
 PREFERRED = {
     "biased": (IMPOSSIBLE, "bias"),
@@ -41,7 +29,8 @@ RIVALS = {"top-label bias": ("class bias",)}
 VECTORS = ("slope", "skce")
 """Parts that look at all classes together, where there are more than two."""
 
-TOGETHER, RUNNERS_UP = "the probabilities of all classes together", "the runners-up"
+RUNNER_UP, RUNNERS_UP = "runner-up bias", "the runners-up"
+"""The part that looks at the second largest probabilities, and they in words."""
 
 
 class Evidence(NamedTuple):
@@ -51,34 +40,57 @@ class Evidence(NamedTuple):
     ----------
     part : str
         Empty if the test has no parts.
+    label : str
+        Its name in words, such as "slope".
     direction : str
         "too high", "too low", "too extreme", "too timid", or empty.
     class_name : str or None
         If the part is about one class of several.
     confidence_is_suspect : bool
-        Whether a part that looks at the confidence, or at class 1 of two, speaks against calibration by itself.
+        Whether anything that looks at the confidence, or at class 1 of two, speaks against calibration by itself.
+    runners_up_are_suspect : bool
+        Whether the second largest probabilities do.
     """
 
     part: str
+    label: str
     direction: str
     class_name: str | None
     confidence_is_suspect: bool
+    runners_up_are_suspect: bool = False
 
     @property
     def is_about_classes(self) -> bool:
         """Whether the confidence in the predicted class is not enough to see it."""
         return self.class_name is not None or (bool(self.part) and not self.confidence_is_suspect)
 
+    @property
+    def is_about_runners_up(self) -> bool:
+        """Whether all classes together reveal what the confidence does not, and the runners-up by themselves do."""
+        is_theirs = self.runners_up_are_suspect and not self.confidence_is_suspect
+        return self.class_name is None and self.part in VECTORS and is_theirs
 
-def evidence_of(test: TestResult, code: str) -> Evidence:
-    """Return what gave miscalibration away, given an omnibus test; nothing of another test."""
+
+def evidence_of(test: TestResult, code: str, facts: Facts | None = None) -> Evidence:
+    """Return what gave miscalibration away, given an omnibus test; nothing of another test.
+
+    Facts about the confidence may show what no part of the test looks at: its slope.
+    """
     parts: Mapping[str, Mapping[str, Any]] = {**test.details.get("parts", {}), **test.details.get("also", {})}
     name = _plainest(parts, test.details.get("found_by", ""), PREFERRED.get(code, ()))
     part = parts.get(name, {})
     found = part.get("class")
     suspect = any(one["pvalue"] <= LEVEL for key, one in parts.items() if key.startswith(CONFIDENCE))
+    suspect |= facts is not None and max(abs(facts.z), abs(facts.extreme)) > SIGNIFICANT_Z
     two_classes = not any(key.startswith(CONFIDENCE) for key in parts)
-    return Evidence(name, part.get("direction") or "", None if found is None else str(found), suspect or two_classes)
+    return Evidence(
+        part=name,
+        label=part_name(name, parts).label,
+        direction=part.get("direction") or "",
+        class_name=None if found is None else str(found),
+        confidence_is_suspect=suspect or two_classes,
+        runners_up_are_suspect=RUNNER_UP in parts and parts[RUNNER_UP]["pvalue"] <= LEVEL,
+    )
 
 
 def _plainest(parts: Mapping[str, Mapping[str, Any]], found_by: str, preferred: tuple[str, ...]) -> str:
@@ -96,16 +108,28 @@ def in_words(evidence: Evidence) -> str:
 
     Examples
     --------
-    >>> in_words(Evidence("class bias", "too high", "Shirt", False))
+    >>> in_words(Evidence("class bias", "mean of a class", "too high", "Shirt", False))
     'class Shirt (too high)'
-    >>> in_words(Evidence("skce", "", None, False))
+    >>> in_words(Evidence("skce", "probabilities of all classes together", "", None, False, True))
     'the runners-up'
     """
     direction = f" ({evidence.direction})" if evidence.direction else ""
     if evidence.class_name is not None:
         return f"class {evidence.class_name}{direction}"
-    if evidence.part in VECTORS and not evidence.confidence_is_suspect:
+    if evidence.is_about_runners_up:
         return RUNNERS_UP
-    if evidence.part == "skce":
-        return TOGETHER
-    return f"{PARTS.get(evidence.part, evidence.part)}{direction}"
+    article = "the " if evidence.part in PARTS and evidence.part != IMPOSSIBLE else ""
+    return f"{article}{evidence.label}{direction}"
+
+
+def at_length(evidence: Evidence) -> str:
+    """Say what revealed the error, by which part, and what did not.
+
+    Examples
+    --------
+    >>> at_length(Evidence("skce", "probabilities of all classes together", "", None, False, True))
+    'the runners-up, by the probabilities of all classes together; the confidence alone shows nothing'
+    """
+    by = f", by the {evidence.label}" if evidence.is_about_runners_up else ""
+    alone = evidence.is_about_classes and not evidence.confidence_is_suspect
+    return f"{in_words(evidence)}{by}{'; the confidence alone shows nothing' if alone else ''}"

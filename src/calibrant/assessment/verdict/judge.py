@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.verdict.evidence import LEVEL, Evidence, evidence_of, in_words
+from calibrant.assessment.verdict.evidence import LEVEL, Evidence, at_length, evidence_of, in_words
 from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of, slope_of
 from calibrant.assessment.verdict.size import (
     BEYOND,
@@ -91,7 +91,7 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
     view = predictions if binary else predictions.top_label()
     facts = facts_of(view)
     direction = _direction(facts, binary)
-    evidence = evidence_of(test, direction)
+    evidence = evidence_of(test, direction, facts)
     classes = _class_sizes(predictions, evidence) if is_found else []
     scale = _scale(size, tolerance, is_found=is_found, classes=classes)
     code = direction if is_found else ("calibrated" if scale == WITHIN else "consistent")
@@ -126,6 +126,15 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
         part=evidence.part if is_found else "",
         slope=case.slope,
     )
+
+
+def revealed_by(predictions: Predictions, test: TestResult) -> str:
+    """Say what revealed the error that a test found, as the verdict does; nothing if it found none or has no parts."""
+    if test.pvalue > LEVEL or not test.details.get("parts"):
+        return ""
+    binary = predictions.n_classes == 2
+    facts = facts_of(predictions if binary else predictions.top_label())
+    return at_length(evidence_of(test, _direction(facts, binary), facts))
 
 
 def _scale(size: Size, tolerance: float, *, is_found: bool, classes: Sequence[ClassSize]) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from calibrant.assessment.verdict.evidence import IMPOSSIBLE, LEVEL, Evidence, in_words
+from calibrant.assessment.verdict.evidence import IMPOSSIBLE, LEVEL, Evidence, at_length, in_words
 from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of
 from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
 from calibrant.predictions import Predictions
@@ -84,10 +84,10 @@ def _kind(case: Case) -> str:
         return f"{EXTREMITY[case.code]} ({case.code})"
     if case.code != "miscalibrated":
         return case.code
-    if not case.is_binary and case.evidence.is_about_classes:
-        return f"miscalibrated in {in_words(case.evidence)}"
     if case.evidence.part == IMPOSSIBLE:
         return f"miscalibrated, with {in_words(case.evidence)}"
+    if not case.is_binary and (case.evidence.is_about_classes or case.evidence.direction):
+        return f"miscalibrated in {in_words(case.evidence)}"
     return "miscalibrated, in both directions"
 
 
@@ -155,7 +155,7 @@ def _about_the_error(case: Case) -> str:
     limits = "" if size.low is None else f" (95% limits {size.low:.3g} to {size.high:.3g})"
     return (
         f"The {what} is {size.error:.3g}{limits}. For a perfectly calibrated model it would be {size.expected:.3g} on "
-        f"average by chance, and above {size.detectable:.3g} in 5 of 100 data sets of this size."
+        f"average by chance, and up to {size.detectable:.3g} in 95 of 100 data sets of this size."
     )
 
 
@@ -166,10 +166,7 @@ def _about_the_test(case: Case) -> str:
         return f"{found}, over several kinds of errors together: a single one above its usual range is not enough."
     if not case.is_found or not case.evidence.part:
         return f"{found}."
-    alone = ""
-    if case.evidence.is_about_classes and not case.evidence.confidence_is_suspect:
-        alone = "; the confidence alone shows nothing"
-    return f"{found}; what revealed it: {in_words(case.evidence)}{alone}."
+    return f"{found}; what revealed it: {at_length(case.evidence)}."
 
 
 def _about_the_size(case: Case) -> str:
