@@ -1,5 +1,6 @@
 """What several files of tests share: a browser, and small experiments before and after they are run."""
 
+import gc
 from pathlib import Path
 from shutil import copytree
 
@@ -21,6 +22,13 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.partition("[")[0] in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish():
+    """Leave what was imported and collected out of all later rounds of the garbage collector: it stays to the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(7000)  # Ten times the usual number: tests make many objects and few cycles.
 
 
 @pytest.fixture(scope="module")
