@@ -5,6 +5,7 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 from browser import CHROMIUM, FLAGS, Tabs
 from experiment_cases import SHORT, write_config, write_logits
@@ -22,6 +23,13 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.partition("[")[0] in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for examples in the code only, not in docstrings of tests."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
 
 
 def pytest_collection_finish():
