@@ -24,22 +24,12 @@ TESTED_ELSEWHERE = {
 """Pages whose examples have tests of their own, which look at the results as well."""
 TOO_LONG = {"experiment.md": "trains networks for a minute; tests/lab runs smaller ones"}
 
-DRAWING = {"evaluate", "test", "compare", "recommend", "report"}
-"""Commands with redraws; what they print is not looked at here."""
-
 RUN = [
     page
     for page in PAGES
     if {language for language, _ in blocks(page)} & {"python", "console"}
     and str(page.relative_to(DOCS if DOCS in page.parents else ROOT)) not in TESTED_ELSEWHERE | set(TOO_LONG)
 ]
-
-
-def with_few_draws(words):
-    """Return a command with a tenth of the usual redraws, if it has such and does not say how many."""
-    if words[0] in DRAWING and "--resamples" not in words:
-        return [*words, "--resamples", "99"]
-    return words
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
@@ -51,7 +41,7 @@ def test_the_examples_of_a_page_run_in_order(page, tmp_path, monkeypatch, capsys
             exec(compile(code, str(page), "exec", dont_inherit=True), names)  # noqa: S102 (our own page)
         elif language == "console":
             for command, expected in commands(code):
-                assert main(with_few_draws(shlex.split(command))) == expected, command
+                assert main(shlex.split(command)) == expected, command
     assert "Traceback" not in capsys.readouterr().err
 
 
