@@ -1,9 +1,11 @@
 """What several files of tests share: a browser, and small experiments before and after they are run."""
 
+import gc
 from pathlib import Path
 from shutil import copytree
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 from browser import CHROMIUM, FLAGS, Tabs
 from experiment_cases import SHORT, write_config, write_logits
@@ -21,6 +23,20 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.partition("[")[0] in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for examples in the code only, not in docstrings of tests."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
+
+
+def pytest_collection_finish():
+    """Leave what was imported and collected out of all later rounds of the garbage collector: it stays to the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(7000)  # Ten times the usual number: tests make many objects and few cycles.
 
 
 @pytest.fixture(scope="module")

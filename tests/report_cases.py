@@ -1,6 +1,7 @@
 """For the tests of the report: assessments made by hand, with round numbers and any names, and a strict parser."""
 
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -354,6 +355,7 @@ def poisoned(text):
     return {text: one, "other": pictured("other")}
 
 
+@cache  # Several tests look at each.
 def poisoned_page(text):
     """Return a page in which every name and sentence is `text`."""
     how = advised(text, headline=text, reason=text)

@@ -188,10 +188,9 @@ class TestAdvice:
         assert all(candidate.changed == 0 for candidate in kept.candidates)
 
     def test_calibrated_predictions_are_mostly_left_alone(self):
-        names = (recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200).name for s in range(30))
-        assert at_least(
-            26, 30, (name == "identity" for name in names)
-        )  # 2.5% in each of several correlated comparisons.
+        names = (recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200).name for s in range(10))
+        # 2.5% in each of several correlated comparisons: with a chance of .05 each, more than 2 of 10 have one of .012.
+        assert at_least(8, 10, (name == "identity" for name in names))
         advice = recommend(calibrated(n=300, k=2, seed=0), rng=0)
         assert advice.name == "identity"
         assert "Leave the predictions as they are" in advice.headline

@@ -25,6 +25,8 @@ def some_calibrators(holds):
     return pytest.mark.parametrize("build", chosen.values(), ids=chosen)
 
 
+N = 200
+"""Rows: enough for every member of the stack, which takes longer than all others."""
 KINDS = {"parametric", "binning", "isotonic", "ensemble", "composition"}
 LEVELS = {"high", "medium", "low"}
 
@@ -36,7 +38,7 @@ def is_distribution(probs):
 @cache
 def over_confident(k):
     """Return predictions that are further from 1 / k than they should be."""
-    return sharpened(calibrated(k=k), 0.5)
+    return sharpened(calibrated(N, k), 0.5)
 
 
 @cache
@@ -61,7 +63,7 @@ class TestEveryCalibrator:
         assert np.array_equal(weights, np.arange(p.n_samples) % 3.0)
 
     def test_fit_returns_the_estimator_and_clone_forgets(self, build, k):
-        p = calibrated(k=k)
+        p = calibrated(N, k)
         estimator = build()
         assert estimator.fit(p.probs, p.labels) is estimator
         with pytest.raises(NotFittedError):
@@ -120,7 +122,7 @@ class TestEveryCalibrator:
 
     def test_single_precision_gives_the_same_result(self, build, k):
         rng = np.random.default_rng(5)
-        counts = 1 + np.array([rng.multinomial(1024 - k, row) for row in rng.dirichlet(np.ones(k), 400)])
+        counts = 1 + np.array([rng.multinomial(1024 - k, row) for row in rng.dirichlet(np.ones(k), N)])
         probs = counts / 1024  # Exact in single precision: what differs would be the arithmetic.
         labels = draw_labels(probs, rng)
         double = build().fit(probs, labels).predict_proba(probs)
@@ -133,13 +135,13 @@ class TestEveryCalibrator:
             estimator.predict_proba(np.full((2, k + 1), 1 / (k + 1)))
 
     def test_a_second_fit_forgets_the_first(self, build, k):
-        first, second = sharpened(calibrated(k=k), 0.3), calibrated(k=k, seed=1)
+        first, second = sharpened(calibrated(N, k), 0.3), calibrated(N, k, seed=1)
         twice = build().fit(first.probs, first.labels).fit(second.probs, second.labels)
         once = build().fit(second.probs, second.labels)
         assert np.array_equal(twice.predict_proba(first.probs), once.predict_proba(first.probs))
 
     def test_scores_are_never_guessed(self, build, k):
-        p = calibrated(k=k)
+        p = calibrated(N, k)
         with pytest.raises(InputError, match="Are these logits"):
             build().fit(np.log(p.probs) * 3 + 1, p.labels)
         with pytest.raises(InputError, match='scores must be "probs" or "logits"'):
@@ -154,7 +156,7 @@ class TestEveryCalibrator:
         assert np.array_equal(estimator.predict(p.probs), names[indices])
 
     def test_settings_of_numpy_do_not_matter_and_stay(self, build, k):
-        p = sharpened(calibrated(k=k), 0.02)
+        p = sharpened(calibrated(N, k), 0.02)
         expected = build().fit(p.probs, p.labels).predict_proba(p.probs)
         with np.errstate(all="raise"):
             result = build().fit(p.probs, p.labels).predict_proba(p.probs)

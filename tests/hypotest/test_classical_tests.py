@@ -27,8 +27,8 @@ def closed_form(result):
 
 @pytest.fixture(scope="module")
 def null_pvalues():
-    """p-values of the closed forms on 1500 calibrated data sets of 1000 rows."""
-    sets = [binary(1000, seed) for seed in range(1500)]
+    """p-values of the closed forms on 800 calibrated data sets of 1000 rows."""
+    sets = [binary(1000, seed) for seed in range(800)]
     return {repr(test): np.array([test.examine(p, p.weights).pvalue for p in sets]) for test in ALL}
 
 
@@ -37,16 +37,16 @@ class TestEveryTest:
     def test_level_is_nearly_exact_at_1000_rows(self, test, null_pvalues):
         """Within the 99.9% binomial range of 0.05, plus 0.005 for the asymptotics; ECCE may be lower by 0.02 more."""
         rejected = np.mean(null_pvalues[repr(test)] <= 0.05)
-        chance = norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / 1500)
+        chance = norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / 800)
         caution = 0.02 if isinstance(test, ECCETest) else 0.0
         assert 0.05 - chance - 0.005 - caution < rejected < 0.05 + chance + 0.005
 
     def test_pvalues_are_nearly_uniform_on_calibrated_data(self, test, null_pvalues):
         """Kolmogorov's distance from the diagonal is below its 99.9% bound, plus 0.02 for the asymptotics."""
         ascending = np.sort(null_pvalues[repr(test)])
-        grid = np.arange(1501) / 1500
+        grid = np.arange(801) / 800
         distance = max(np.max(grid[1:] - ascending), np.max(ascending - grid[:-1]))
-        assert distance < 1.95 / np.sqrt(1500) + 0.02
+        assert distance < 1.95 / np.sqrt(800) + 0.02
 
     def test_weights_do_not_inflate_the_level(self, test):
         """Exponential weights: taken as numbers of rows, they would double the variance and reject 17%."""

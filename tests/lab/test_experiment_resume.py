@@ -37,7 +37,7 @@ while code:
             print(repr(error), file=sys.stderr)
             os._exit(2)
         os._exit(0)
-    if kills < 8:
+    if kills < 5:
         time.sleep(rng.uniform(0.0, 0.4))
         os.kill(child, signal.SIGKILL)
     _, ended = os.waitpid(child, 0)
@@ -53,7 +53,7 @@ print(json.dumps({"kills": kills, "redone": redone}))
 
 
 def run_and_kill(config: Path, out: Path, seed: int, what: str) -> dict:
-    """Run in processes that are killed at random moments, eight of them at most; the last result counts."""
+    """Run in processes that are killed at random moments, five of them at most; the last result counts."""
     variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     done = subprocess.run(
         [sys.executable, "-c", KILLER, str(config), str(out), str(seed), what],

@@ -34,13 +34,13 @@ def test_assess_takes_sketches():
 
 
 def test_all_sections():
-    p, y = SHAPES["smooth"](30_000, np.random.default_rng(0))
+    p, y = SHAPES["smooth"](5000, np.random.default_rng(0))
     found = assess_sketch(Sketch().update(p, y), n_resamples=99, rng=0)
     assert found.curve is not None
     assert found.ranking is not None
     assert {"kde-ece", "skce", "smooth-ece"} <= found.metrics.keys()
     assert {"ucme", "ece-dirichlet"}.isdisjoint(found.metrics)
-    assert found.curves["kernel"].count.sum() == 30_000
+    assert found.curves["kernel"].count.sum() == 5000
     assert found.settings["sketch"]
 
 

@@ -170,7 +170,7 @@ def test_the_commands(folder, capsys, monkeypatch):
         assert '"n_samples": 2000' in capsys.readouterr().out
     assert main(["fit", "all.sketch", "--method", "platt", "--out", "c.json", "--quiet"]) == 0
     assert "fitted to 2,000 rows" in capsys.readouterr().out
-    assert main(["report", "all.sketch", "--resamples", "99", "--out", "page.html", "--quiet"]) == 0
+    assert main(["report", "all.sketch", "--resamples", "19", "--out", "page.html", "--quiet"]) == 0
     assert (folder / "page.html").stat().st_size > 10_000
 
 

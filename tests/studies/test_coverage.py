@@ -189,7 +189,7 @@ OFFERED = [
     for key, entry in BATTERY.items()
     if isinstance(entry, (OwnMethod, Paired)) and entry.offered and entry.cost < 70
 ]
-SETS = 100
+SETS = 60
 SLOPES = (1.0, 0.5, 1.5)
 REDUCED = [(key, shape) for key, entry in OFFERED for shape in ("beta-2", "dirichlet-1") if shape in entry.shapes]
 
@@ -202,15 +202,17 @@ def least_coverage(sets):
 @pytest.fixture(scope="module")
 def truths():
     worlds = {World(shape, slope) for _, shape in REDUCED for slope in SLOPES}
-    return {world: true_values(world, n_rows=2**16, n_batches=80) for world in worlds}
+    return {world: true_values(world, n_rows=2**15, n_batches=40) for world in worlds}
 
 
 @pytest.mark.parametrize("key, shape", REDUCED)
-def test_what_is_offered_covers(key, shape, truths):
-    """The reduced grid: 100 sets per cell of 200 rows, of 300 by class; the committed table has 1000 sets.
+def test_what_is_offered_covers(key, shape, truths, monkeypatch):
+    """The reduced grid: 60 sets per cell of 200 rows, of 300 by class; the committed table has 1000 sets.
 
-    Alone, a cell must cover in 86.3 % of its sets; the three of a shape, of 300 sets together, in 89.1 %.
+    Alone, a cell must cover in 84.3 % of its sets; the three of a shape, of 180 sets together, in 88.0 %. Both limits
+    of a bootstrap of 199 samples are samples, as they are of 399.
     """
+    monkeypatch.setattr("studies.coverage.battery.N_RESAMPLES", 199)
     n = 300 if BATTERY[key].shapes == LIFTED else 200
     covered = []
     for slope in SLOPES:

@@ -165,7 +165,7 @@ def test_more_sets_only_add_to_the_first():
 
 REDUCED = [
     Unit(cell, name)
-    for cell in (*(Cell(shape, 20, 3, 120) for shape in SHAPES), Cell("normal", 20, 0, 10))
+    for cell in (*(Cell(shape, 20, 3, 80) for shape in SHAPES), Cell("normal", 20, 0, 10))
     for name, entry in BATTERY.items()
     if entry.promise != "asymptotic" and entry.takes(cell) and (name == "omnibus" or not cell.is_special)
 ]
@@ -173,7 +173,7 @@ REDUCED = [
 
 @pytest.mark.parametrize("unit", REDUCED, ids=[unit.name for unit in REDUCED])
 def test_exact_tests_hold_their_level(unit):
-    """The reduced grid: 120 sets of 20 rows of three classes, or 10 of forecasts; the committed table has 2000."""
+    """The reduced grid: 80 sets of 20 rows of three classes, or 10 of forecasts; the committed table has 2000."""
     summary = summarise(unit, np.array(unit.compute(), dtype=float))
     assert not summary.rejects_too_often
     assert not summary.rises_above
