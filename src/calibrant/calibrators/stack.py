@@ -97,8 +97,9 @@ class StackedCalibration(WithMembers):
 
     By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep", and from 200 rows and ten
     rows per class on "sms-light"; from 2000 rows on "ts", "svs", "sms-light" and "iop-diag>joint"; above 200 classes
-    "ts" and "svs"; for two classes "svs" and, followed by the guard, "ts" and from 200 rows on "spline"; and with
-    `keep_argmax` "ts" and "iop-deep".
+    "ts" and "svs"; for two classes "guard-light", which hardly changes what was predicted, "ts>guard-light", "svs", and
+    from 200 rows on "spline>guard"; and with `keep_argmax` "ts" and "iop-deep", for two classes "guard-light" and both
+    of these followed by it.
 
     References
     ----------
