@@ -7,6 +7,7 @@ have standard errors over models and draws of rows.
 
 - gains: the stack minus other calibrators, by groups of models
 - bounds: of every model, the stack minus the best of ts, svs, sms, which is known only afterwards
+- draws: the same of the ten classes of CIFAR-10 and Fashion-MNIST, with more draws of rows
 - members: the stack, and stacks of fewer members, minus that of all that were considered; means over models with
   standard errors over them
 - advice: what `recommend` advises, and what following it loses against the best single method, known only afterwards
@@ -16,7 +17,7 @@ have standard errors over models and draws of rows.
 Every fit is kept in the folder --store, so that a run that stopped continues, and --tables prints what is there. After
 a change of the code the folder has to be emptied. --half restricts it to the models that choices are made by, or to the
 others; --quick does a few cheap fits and checks that the stack here is the calibrator "stack". All of it takes about
-twenty minutes on one core.
+forty minutes on one core.
 """
 
 import os
@@ -34,7 +35,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom, binomtest
 from stack_models import FOLDER, IMAGES, TWO, models
-from stack_units import Alone, Drawn, Fits, Followed, Nesting, scores
+from stack_units import SINGLE, SINGLE_OF_TWO, Alone, Compared, Drawn, Fits, Followed, Nesting, scores
 
 from calibrant.calibrators import calibrate, parse
 from calibrant.lab.store import Store
@@ -42,11 +43,12 @@ from calibrant.lab.store import Store
 HALVES = {"first": "choices are made by them", "second": "looked at once"}
 AGAINST = ("ts", "svs", "sms", "iop-diag", "stack-order")
 AGAINST_OF_TWO = ("ts>guard", "platt>guard", "spline>guard", "svs")
-SINGLE = ("identity", "ts", "svs", "sms", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-deep")
-SINGLE_OF_TWO = ("identity", "ts>guard", "platt>guard", "spline>guard", "svs", "beta>guard")
-ADVISED = {100: 3, 300: 3, 1000: 2, 5000: 1}
-ADVISED_OF_OTHERS = {100: 1, 300: 1, 1000: 1}
-LEFT_ALONE = {(10, 200): 6, (2, 100): 6}
+ADVISED = {100: 60, 300: 14, 1000: 2, 5000: 1}
+ADVISED_OF_TWO = {100: 8, 300: 8, 1000: 2}
+ADVISED_OF_IMAGES = {100: 8, 300: 4, 1000: 1}
+ADVISED_OF_TWO_OF_IMAGES = {100: 4, 300: 4, 1000: 1}
+MORE_DRAWS = {FOLDER: {300: 12, 500: 6, 1000: 6, 5000: 3}, IMAGES: {500: 10, 1000: 5, 5000: 3}}
+LEFT_ALONE = {(10, 200): 15, (2, 100): 50, (2, 600): 10}
 NESTED = {(2, 3000): 10, (5, 3000): 20}
 
 
@@ -57,8 +59,13 @@ def plan(folder, half, quick):
     advised = [
         Followed(one, n, draw)
         for one in used
-        if one.group.partition(",")[0] in (FOLDER, IMAGES)
-        for n, repeats in (ADVISED if one.group == FOLDER else ADVISED_OF_OTHERS).items()
+        for n, repeats in followed_draws(one.group).items()
+        for draw in range(repeats)
+    ]
+    compared = [
+        Compared(one, n, draw)
+        for one in used
+        for n, repeats in MORE_DRAWS.get(one.group, {}).items()
         for draw in range(repeats)
     ]
     alone = [Alone(k, n, block) for (k, n), blocks in LEFT_ALONE.items() for block in range(blocks)]
@@ -66,8 +73,18 @@ def plan(folder, half, quick):
     if quick:
         fits = [one for one in fits if one.n == 300 and one.draw < 2 and one.model.group in (FOLDER, IMAGES, "digits")]
         advised = [one for one in advised if one.n == 300 and one.draw == 0 and one.model.group == FOLDER]
+        compared = [one for one in compared if one.n == 500 and one.draw == 0 and one.model.group == IMAGES]
         alone, nesting = [], [one for one in nesting if one.k == 2][:2]
-    return {"fits": fits, "advised": advised, "alone": alone, "nesting": nesting}
+    return {"fits": fits, "compared": compared, "advised": advised, "alone": alone, "nesting": nesting}
+
+
+def followed_draws(group):
+    """Return for how many draws of how many rows the advice is followed."""
+    if group in (FOLDER, IMAGES):
+        return ADVISED if group == FOLDER else ADVISED_OF_IMAGES
+    if group == f"{FOLDER}, {TWO}":
+        return ADVISED_OF_TWO
+    return ADVISED_OF_TWO_OF_IMAGES if group == f"{IMAGES}, {TWO}" else {}
 
 
 def gains(found):
@@ -94,6 +111,25 @@ def bounds(found):
     for unit, values in found["fits"].items():
         if unit.n >= 500 and "ts" in values:
             cells[unit.model.group, unit.model.name, unit.n].append(values)
+    print_bounds(cells)
+
+
+def more_draws(found):
+    cells, groups = defaultdict(list), defaultdict(list)
+    for unit, values in found["compared"].items():
+        cells[unit.model.group, unit.model.name, unit.n].append(values)
+        groups[unit.model.group, unit.model.is_first, unit.n].append(values)
+    print_bounds(cells)
+    for (group, is_first, n), rows in groups.items():
+        words = []
+        for name in ("ts", "svs", "sms"):
+            nll, brier = 1000 * np.array([np.subtract(one["stack"], one[name]) for one in rows]).T
+            words.append(f"{name} {with_error(nll)} (Brier {with_error(brier)})")
+        print(f"  {group}, {HALVES['first' if is_first else 'second']}, {n} rows, {len(rows)} fits: {', '.join(words)}")
+
+
+def print_bounds(cells):
+    """Compare the stack with the best of three single methods, known only afterwards, model by model."""
     for (group, name, n), rows in cells.items():
         singles = [one for one in ("ts", "svs", "sms") if one in rows[0]]
         best = min(singles, key=lambda one: np.mean([values[one][0] for values in rows]))
@@ -132,16 +168,18 @@ def ends(values):
 def advice(found):
     cells = defaultdict(list)
     for unit, values in found["advised"].items():
-        single = found["fits"].get(Fits(unit.model, unit.n, unit.draw))
-        if values is not None and single is not None:
-            cells[unit.model.group, unit.n].append((values, single))
-    for (group, n), rows in cells.items():
-        losses = [{name: one[0] for name, one in single.items()} | {"advice": values[1][0]} for values, single in rows]
-        singles, names = SINGLE_OF_TWO if TWO in group else SINGLE, [values[0] for values, _ in rows]
-        means = {name: np.mean([one[name] for one in losses]) for name in (*singles, "stack", "advice")}
-        best = min(singles, key=means.get)
+        if values is not None:
+            halves = (None, unit.model.is_first) if unit.model.group.partition(",")[0] == FOLDER else (None,)
+            for half in halves:
+                cells[unit.model.group, unit.n, half].append(values)
+    for (group, n, is_first), rows in cells.items():
+        names, losses = zip(*rows, strict=True)
+        losses = [{name: one[0] for name, one in each.items()} for each in losses]
+        means = {name: np.mean([one[name] for one in losses]) for name in losses[0]}
+        best = min(SINGLE_OF_TWO if TWO in group else SINGLE, key=means.get)
         words = ", ".join(f"{name} {mean:.4f}" for name, mean in means.items())
-        print(f"  {group}, {n} rows, {len(rows)} draws: {words}; {dict(Counter(names))}")
+        half = "" if is_first is None else f", {HALVES['first' if is_first else 'second']}"
+        print(f"  {group}{half}, {n} rows, {len(rows)} draws: {words}; {dict(Counter(names))}")
         for name in ("stack", "advice"):
             changes = 1000 * np.array([one[name] - one[best] for one in losses])
             left = sum(x for x, advised in zip(changes, names, strict=True) if advised == "identity") / len(changes)
@@ -187,8 +225,9 @@ def check(unit, values):
 PARTS = {
     "gains": (gains, ("fits",)),
     "bounds": (bounds, ("fits",)),
+    "draws": (more_draws, ("compared",)),
     "members": (members, ("fits",)),
-    "advice": (advice, ("fits", "advised")),
+    "advice": (advice, ("advised",)),
     "alone": (left_alone, ("alone",)),
     "nesting": (nesting, ("nesting",)),
 }

@@ -16,14 +16,25 @@ from calibrant.calibrators.stack import LARGEST_MATRIX, default_members, folds_f
 from calibrant.lab.store import filename, pack_json
 from calibrant.metrics import NLL, Brier
 
-CONSIDERED = {"two": ("spline>guard",), "many": ("sms", "iop-deep"), "most": ("iop-diag",)}
+CONSIDERED = {"two": ("spline>guard", "ts>guard"), "many": ("sms", "iop-deep"), "most": ("iop-diag",)}
 """What is no member with some numbers of rows, or at all, but is tried as one beside the members."""
 
 OTHERS = {"two": ("platt>guard", "beta>guard"), "many": ("iop-diag", "svs>iop-diag", "sms>iop-diag"), "most": ()}
 """Single calibrators."""
 
-TOGETHER = ({"svs", "sms"}, {"svs", "iop-deep"}, {"sms", "iop-deep"}, {"svs", "sms", "iop-deep"})
+TOGETHER = (
+    {"svs", "sms"},
+    {"svs", "iop-deep"},
+    {"sms", "iop-deep"},
+    {"svs", "sms", "iop-deep"},
+    {"guard-light", "ts>guard-light"},
+    {"guard-light", "ts>guard-light", "spline>guard"},
+)
 """Members that are also left out together."""
+
+SINGLE = ("identity", "ts", "svs", "sms", "iop-diag", "svs>iop-diag", "sms>iop-diag", "iop-deep")
+SINGLE_OF_TWO = ("identity", "ts>guard", "platt>guard", "spline>guard", "svs", "beta>guard")
+"""What the advice is held against: the best of them is known only afterwards."""
 
 SETS = 20
 """Calibrated data sets of one unit."""
@@ -107,15 +118,34 @@ def parts(members, k):
     return {"all": members} | found | ({"stack-order": kept} if set(kept) <= set(members) else {})
 
 
+class Compared(Drawn):
+    """Log loss and Brier score on new rows of the stack and of three of its rivals."""
+
+    def compute(self):
+        some, judged = self.model.drawn(self.n, self.draw)
+        return {
+            name: fitted_scores(parse(name, scores="logits"), some, judged) for name in ("ts", "svs", "sms", "stack")
+        }
+
+
 class Followed(Drawn):
-    """What is advised, and its log loss and Brier score on new rows."""
+    """What is advised, and log loss and Brier score on new rows of it, of the stack and of single calibrators."""
 
     def compute(self):
         some, judged = self.model.drawn(self.n, self.draw)
         if np.ptp(some.labels) == 0:
             return None
         advice = recommend(some, rng=0)
-        return advice.name, scores(calibrate(advice.calibrator, judged).log_probs, judged.labels)
+        names = SINGLE_OF_TWO if some.n_classes == 2 else SINGLE
+        after = {name: fitted_scores(parse(name, scores="logits"), some, judged) for name in (*names, "stack")}
+        advised = calibrate(advice.calibrator, judged)
+        return advice.name, after | {"advice": scores(advised.log_probs, judged.labels)}
+
+
+def fitted_scores(calibrator, some, judged):
+    """Return the scores of a calibrator that is fitted to some predictions, on others."""
+    after = calibrate(calibrator.fit(some.log_probs, some.labels, classes=some.classes), judged)
+    return scores(after.log_probs, judged.labels)
 
 
 @dataclass(frozen=True)

@@ -113,18 +113,29 @@ class TestChoice:
         error = 0.05 * np.sqrt(2 / 200)
         lucky = self.losses(1.0, 0.8 - error, 0.8)
         assert self.choice(lucky).name == "b"
-        assert self.choice(lucky, safe="c").name == "c"
-        assert self.choice(lucky, safe="c").best == "b"
+        found = self.choice(lucky, safe="c", miscalibrated=True)
+        assert (found.name, found.best) == ("c", "b")
 
-    def test_nothing_simpler_replaces_the_safe_one_with_few_rows(self):
+    def test_standard_errors_do_not_speak_against_the_safe_one_with_few_rows(self):
         simpler = self.losses(1.0, 0.7, 0.8)
-        assert self.choice(simpler, safe="c").name == "b"
-        few = {name: rows[:199] for name, rows in simpler.items()}
-        settings = (np.ones(199), Bootstrap(400), 0.95)
-        assert choose(few, *settings, np.random.default_rng(0), safe="c").name == "c"
-        assert choose(few, *settings, np.random.default_rng(0)).name == "b"
-        few["c"] = few["a"] + 0.1  # The safe one is worse than nothing.
-        assert choose(few, *settings, np.random.default_rng(0), safe="c").name == "b"
+        many = {name: np.tile(rows, 3)[:500] for name, rows in simpler.items()}
+        few = {name: rows[:499] for name, rows in many.items()}
+
+        def name(losses, **settings):
+            weights = np.ones(len(losses["a"]))
+            return choose(losses, weights, Bootstrap(400), 0.95, np.random.default_rng(0), **settings).name
+
+        assert name(many, safe="c") == "b"
+        assert name(many, safe="c", sure=np.inf) == "a"
+        assert name(few, safe="c", miscalibrated=True) == "c"
+        assert name(few, safe="c") == "a"  # However many standard errors the gain is.
+        assert name(few) == name(few, miscalibrated=True) == "b"
+        worse = few | {"c": few["a"] + 0.1}
+        assert name(worse, safe="c", miscalibrated=True) == "c"
+        assert name(worse | {"b": few["a"] + 0.1}, safe="c", miscalibrated=True) == "a"
+        assert name(worse | {"c": few["a"] + np.inf}, safe="c", miscalibrated=True) == "b"
+        impossible = few | {"a": few["a"] + np.inf}
+        assert name(impossible, safe="c") == "c"  # A loss that is finite is better than one that is not.
 
     def test_what_a_test_has_found_makes_a_smaller_loss_enough(self):
         losses = self.losses(1.0, 0.999, 1.1)
@@ -195,6 +206,15 @@ class TestAdvice:
         assert advice.name == "identity"
         assert "Leave the predictions as they are" in advice.headline
         assert isinstance(advice.calibrator, Identity)
+
+    @pytest.mark.filterwarnings("ignore:every row is predicted correctly")
+    def test_without_an_error_to_show_what_certainty_costs_two_classes_are_left_alone(self):
+        rng = np.random.default_rng(0)
+        log_odds = rng.uniform(5.0, 7.0, 600) * rng.choice([-1.0, 1.0], 600)  # One or two errors in 600 are expected.
+        advice = recommend(Predictions(1 / (1 + np.exp(-log_odds)), log_odds > 0), rng=0, n_resamples=99)
+        surer = advice.candidate("platt>guard")
+        assert surer.loss < advice.candidates[0].loss / 2  # By many standard errors.
+        assert advice.name == "identity"
 
     def test_the_fitted_calibrator_is_ready_for_new_rows(self):
         new = sharpened(calibrated(n=2000, k=3, seed=9), 0.4)

@@ -20,7 +20,7 @@ from simulate import calibrated, sharpened
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "over confident.csv"
-    p = sharpened(calibrated(n=400, k=3, seed=1), 0.4)
+    p = sharpened(calibrated(n=600, k=3, seed=1), 0.4)
     columns = {f"proba_{c}": p.probs[:, c] for c in range(3)}
     pl.DataFrame(columns | {"label": p.labels}).write_csv(path)
     return path

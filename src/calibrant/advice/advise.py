@@ -10,7 +10,7 @@ from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.threads import in_order
-from calibrant.advice.choice import choose
+from calibrant.advice.choice import SURE, choose
 from calibrant.advice.cross_fit import OutOfFold, check_folds, cross_fit_all, draw_folds
 from calibrant.advice.group_fix import GROUPS, cross_fit_groups, group_table
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
@@ -37,6 +37,10 @@ MOST_REDRAWS = 999
 SMALL_PVALUE = 0.05
 """Up to this p-value of the verdict, a smaller loss is reason enough for a fix. Of 100 calibrated predictions the exact
 test finds 5, and some of these have no smaller loss."""
+
+TWO_CLASSES = 2
+"""Of two classes the test sees whatever a map of the probability can mend, gains of accuracy too. Standard errors would
+add wrong advice only: where no sure row happens to be wrong, a map that is too sure gains a little in every row."""
 
 LEAST_ROWS = 50
 """With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
@@ -94,14 +98,16 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     that one, so that no row is judged by a map that has seen its label.
 
     A candidate improves on doing nothing if its loss is smaller and the omnibus test of `assess` finds the predictions
-    miscalibrated (p up to 0.05), or if its loss is smaller by more than three standard errors of the paired difference:
-    tests of calibration do not see a gain of accuracy. If none does, the advice is to do nothing. Intervals are those
-    of `compare`: by Student's law of the paired differences, or of percentiles if a score is infinite.
+    miscalibrated (p up to 0.05); or, with more than two classes, if its loss is smaller by more than three standard
+    errors of the paired difference: the test does not see a gain of accuracy where classes are told apart better. If
+    none does, the advice is to do nothing. Intervals are those of `compare`: by Student's law of the paired
+    differences, or of percentiles if a score is infinite.
 
-    Of those that do, the stack is recommended, a mixture that shrinks towards equal weights where rows are few: the
-    smallest of several losses is often the smallest by luck. Without a stack, it is the candidate of the smallest loss.
-    A simpler one takes its place if its loss is, with two standard errors to spare, at most 0.001 larger, and there are
-    at least 200 rows. A candidate whose score is infinite is out.
+    If one does, the stack is recommended, a mixture that shrinks towards equal weights where rows are few: the smallest
+    of several losses is often the smallest by luck. Without a stack, it is the candidate of the smallest loss. A
+    simpler one takes its place if its loss is, with two standard errors to spare, at most 0.001 larger. With less than
+    500 rows, standard errors are not to be relied on, and if there is a stack nothing is decided by them: no other
+    takes its place, and only the test, which is exact, can speak for it. A candidate whose score is infinite is out.
 
     Forecasts are treated alike: their short list is `FORECAST_RULE`, their test that of `assess_forecasts`; there is no
     stack, and a simpler candidate may be worse by 0.001 of the CRPS or of a nat.
@@ -176,6 +182,7 @@ def _recommend_classes(
         safe=stack_of(tried),
         exceptional=None if table is None else GROUPS,
         miscalibrated=verdict.pvalue <= SMALL_PVALUE,
+        sure=SURE if used.n_classes > TWO_CLASSES else np.inf,
     )
     tick()
     advice = Recommendation(

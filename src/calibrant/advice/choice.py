@@ -22,9 +22,9 @@ SPARE = 2.0
 TOLERANCE = 0.001
 """Additional loss that is accepted for a simpler calibrator."""
 
-ROWS_OF_DOUBT = 200
-"""With fewer rows nothing simpler takes the place of the safe candidate: a few rows of large loss make up a difference,
-and its standard error is not to be relied on."""
+ROWS_OF_DOUBT = 500
+"""With fewer rows a few of large loss make up a difference, and its standard error is not to be relied on. So where
+there is a safe candidate it is chosen, or nothing, and a test decides which."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +48,7 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
     *,
     safe: str | None = None,
     miscalibrated: bool = False,
+    sure: float = SURE,
     tolerance: float = TOLERANCE,
     exceptional: str | None = None,
 ) -> Choice:
@@ -65,6 +66,8 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
         The candidate that is preferred to others whose loss is smaller.
     miscalibrated : bool, default=False
         Whether a test has found that there is something to improve: then a smaller loss is enough.
+    sure : float, default=3.0
+        A loss that is smaller by this many standard errors is enough without a test; never, if infinite.
     tolerance : float, default=0.001
         Additional loss that is accepted for a simpler candidate.
     exceptional : str, optional
@@ -75,19 +78,24 @@ def choose(  # noqa: PLR0913 (each is a part of the rule)
     -----
     The smallest of several losses is often the smallest by luck, most of all with few rows. So the loss of the safe
     candidate, if there is one, is what others are held against. A simpler candidate is chosen instead if it is safe to
-    say, with two standard errors to spare, that its loss is at most `tolerance` larger, and there are at least 200
-    rows.
+    say, with two standard errors to spare, that its loss is at most `tolerance` larger. With less than 500 rows
+    standard errors decide nothing: the safe candidate is chosen if a test has found something to improve and the loss
+    of any candidate is smaller, also if its own is not.
     """
     rows = _Rows(losses, weights, bootstrap, int(rng.integers(2**63)))
     values, names = rows.values, list(losses)
     nothing = names[0]
     usual = [name for name in names[1:] if name != exceptional]
+    few = safe is not None and len(weights) < ROWS_OF_DOUBT
     helpful = [
-        name for name in usual if rows.beats(name, nothing) or (miscalibrated and values[name] < values[nothing])
+        name
+        for name in usual
+        if rows.beats(name, nothing, np.inf if few else sure) or (miscalibrated and values[name] < values[nothing])
     ]
     best = min(helpful or [nothing, *usual], key=values.__getitem__)
-    held_against = safe if safe in helpful else best
-    eligible = [held_against] if safe in helpful and len(weights) < ROWS_OF_DOUBT else helpful
+    held_against, eligible = best, helpful
+    if safe is not None and (safe in helpful or (few and helpful and np.isfinite(values[safe]))):
+        held_against, eligible = safe, [safe] if few else helpful
     chosen = next((name for name in eligible if rows.is_about(name, held_against, tolerance)), nothing)
     if chosen not in (nothing, held_against):  # A simplification: one that is even simpler, and better, comes first.
         even_simpler = helpful[: helpful.index(chosen) + 1]
@@ -126,12 +134,12 @@ class _Rows:
                 blocks[name].append(mean(drawn))
         return {name: np.concatenate(parts) for name, parts in blocks.items()}
 
-    def beats(self, name: str, base: str) -> bool:
-        """Return whether the loss is smaller beyond doubt; what is finite is better than infinity."""
+    def beats(self, name: str, base: str, sure: float) -> bool:
+        """Return whether the loss is smaller by `sure` standard errors; what is finite is better than infinity."""
         if not np.isfinite(self.values[name]) or not np.isfinite(self.values[base]):
             return self.values[name] < self.values[base]
         value, error = self._difference(name, base)
-        return value < -SURE * error
+        return value < -sure * error
 
     def is_about(self, name: str, base: str, tolerance: float) -> bool:
         """Return whether the loss is at most `tolerance` larger, with two standard errors to spare."""

@@ -22,6 +22,11 @@ def headline(advice: Advice) -> str:
     loss = NAMES[advice.score]
     what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
     before, after = advice.candidates[0].loss, advice.candidate(advice.name).loss
+    if advice.name != NOTHING and not after < before:
+        return (
+            f"Use {advice.name}: a test finds the {what} miscalibrated. On so few rows the {loss} does not show what "
+            f"it gains: {before:.4g} before, {after:.4g} after on rows it was not fitted to."
+        )
     if advice.name != NOTHING:
         return f"Use {advice.name}: on rows it was not fitted to, the {loss} falls from {before:.4g} to {after:.4g}."
     if np.isinf(before):

@@ -85,6 +85,7 @@ CALIBRATORS.fill(
         "sms-light": partial(StructuredScaling, structure="matrix", diagonal=0.1, off_diagonal=0.1, intercept=0.1),
         "joint": JointScaling,
         "guard": LaplaceGuard,
+        "guard-light": partial(LaplaceGuard, rows=0.01),
         "platt": PlattScaling,
         "quadratic": QuadraticScaling,
         "beta": BetaCalibration,

@@ -44,11 +44,17 @@ class LaplaceGuard(Calibrator):
     n_parameters: ClassVar = "0"
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
-    use_when: ClassVar = "After any other calibrator that can give 0 to events that occur, as isotonic maps do."
 
     def __init__(self, rows: float = 1.0, scores: Literal["probs", "logits"] = "probs") -> None:
         self.rows = rows
         self.scores = scores
+
+    @property
+    def use_when(self) -> str:  # type: ignore[override]  # depends on a setting
+        """Advice in one sentence."""
+        if self.rows < 1.0:
+            return "As a bound that changes next to nothing; in a stack, what was predicted is a member by this name."
+        return "After any other calibrator that can give 0 to events that occur, as isotonic maps do."
 
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:  # noqa: ARG002 (counts rows)
         check_rows(self.rows, "rows")

@@ -20,16 +20,18 @@ from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
 from calibrant.exceptions import InputError
 
-TWO_CLASSES = ("ts>guard", "svs")
+TWO_CLASSES = ("guard-light", "ts>guard-light", "svs")
 SPLINE = "spline>guard"
 FEW_ROWS_OF_MANY = ("ts", "svs", "sms", "iop-deep")
 LIGHT = "sms-light"
 MANY_ROWS_OF_MANY = ("ts", "svs", LIGHT, "iop-diag>joint")
 MOST_CLASSES = ("ts", "svs")
 KEPT_CLASSES = ("ts", "iop-deep")
+KEPT_OF_TWO = ("guard-light", "ts>guard-light", "iop-deep>guard-light")
 """Default members by name: for two classes, with a further one from some rows on; for more classes, with few rows, and
 a further one from some rows on, and with many; for too many classes to fit a matrix; and if the predicted class has to
-stay. Chosen by benchmarks/calibrators_stack.py."""
+stay, with more and with two classes. Two classes are often rare and common, so that a few hundred rows hold few errors:
+there what was predicted, with a bound, is a member too. Chosen by benchmarks/calibrators_stack.py."""
 
 LARGEST_MATRIX = 200
 """Classes up to which a matrix is fitted."""
@@ -62,7 +64,7 @@ def default_members(n_classes: int, n_rows: float, keep_argmax: bool = False) ->
     ('ts', 'svs', 'sms-light', 'iop-diag>joint')
     """
     if keep_argmax:
-        return tuple(f"{name}>guard" for name in KEPT_CLASSES) if n_classes == 2 else KEPT_CLASSES
+        return KEPT_CLASSES if n_classes > 2 else KEPT_OF_TWO
     if n_classes == 2:
         return (*TWO_CLASSES, *[SPLINE] * (n_rows >= ROWS_OF_SPLINE))
     if n_classes > LARGEST_MATRIX:
@@ -156,8 +158,9 @@ class StackedCalibration(WithMembers):
 
     By default the members are, for more than two classes, "ts", "svs", "sms", "iop-deep", and from 200 rows and ten
     rows per class on "sms-light"; from 2000 rows on "ts", "svs", "sms-light" and "iop-diag>joint"; above 200 classes
-    "ts" and "svs"; for two classes "svs" and, followed by the guard, "ts" and from 200 rows on "spline"; and with
-    `keep_argmax` "ts" and "iop-deep".
+    "ts" and "svs"; for two classes "guard-light", which hardly changes what was predicted, "ts>guard-light", "svs", and
+    from 200 rows on "spline>guard"; and with `keep_argmax` "ts" and "iop-deep", for two classes "guard-light" and both
+    of these followed by it.
 
     References
     ----------
