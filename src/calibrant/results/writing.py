@@ -168,14 +168,15 @@ def counted(value: int, noun: str = "row") -> str:
 
 
 def percent(value: float) -> str:
-    """Return a share in percent, as short as it can be.
+    """Return a share in percent, as short as it can be; less than all is not written as 100%.
 
     Examples
     --------
-    >>> percent(0.95), percent(0.0012)
-    ('95%', '0.12%')
+    >>> percent(0.95), percent(0.0012), percent(0.9999)
+    ('95%', '0.12%', '99.99%')
     """
-    return f"{100 * value:.3g}%"
+    short = f"{100 * value:.3g}%"
+    return f"{100 * value:g}%" if short == "100%" and value < 1 else short
 
 
 def pvalue(value: float, floor: float | None = None) -> str:
