@@ -16,6 +16,7 @@ from calibrant.binning import EqualMass, EqualWidth
 from calibrant.binning.interval import largest_values
 from calibrant.binning.ties import comparable
 from calibrant.curves import kernel_curve
+from calibrant.curves.binned import bin_totals
 from calibrant.kernels import Euclidean, TotalVariation
 from calibrant.kernels.distances import median_distance
 from calibrant.metrics import (
@@ -65,6 +66,7 @@ class TestSumsInBins:
         assert EqualWidth(n_bins).cut(values, np.ones(len(values))).index.tolist() == rule.tolist()
 
     @given(VALUES, st.sampled_from([2, 3, 15]), st.randoms(use_true_random=False))
+    @settings(deadline=None)
     def test_one_pass_sums_what_a_loop_does(self, values, n_bins, random):
         weights, labels = np.array([[random.random(), random.randint(0, 1)] for _ in values]).T
         sums = np.zeros((3, n_bins))
@@ -75,6 +77,15 @@ class TestSumsInBins:
         np.testing.assert_allclose(found, sums, rtol=1e-13, atol=1e-300)
         pair = bin_columns(np.column_stack([values, values]), weights, last)
         np.testing.assert_allclose(pair, [sums[:2], sums[:2]], rtol=1e-13, atol=1e-300)
+
+    @pytest.mark.parametrize("weight", [1.0, 0.1], ids=["counted", "added"])
+    def test_events_of_many_redraws_are_the_sums_of_each(self, weight):
+        rng = np.random.default_rng(0)
+        values, events = rng.random(90), rng.random((90, 40)) < 0.3
+        cut = EqualWidth(7).cut(values, np.ones(90))
+        found = bin_totals(cut, np.full(90, weight))(events)
+        alone = [np.bincount(cut.index, weights=weight * column, minlength=7) for column in events.T]
+        assert np.array_equal(found, np.transpose(alone))  # To the last bit: p-values compare redraws with data.
 
     def test_bins_of_unequal_width_are_found_too(self):
         values, last = np.linspace(0, 1, 200), np.array([0.01, 0.02, 0.9])

@@ -186,6 +186,12 @@ class TestMetrics:
         assert note == "No interval for ECE, as none has known coverage: why."
         assert note in render_html(shown)
 
+    def test_metrics_that_are_not_shown_at_first_are_counted_in_notes(self):
+        nothing = self.limits("SKCE()", low=None, high=None, method="none", reason="why")
+        shown = assessment(metrics={"skce": 0.05, "kce": 0.2}, intervals={"skce": nothing, "kce": nothing})
+        (note,) = metrics.metric_notes(as_series(shown))
+        assert note == "No interval for SKCE and 1 other, as none has known coverage: why."
+
     def test_without_intervals_there_is_no_level(self):
         assert metrics.interval_level(as_series(assessment())) is None
 

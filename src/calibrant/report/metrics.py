@@ -9,7 +9,7 @@ from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Description, Estimate, Interval, missing_limits
 from calibrant.results.comparison import CALIBRATED, chance_in_words
 from calibrant.results.estimate import OF_CLASSES
-from calibrant.results.writing import number
+from calibrant.results.writing import counted, number
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,7 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
             shown = [key for key in keys if key in first] or keys
             labels = "; ".join(of_result(s.assessment.metrics[key], key).label for key in shown)
-            others = f" and {len(keys) - len(shown)} others" if len(keys) > len(shown) else ""
+            rest = len(keys) - len(shown)
+            others = f" and {counted(rest, 'other')}" if rest else ""
             notes.append(f"No interval for {labels}{others}, as none has known coverage: {reason}.")
     return list(dict.fromkeys(notes))
