@@ -18,7 +18,7 @@ LEVELS = _levels()
 
 @contextmanager
 def core(name):
-    """Take the level "v1", "v3" or "v4" of the compiled library, "numpy" for none, or "" for the highest."""
+    """Take the level "v1", "v3" or "v4" of the compiled library, or "numpy" for none."""
     with patch.dict(os.environ, CALIBRANT_CORE=name):
         library.cache_clear()
         try:

@@ -43,6 +43,12 @@ class Kernel:
         """Return the kernel at any distance."""
         return self.profile(np.minimum(np.abs(u), 1.0) if self.is_compact else u)
 
+    def of_itself(self, x: Floats, bandwidth: float, *, reflect: bool) -> Floats:
+        """Return the kernel between each row and itself and, if it reflects, its images."""
+        if not reflect:
+            return np.ones(len(x))
+        return 1 + self.at(2 * x / bandwidth) + self.at(2 * (1 - x) / bandwidth)
+
     @property
     def is_compact(self) -> bool:
         """Return whether the kernel is exactly zero beyond its reach."""

@@ -96,15 +96,11 @@ def in_groups(
         task(job, memory)
         spare.append(memory)
 
-    _run(one, jobs, n_threads)
+    run_all(one, jobs, n_threads)
 
 
 def for_ranges(
     task: Callable[[tuple[int, int]], None], n: int, n_threads: int | None, size: int = _ROWS_PER_JOB
 ) -> None:
     """Call task on ranges of `size` that cover 0..n - 1."""
-    _run(task, [(first, min(first + size, n)) for first in range(0, n, size)], n_threads)
-
-
-def _run(task: Callable[[Job], None], jobs: Sequence[Job], n_threads: int | None) -> None:
-    run_all(task, jobs, n_threads)
+    run_all(task, [(first, min(first + size, n)) for first in range(0, n, size)], n_threads)

@@ -180,14 +180,8 @@ class KernelSums:
         if self._kernel.is_compact:
             rows = first_row(self.boxes, self._within(boxes.ids, math.ceil(self.bandwidth * boxes.n_boxes)))
         way = self._ways(boxes, rows[:, 1] - rows[:, 0], leave_out=leave_out)
-        own = self._own(targets.x) if leave_out else np.empty(0)
+        own = self._kernel.of_itself(targets.x, self.bandwidth, reflect=self.reflect) if leave_out else np.empty(0)
         return Plan(targets.x, boxes, leave_out, own, whole, whole_rows, rows, way)
-
-    def _own(self, x: Floats) -> Floats:
-        """Return the kernel between a row and itself and its images."""
-        if not self.reflect:
-            return np.ones(len(x))
-        return 1 + self._kernel.at(2 * x / self.bandwidth) + self._kernel.at(2 * (1 - x) / self.bandwidth)
 
     def _ways(self, targets: Boxes, n_in_reach: Integers, *, leave_out: bool) -> Integers:
         n_targets = np.diff(targets.starts)

@@ -6,7 +6,6 @@ far: its sums are made of the moments of boxes, as `tables` describes, except fo
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -111,6 +110,7 @@ class PlainSums:
 
     def _by_boxes(self, boxes: Boxes, targets: Line, charges: Floats, *, leave_out: bool) -> Floats:
         """Return the sums at all targets by moments of boxes; each row's own kernel is subtracted."""
+        kernel = KERNELS[self.kernel]
         sinks = boxes if targets is self.line else fill_boxes(targets.x, boxes.n_boxes)
         to = _polynomials(self.line.x, boxes)
         back = to if sinks is boxes else _polynomials(targets.x, sinks)
@@ -120,21 +120,17 @@ class PlainSums:
             some = slice(first, first + step)
             moments = to @ charges[:, some]
             found[:, some] = back.T @ self._translated(boxes, moments, sinks.ids)
-        return found - charges * self._own[:, None] if leave_out else found
-
-    @cached_property
-    def _own(self) -> Floats:
-        """The kernel between each row and itself and its images."""
-        x, kernel = self.line.x, KERNELS[self.kernel]
-        images = kernel.at(2 * x / self.bandwidth) + kernel.at(2 * (1 - x) / self.bandwidth)
-        return 1 + images if self.reflect else np.ones(len(x))
+        if leave_out:
+            found -= charges * kernel.of_itself(self.line.x, self.bandwidth, reflect=self.reflect)[:, None]
+        return found
 
     def _translated(self, boxes: Boxes, moments: Floats, ids: Integers) -> Floats:
         """Return the coefficients of the polynomials of the target boxes `ids`; there is a row for each polynomial."""
-        terms, columns = KERNELS[self.kernel].terms, moments.shape[1]
+        kernel, columns = KERNELS[self.kernel], moments.shape[1]
+        terms = kernel.terms
         width = 1 / (boxes.n_boxes * self.bandwidth)
-        reach = min(int(np.ceil(KERNELS[self.kernel].reach / width)), 2 * boxes.n_boxes)
-        plain, _ = translations(KERNELS[self.kernel], width, reach)
+        reach = min(int(np.ceil(kernel.reach / width)), 2 * boxes.n_boxes)
+        plain, _ = translations(kernel, width, reach)
         # Polynomials come last, so that each matrix is multiplied by all boxes and columns at once.
         moments = np.ascontiguousarray(moments.reshape(-1, terms, columns).transpose(0, 2, 1))
         sources, moments = _with_images(boxes, moments) if self.reflect else (boxes.ids, moments)
