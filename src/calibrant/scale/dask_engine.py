@@ -23,6 +23,9 @@ PATIENCE, TO_BEGIN = 60.0, 10
 """Seconds without any worker after which a run stops, and how many times as long it waits for the first one, which a
 cluster may have to start: by itself a scheduler waits for ever."""
 
+DEATHS = 2
+"""Workers that may die reading one file while no other is read: Dask's own limit was reached before, beside others."""
+
 LOST = "distributed.deploy.lost-worker-timeout"
 """The setting of clusters on this machine after which Dask gives up a worker that is not there, restarted or not."""
 
@@ -116,31 +119,50 @@ class _Run:
     patience: float
     has_begun: bool = False
 
-    def finished(self, futures: Sequence[Any], files: dict[str, str]) -> Iterator[Any]:
-        """Yield tasks as they end, and stop if there is no worker for too long; `files` are those of tasks by key."""
+    def finished(self, futures: Sequence[Any], files: dict[str, str], *, is_alone: bool = False) -> Iterator[Any]:
+        """Yield tasks as they end, and stop if there is no worker for too long; `files` are those of tasks by key.
+
+        If a file is read alone, stop also if workers die.
+        """
         left = _distributed().as_completed(futures, loop=self.client.loop)
         seen = looked = time.monotonic()
+        pause = min(0.5 if is_alone else 5.0, self.patience / 4)
         while not left.is_empty():
             done = left.next_batch(block=False)
             yield from done
             now = time.monotonic()
             if done:
                 continue
-            if now > looked + min(5.0, self.patience / 4):
+            if now > looked + pause:
                 looked = now
                 if self.client.nthreads():
                     seen, self.has_begun = now, True
                 limit = self.patience * (1 if self.has_begun else TO_BEGIN)
-                if now > seen + limit:
+                message = _without_workers(self.client, files, limit) if now > seen + limit else None
+                if is_alone and max(_deaths(self.client, files).values(), default=0) >= DEATHS:
+                    message = _deadly(*files.values())
+                if message:
                     self.client.cancel(list(futures), force=True)
-                    raise InputError(_without_workers(self.client, files, limit))
+                    raise InputError(message)
             time.sleep(0.02)
+
+
+def _deaths(client: Any, files: dict[str, str]) -> Counter[str]:
+    """Count the workers that died while they had a task, by its key."""
+    deaths = [event for _, event in client.get_events("all") if event.get("action") == "remove-worker"]
+    return Counter(key for event in deaths for key in event.get("processing-tasks", ()) if key in files)
+
+
+def _deadly(file: str) -> str:
+    return (
+        f"{file}: every worker that read it died. It may need more memory than they have, or be damaged: write it in "
+        "smaller files, or leave it out."
+    )
 
 
 def _without_workers(client: Any, files: dict[str, str], patience: float) -> str:
     """Say that all workers are gone, and what they did when they died: the first of their files, as others wait."""
-    deaths = [event for _, event in client.get_events("all") if event.get("action") == "remove-worker"]
-    often = Counter(key for event in deaths for key in event.get("processing-tasks", ()) if key in files)
+    often = _deaths(client, files)
     most = max(often.values(), default=0)
     suspects = [file for key, file in files.items() if most and often[key] == most]
     if not suspects:
@@ -171,13 +193,10 @@ def _alone(run: _Run, file: str, reading: Reading, skip_bad: bool) -> Any:
     """Read a file while no other is read: when a worker dies, Dask suspects every file that waited for it."""
     distributed = _distributed()
     future = run.client.submit(_part, file, reading=reading, skip_bad=skip_bad, pure=False, retries=RETRIES)
-    for done in run.finished([future], {future.key: file}):
+    for done in run.finished([future], {future.key: file}, is_alone=True):
         error = done.exception()
         if isinstance(error, distributed.KilledWorker):
-            raise InputError(
-                f"{file}: every worker that read it died. It may need more memory than they have, or be "
-                "damaged: write it in smaller files, or leave it out."
-            ) from error
+            raise InputError(_deadly(file)) from error
     return future
 
 

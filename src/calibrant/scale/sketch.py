@@ -188,7 +188,10 @@ class Sketch:
         return self._logs * factor, self.n_samples * factor if self._units is None else self._units
 
     def _add_binary(self, batch: Batch, units: IntArray | None) -> int:
-        logs, infinite = self._lines[0].add(batch.probs, batch.labels == 1, units, with_logs=True)
+        labels = batch.labels
+        # Bytes, which are 0 or 1, are events as they are.
+        events = np.ascontiguousarray(labels).view(np.bool_) if labels.itemsize == 1 else labels == 1
+        logs, infinite = self._lines[0].add(batch.probs, events, units, with_logs=True)
         self._logs += logs
         return infinite
 
