@@ -287,3 +287,22 @@ def test_the_test_of_quantiles_holds_its_level_although_laws_between_them_are_as
         checks = all_transforms(Forecasts(law, mean + rng.normal(size=100)), rng)
         hits += redraw_test(checks, 99, rng)[0].pvalue <= 0.05
     assert hits <= 22  # Of 200; more has a probability of 0.0002 at a level of 0.05.
+
+
+def test_kernel_errors_of_ensembles_say_why_they_have_no_range():
+    rng, mean, sd, y = truth(40)
+    found = assess_forecasts(Forecasts(laws(rng, mean, sd)["ensemble"], y), n_resamples=19, rng=0).limits["skce"]
+    assert found.null is None
+    assert "classes only; their range by chance takes too long" in found.reason
+
+
+def test_intervals_that_are_off_alone_are_named_beside_a_consistent_verdict():
+    """Five quantiles, of which the outer two hold too little: the mean gap of five levels does not show it."""
+    u = np.concatenate([np.linspace(0.0, 0.05, 63), np.linspace(0.05, 0.95, 872)[1:-1], np.linspace(0.95, 1.0, 63)])
+    levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+    columns = Quantiles(levels, Normal(np.zeros(len(u)), 1.0).quantile(levels))
+    found = verdict(Forecasts(columns, stats.norm.ppf(u.clip(1e-9, 1 - 1e-9))))
+    assert found.code == "consistent"
+    assert "Taken alone, 90% intervals hold fewer than chance explains" in found.explanation
+    exact = stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
+    assert "Taken alone" not in verdict(Forecasts(columns.take(np.arange(996)), exact[:996])).explanation

@@ -416,3 +416,11 @@ def test_classes_and_forecasts_are_not_mixed_up():
         calibrate(SpreadScaling().fit(FIT), p)
     with pytest.raises(TypeError, match="stages must be a list"):
         ForecastCompose([TemperatureScaling()]).fit(FIT)
+
+
+def test_members_that_are_all_equal_have_no_spread_to_inflate():
+    """By rounding their variance is not 0, and the factor was 4e12."""
+    rng = np.random.default_rng(0)
+    members = Samples(np.repeat(rng.normal(10, 1, (50, 1)), 20, axis=1))
+    with pytest.raises(InputError, match="the members of an ensemble are equal in every row"):
+        EnsembleInflation().fit(Forecasts(members, rng.normal(10, 1, 50)))

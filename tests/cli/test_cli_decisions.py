@@ -252,3 +252,25 @@ def test_weights_are_honoured(tmp_path, capsys):
     file.write_text("\n".join(["proba_1,label,w", *(f"{a},{b},{c}" for a, b, c in zip(p, y, w, strict=True))]))
     found = record(capsys, "evaluate", file, "--weight", "w", *COSTS)["decisions"]["models"]["w.csv"]["cost"]["cost"]
     assert found["value"] == pytest.approx(expected_cost(Predictions(p, y, w), costs=Costs(1, 20)).cost.value)
+
+
+def test_the_accuracy_of_answers_is_told_from_the_share_of_right_ones(tmp_path, capsys):
+    """An answer of confidence 0.3 that is wrong counts as rightly doubted: both numbers stood on one screen."""
+    rows = [{"confidence": c, "correct": c > 0.5} for c in [0.9] * 30 + [0.3] * 20]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert main(["evaluate", str(path), "--resamples", "99"]) == 0
+    assert "60.0% of the answers are right" in " ".join(capsys.readouterr().out.split())
+    path.write_text("\n".join(json.dumps(row) for row in rows[:30] + rows[:2] * 3), encoding="utf-8")
+    assert main(["evaluate", str(path), "--resamples", "99"]) == 0
+    assert "of the answers are right" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_base_rate_says_that_tests_are_rough(tmp_path, capsys):
+    path = tmp_path / "p.csv"
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.9, 200)
+    lines = [f"{a:.4f},{int(b < a)}" for a, b in zip(p, rng.random(200), strict=True)]
+    path.write_text("\n".join(["proba_1,label", *lines]), encoding="utf-8")
+    assert main(["evaluate", str(path), "--base-rate", "0.1", "--resamples", "99"]) == 0
+    assert "judge calibration at the base rate of the rows" in " ".join(capsys.readouterr().out.split())

@@ -23,6 +23,7 @@ from calibrant.calibrators.forecasts import (
     UnchangedForecasts,
     forecast_calibrator_name,
 )
+from calibrant.calibrators.forecasts.base import NEEDS
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, join
 from calibrant.metrics import CRPS, LogScore
@@ -216,6 +217,10 @@ def _candidates(
         if calibrator.gives == "intervals":
             raise InputError(
                 f"candidates must give whole distributions, but {name!r} gives intervals, which scores cannot judge."
+            )
+        if not calibrator.suits(law):
+            raise InputError(
+                f"{name!r} cannot be tried: it needs {NEEDS[calibrator.accepts].words}, but these are {law}."
             )
         if score == "log" and not calibrator.has_density:
             raise InputError(f'the log score needs a density, but {name!r} leaves none. Drop it, or use score="crps".')

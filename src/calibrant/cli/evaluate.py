@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -11,7 +11,7 @@ from calibrant.cli.engines import Engine
 from calibrant.cli.options import JUDGING, OUTPUT, File, Judging, expanded, title
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from calibrant.results import Assessment, DecisionReport, ForecastAssessment
@@ -106,11 +106,27 @@ def _print(
         by_cells = ", judged by fine cells that stand for them" if found.settings.get("cells") else ""
         show.print_heading(f"{show.rows(found.n_samples)}, {found.n_classes} classes{by_cells}")
         tables.print_metrics(found, names)
+        show.print_lines(_about_answers(predictions, names))
     if groups is not None or isinstance(predictions, Mapping):  # Of sketches.
         parts = options.assess(predictions, name, "judging groups", sections=("groups",), by=groups)
         found = replace(found, groups=parts.groups, adjusted=parts.adjusted)
     _print_rest(found, report, options)
     return found
+
+
+def _about_answers(predictions: Any, names: "Sequence[str]") -> "Iterator[str]":
+    """Say why the accuracy of confidences in answers is not the share of right answers, where it is not."""
+    from calibrant.metrics.selective import ANSWERS
+    from calibrant.predictions import Predictions
+
+    if not isinstance(predictions, Predictions) or predictions.classes != ANSWERS or "accuracy" not in names:
+        return
+    if (predictions.predicted == 0).any():
+        right = predictions.weights @ (predictions.labels == 1) / predictions.weights.sum()
+        yield (
+            f"accuracy: of saying that an answer is right if its confidence is above one half; {right:.1%} of the "
+            "answers are right"
+        )
 
 
 def _print_rest(found: "Assessment", report: "DecisionReport | None", options: Judging) -> None:

@@ -14,13 +14,15 @@ def base_rate_words(report: DecisionReport) -> str:
     --------
     >>> print(base_rate_words(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)})))
     Probabilities and rows are moved to another base rate, yes from 50% to 2%, which is right if the probabilities are
-    calibrated here and each class looks the same there.
+    calibrated here and each class looks the same there. Weights fix the share of each class, so that tests and ranges
+    by chance, which redraw labels, are rough here: judge calibration at the base rate of the rows.
     """
     shown = [*report.base_rate.items()][len(report.base_rate) == 2 :][:FEW]
     words = ", ".join(f"{name} from {percent(old)} to {percent(new)}" for name, (old, new) in shown)
     return (
         f"Probabilities and rows are moved to another base rate, {words}, which is right if the probabilities are "
-        "calibrated here and each class looks the same there."
+        "calibrated here and each class looks the same there. Weights fix the share of each class, so that tests and "
+        "ranges by chance, which redraw labels, are rough here: judge calibration at the base rate of the rows."
     )
 
 

@@ -43,6 +43,8 @@ def limits_of(
         cells = forecasts.n_samples * (law.n_draws if isinstance(law, Samples) else 1)
         null = metric.by_chance(forecasts, int(np.clip(RANGE_CELLS // cells, FEWEST_REDRAWS, MOST_REDRAWS)), rng)
     known = known_interval(forecasts, metric, value, LEVEL, NOTHING, rng, null)
+    if known is not None and known.reason and not _is_quick(metric, forecasts.distribution):
+        known = replace(known, reason=f"{known.reason}; their range by chance takes too long for such laws")
     # What is 0 on average is not shown as the mean of some draws.
     unbiased = isinstance(metric, SKCE) and not isinstance(metric, KCE) and metric.unbiased
     return replace(known, expected=0.0) if known is not None and null is not None and unbiased else known

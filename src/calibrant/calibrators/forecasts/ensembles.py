@@ -65,8 +65,11 @@ class EnsembleInflation(ForecastCalibrator):
         law, weights = forecasts.distribution, forecasts.weights
         errors = (forecasts.targets - law.mean()).reshape(law.n, -1)
         shift = weights @ errors / weights.sum()
-        m = law.n_draws if isinstance(law, Samples) else 0
+        draws = law.draws if isinstance(law, Samples) else np.zeros((law.n, 1))
+        m = draws.shape[1]
         spread = average(np.square(law.sd()).reshape(law.n, -1).sum(axis=1), weights) * (m + 1) / (m - 1)
+        if (draws == draws[:, :1]).all():  # Their mean is rounded, so that the spread about it need not be 0.
+            spread = 0.0
         refuse_exact(spread, "the members of an ensemble are equal")
         factor = float(np.sqrt(average(np.square(errors - shift).sum(axis=1), weights) / spread))
         refuse_exact(factor, "targets have the same distance from the means of the ensembles")
