@@ -205,7 +205,14 @@ def grouped_folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "options", [{"weight": "w"}, {"by": "region"}, {"features": 16}, {"by": "region", "weight": "w"}]
+    "options",
+    [
+        {"weight": "w"},
+        {"by": "region"},
+        {"features": 16},
+        {"by": "region", "weight": "w"},
+        {"features": 16, "weight": "w"},
+    ],
 )
 def test_weights_groups_and_waves_have_the_same_bytes_everywhere(grouped_folder, spark, options):
     files, reading = grouped_folder, Reading.of(grouped_folder[0], label="y", probs=["p_*"], **options)

@@ -33,6 +33,13 @@ def likelihood_ratio_by_definition(first, second):
     return 2 * (joint - own)
 
 
+def test_a_direction_is_named_where_the_level_changed():
+    same, moved = (compare_periods(period(0), period(1, **change)) for change in ({"slope": 0.5}, {"shift": -0.5}))
+    assert abs(same.shift) < 2 * same.shift_error
+    assert "at the same prediction on average the event is as frequent" in same.headline
+    assert "at the same prediction the event is less frequent (-0." in moved.headline
+
+
 def test_the_statistic_is_the_likelihood_ratio_of_rows():
     first, second = period(0), period(1, shift=0.3)
     found = compare_periods(first, second)

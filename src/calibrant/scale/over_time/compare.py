@@ -149,10 +149,11 @@ def _redraw(
 
 def _headline(names: tuple[str, str], pvalue: float, omnibus: float, effects: dict[str, float]) -> str:
     if pvalue <= LEVEL:
-        how = "more" if effects["shift"] > 0 else "less"
+        is_seen = abs(effects["shift"]) > 2 * effects["shift_error"]
+        how = f"the event is {'more' if effects['shift'] > 0 else 'less'}" if is_seen else "on average the event is as"
         return (
-            f"Calibration changed from {names[0]} to {names[1]}: at the same prediction the event is {how} frequent, "
-            f"by {effects['shift']:+.3f} ± {effects['shift_error']:.3f} of log-odds, and the slope changed by "
+            f"Calibration changed from {names[0]} to {names[1]}: at the same prediction {how} frequent "
+            f"({effects['shift']:+.3f} ± {effects['shift_error']:.3f} of log-odds), and the slope changed by "
             f"{effects['slope']:+.3f} ± {effects['slope_error']:.3f} (p = {pvalue:.2g})."
         )
     if omnibus <= LEVEL:
