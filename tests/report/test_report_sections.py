@@ -317,7 +317,7 @@ def test_errors_of_classes_are_not_called_as_that_of_the_verdict():
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(3), 200)
     p = Predictions(probs, (rng.random((200, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(0, 2))
-    found = assess(p, n_resamples=19, rng=0)
+    found = assess(p, n_resamples=19, sections=["classes", "curves"], rng=0)
     assert [one.error for one in found.classes] == pytest.approx([ECE()(p.one_vs_rest(c)) for c in range(3)], rel=1e-9)
     assert found.verdict.error == pytest.approx(METRICS["rms-debiased"](p), rel=1e-9)
     headings = Tree(render_html(found)).find("section", aria_labelledby="classes-title")[0][1]
