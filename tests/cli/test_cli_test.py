@@ -47,8 +47,8 @@ def test_the_verdict_and_the_test_name_what_revealed_it_alike(tmp_path, capsys):
     probs[rows, order[:, 1:]] = p.probs[rows, np.roll(order[:, 1:], 1, axis=1)]  # The runners-up are rotated.
     path = write(tmp_path / "rotated.csv", Predictions(probs, p.labels))
     words = "what revealed it: the runners-up, by the slope of all classes; the confidence alone shows nothing."
-    for command in ("evaluate", "test"):
-        assert main([command, path, "--resamples", "99"]) == 0
+    for command in (["evaluate", path, "--metrics", "accuracy"], ["test", path]):
+        assert main([*command, "--resamples", "99"]) == 0
         assert words in " ".join(capsys.readouterr().out.split())
     assert main(["test", path, "--resamples", "99", "--json"]) == 0
     assert f"what revealed it: {json.loads(capsys.readouterr().out)['omnibus']['revealed_by']}." == words

@@ -8,6 +8,7 @@ import pytest
 
 from calibrant import Predictions, assess
 from calibrant.hypotest import TESTS, CoxTest
+from calibrant.metrics import ECE, METRICS
 from calibrant.metrics.measuring import principal_metrics
 from calibrant.report import (
     diagram,
@@ -311,6 +312,18 @@ class TestClassesAndRanking:
 
     def test_without_a_ranking_there_is_no_section(self):
         assert 'id="roc-title"' not in render_html(assessment())
+
+
+def test_errors_of_classes_are_not_called_as_that_of_the_verdict():
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), 200)
+    p = Predictions(probs, (rng.random((200, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(0, 2))
+    found = assess(p, n_resamples=19, sections=["classes", "curves"], rng=0)
+    assert [one.error for one in found.classes] == pytest.approx([ECE()(p.one_vs_rest(c)) for c in range(3)], rel=1e-9)
+    assert found.verdict.error == pytest.approx(METRICS["rms-debiased"](p), rel=1e-9)
+    headings = Tree(render_html(found)).find("section", aria_labelledby="classes-title")[0][1]
+    assert "ECE" in headings
+    assert "Calibration error" not in headings
 
 
 class TestTests:

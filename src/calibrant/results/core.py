@@ -77,7 +77,7 @@ class ClassSummary(Readable):
     predicted, observed : float
         Mean predicted probability and frequency of the class.
     error : float
-        Calibration error of the class against the rest.
+        ECE of the class against the rest.
     """
 
     name: str
