@@ -3,8 +3,8 @@
 The other version is installed in an environment of its own, with numba: `python benchmarks/core.py OTHER/bin/python`;
 without it, only this one is measured. One process of each version waits for its turn, a call or ten milliseconds
 of calls, so that what else the machine does slows both alike; every row is the best of many turns. Then whole
-processes: the first one, with empty caches, and a later one. All times are of the processor: one thread, and a machine
-that others may use too.
+processes: the first one, with empty caches, and a later one; and those of this version with its NumPy twins in place
+of the compiled library. All times are of the processor: one thread, and a machine that others may use too.
 """
 
 import json
@@ -33,7 +33,7 @@ import numpy as np
 from calibrant import Predictions
 from calibrant.metrics import SKCE, KdeECE
 rng = np.random.default_rng(0)
-p = Predictions(rng.dirichlet(np.ones(5), 5000), rng.integers(0, 5, 5000))
+p = Predictions(rng.dirichlet(np.ones({k}), {n}), rng.integers(0, {k}, {n}))
 SKCE()(p), KdeECE()(p)
 """
 
@@ -173,10 +173,11 @@ def take_turns(pythons: list[str], cache: str) -> dict[str, list[float]]:
     return found
 
 
-def seconds(python: str, cache: str) -> float:
+def seconds(python: str, cache: str, n: int = 5000, k: int = 5, core: str = "") -> float:
     """Return the processor time of a process that computes two errors, with all that it imports and compiles."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([python, "-c", WHOLE], env=environment(python, cache), check=True)  # noqa: S603 (the lines above)
+    environ = environment(python, cache) | {"CALIBRANT_CORE": core, "PYTHONWARNINGS": "ignore"}
+    subprocess.run([python, "-c", WHOLE.format(n=n, k=k)], env=environ, check=True)  # noqa: S603 (the lines above)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -206,6 +207,15 @@ def main() -> None:
     print("\nseconds of the processor for a whole process: SKCE and KDE-ECE of 5000 x 5")
     print_row("first, with empty caches", first, 2)
     print_row("later", [min(column) for column in zip(*later, strict=True)], 2)
+    print_twins()
+
+
+def print_twins() -> None:
+    """Print the same processes of more rows, without the compiled library and with it."""
+    print(f"\n{'the same of 10 000 rows':42}{'NumPy':>12}{'C':>12}{'NumPy / C':>11}")
+    for k in (2, 5, 10):
+        rounds = [[seconds(sys.executable, "", 10_000, k, core) for core in ("numpy", "")] for _ in range(ROUNDS)]
+        print_row(f"{k} classes", [min(column) for column in zip(*rounds, strict=True)], 2)
 
 
 if __name__ == "__main__":
