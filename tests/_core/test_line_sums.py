@@ -62,7 +62,7 @@ def check_against_matrix(c, Q, h, kernel, reflect):
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
     rng = np.random.default_rng(1)
-    c = COLLECTIONS[name](rng, 500)
+    c = COLLECTIONS[name](rng, 300)
     for h in (0.0001, 0.005, 0.03, 0.2, 0.9, 2.0):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect)
 
