@@ -62,7 +62,7 @@ def check_against_matrix(c, Q, h, kernel, reflect):
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
     rng = np.random.default_rng(1)
-    c = COLLECTIONS[name](rng, 500)
+    c = COLLECTIONS[name](rng, 300)
     for h in (0.0001, 0.005, 0.03, 0.2, 0.9, 2.0):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect)
 
@@ -112,7 +112,7 @@ def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, poi
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(200, 800), h=BANDWIDTH, shape=st.floats(0.05, 3))
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(200, 500), h=BANDWIDTH, shape=st.floats(0.05, 3))
 def test_any_many_rows_equal_the_double_loop(kernel, reflect, seed, n, h, shape):
     rng = np.random.default_rng(seed)
     c = rng.beta(shape, 0.7, n)
@@ -176,10 +176,10 @@ def test_rows_beyond_each_others_reach_have_exactly_nothing(kernel):
 def test_a_row_at_eight_bandwidths_from_all_others_is_right_relative_to_its_own_small_sum():
     rng = np.random.default_rng(4)
     c = np.append(0.9 + 0.01 * rng.random(3999), 0.82)
-    expected = leave_one_out_by_matrix(c, np.ones((4000, 1)), 0.01, "gaussian", True)
+    expected = kernel_matrix(c[-1:], c[:-1], 0.01, "gaussian", reflect=True).sum()
     found = KernelSums(Line.of(c), 0.01).leave_one_out(np.ones((4000, 1)))
-    assert expected[-1, 0] < 1e-10
-    assert found[-1, 0] == pytest.approx(expected[-1, 0], rel=1e-8, abs=0)
+    assert expected < 1e-10
+    assert found[-1, 0] == pytest.approx(expected, rel=1e-8, abs=0)
 
 
 @EVERY_KERNEL
