@@ -131,3 +131,18 @@ def test_quantiles_are_on_the_page(tmp_path, capsys):
     text = page.read_text(encoding="utf-8")
     assert "Where the values fall" not in text
     assert "Coverage" in text
+
+
+def test_ensembles_are_tested_as_evaluate_judges_them(tmp_path, capsys):
+    """The kernel error of 1500 rows of 20 members took minutes; the test of ranks has the p-value of the verdict."""
+    rng = np.random.default_rng(0)
+    draws = {f"draw_{j}": rng.normal(size=60) for j in range(5)}
+    path = tmp_path / "e.csv"
+    pl.DataFrame({"y": rng.normal(0, 1.4, 60), **draws}).write_csv(path)
+    options = [str(path), "--label", "y", "--draws", "draw_*", "--json", "--seed", "3"]
+    assert main(["test", *options]) == 0
+    tested = json.loads(capsys.readouterr().out)["consistency"]["result"]
+    assert main(["evaluate", *options]) == 0
+    judged = json.loads(capsys.readouterr().out)
+    assert tested["pvalue"] == judged["test"]["pvalue"]
+    assert tested["statistic"] == judged["test"]["statistic"]

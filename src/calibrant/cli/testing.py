@@ -25,7 +25,7 @@ def run_tests(
     """Test whether the predictions in FILES are calibrated, up to chance.
 
     The default is an exact test, whose labels are redrawn from the predictions: of classes the omnibus test behind the
-    verdict of evaluate, of forecasts or with a kernel the consistency test.
+    verdict of evaluate, of forecasts or with a kernel the consistency test, for ensembles that of evaluate by ranks.
 
     For example:
       calibrant test predictions.csv
@@ -59,8 +59,7 @@ def run_tests(
             raise InputError("--calibrator tests the promise of intervals, without --test and --kernel. Remove them.")
         return _test_intervals(paths, calibrator, options, fail_below)
     data = options.forecasts(paths)[0] if options.are_forecasts else options.predictions(paths)
-    names = _names(test, data) if test else (_default(data, kernel),)
-    tests = {name: _configured(name, options, kernel, data) for name in names}
+    tests = _chosen(test, options, kernel, data)
     results, refused = {}, {}
     for name, configured in tests.items():
         with show.progress_bar(name, quiet=options.silent) as progress:
@@ -89,6 +88,41 @@ def run_tests(
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
 
 
+def _chosen(names: tuple[str, ...], options: Options, kernel: str | None, data: object) -> dict[str, Any]:
+    """Return the tests that are named, or the default one."""
+    if not names and kernel is None and _are_ensembles(data):
+        return {"consistency": _ByRanks(options.resamples)}
+    found = _names(names, data) if names else (_default(data, kernel),)
+    return {name: _configured(name, options, kernel, data) for name in found}
+
+
+def _are_ensembles(data: object) -> bool:
+    from calibrant.forecasts import Forecasts, Samples
+
+    return isinstance(data, Forecasts) and isinstance(data.distribution, Samples)
+
+
+class _ByRanks:
+    """The test behind the verdict of evaluate, for ensembles: redraws of their kernel error take minutes."""
+
+    def __init__(self, n_resamples: int) -> None:
+        from calibrant.metrics.forecast_calibration import QuantileCalibration
+
+        self.n_resamples, self.metric = n_resamples, QuantileCalibration()
+
+    def __call__(self, data: "Forecasts", rng: int, progress: object) -> "TestResult":  # noqa: ARG002 (a moment)
+        import numpy as np
+
+        from calibrant.assessment.forecasts.core import redraw_test
+        from calibrant.assessment.forecasts.transforms import all_transforms
+        from calibrant.hypotest import ConsistencyTest
+
+        generator = np.random.default_rng(rng)
+        present = data.take(np.flatnonzero(data.weights > 0))
+        found, _ = redraw_test(all_transforms(present, generator), self.n_resamples, generator)
+        return replace(found, about=ConsistencyTest(self.metric).about())
+
+
 def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_below: float | None) -> int:
     """Test whether intervals keep their promise on new rows."""
     from calibrant.cli import show
@@ -114,7 +148,8 @@ def _measured(test: "CalibrationTest") -> str:
     """Return the name of the calibration error whose size a test estimates."""
     if hasattr(test, "kernel"):
         return "SKCE"
-    return type(getattr(test, "metric", None) or getattr(test, "estimator", test)).__name__
+    metric = getattr(test, "metric", None)
+    return metric.about().label if metric is not None else type(getattr(test, "estimator", test)).__name__
 
 
 def _check_level(level: float | None) -> None:
