@@ -11,7 +11,8 @@ have standard errors over models and draws of rows.
 - members: the stack, and stacks of fewer members, minus that of all that were considered; means over models with
   standard errors over them
 - advice: what `recommend` advises, and what following it loses against the best single method, known only afterwards
-- alone: how many calibrated data sets are left as they are, with exact limits
+- alone: how many calibrated data sets are left as they are, with exact limits; and how many the test does not find,
+  which with less than 500 rows bounds the first from below
 - nesting: cross-fitted log loss of a stack minus that of a fully nested cross-validation, where it is not one
 
 Every fit is kept in the folder --store, so that a run that stopped continues, and --tables prints what is there. After
@@ -35,7 +36,19 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom, binomtest
 from stack_models import FOLDER, IMAGES, TWO, models
-from stack_units import SINGLE, SINGLE_OF_TWO, Alone, Compared, Drawn, Fits, Followed, Nesting, scores
+from stack_units import (
+    SINGLE,
+    SINGLE_OF_TWO,
+    TESTED_SETS,
+    Alone,
+    Compared,
+    Drawn,
+    Fits,
+    Followed,
+    Nesting,
+    Tested,
+    scores,
+)
 
 from calibrant.calibrators import calibrate, parse
 from calibrant.lab.store import Store
@@ -43,12 +56,13 @@ from calibrant.lab.store import Store
 HALVES = {"first": "choices are made by them", "second": "looked at once"}
 AGAINST = ("ts", "svs", "sms", "iop-diag", "stack-order")
 AGAINST_OF_TWO = ("ts>guard", "platt>guard", "spline>guard", "svs")
-ADVISED = {100: 60, 300: 14, 1000: 2, 5000: 1}
+ADVISED = {100: 50, 300: 14, 1000: 2, 5000: 1}
 ADVISED_OF_TWO = {100: 8, 300: 8, 1000: 2}
 ADVISED_OF_IMAGES = {100: 8, 300: 4, 1000: 1}
 ADVISED_OF_TWO_OF_IMAGES = {100: 4, 300: 4, 1000: 1}
 MORE_DRAWS = {FOLDER: {300: 12, 500: 6, 1000: 6, 5000: 3}, IMAGES: {500: 10, 1000: 5, 5000: 3}}
-LEFT_ALONE = {(10, 200): 15, (2, 100): 50, (2, 600): 10}
+LEFT_ALONE = {(10, 200): 10, (2, 100): 50, (2, 600): 2}
+TESTED = {(10, 200): 4, (2, 100): 20}
 NESTED = {(2, 3000): 10, (5, 3000): 20}
 
 
@@ -69,13 +83,21 @@ def plan(folder, half, quick):
         for draw in range(repeats)
     ]
     alone = [Alone(k, n, block) for (k, n), blocks in LEFT_ALONE.items() for block in range(blocks)]
+    tested = [Tested(k, n, block) for (k, n), blocks in TESTED.items() for block in range(blocks)]
     nesting = [Nesting(k, n, seed) for (k, n), repeats in NESTED.items() for seed in range(repeats)]
     if quick:
         fits = [one for one in fits if one.n == 300 and one.draw < 2 and one.model.group in (FOLDER, IMAGES, "digits")]
         advised = [one for one in advised if one.n == 300 and one.draw == 0 and one.model.group == FOLDER]
         compared = [one for one in compared if one.n == 500 and one.draw == 0 and one.model.group == IMAGES]
-        alone, nesting = [], [one for one in nesting if one.k == 2][:2]
-    return {"fits": fits, "compared": compared, "advised": advised, "alone": alone, "nesting": nesting}
+        alone, tested, nesting = [], [], [one for one in nesting if one.k == 2][:2]
+    return {
+        "fits": fits,
+        "compared": compared,
+        "advised": advised,
+        "alone": alone,
+        "tested": tested,
+        "nesting": nesting,
+    }
 
 
 def followed_draws(group):
@@ -192,12 +214,22 @@ def left_alone(found):
     for unit, values in found["alone"].items():
         cells[unit.k, unit.n] += values
     for (k, n), names in cells.items():
-        count, total = names.count("identity"), len(names)
-        low, high = binomtest(count, total).proportion_ci(0.95)
-        chance = f"so few or fewer with probability {binom.cdf(count, total, 0.95):.2f} if 95 % were"
+        words = left_in_words(names.count("identity"), len(names))
+        print(f"  {k} classes, {n} rows: {words}; {dict(Counter(names))}")
+    sums = defaultdict(list)
+    for unit, count in found["tested"].items():
+        sums[unit.k, unit.n].append(TESTED_SETS - count)
+    for (k, n), counts in sums.items():
         print(
-            f"  {k} classes, {n} rows: {count} of {total}, {low:.3f} to {high:.3f} ({chance}); {dict(Counter(names))}"
+            f"  {k} classes, {n} rows, not found by the test: {left_in_words(sum(counts), TESTED_SETS * len(counts))}"
         )
+
+
+def left_in_words(count, total):
+    """Return a count with exact limits of its probability."""
+    low, high = binomtest(count, total).proportion_ci(0.95)
+    chance = f"so few or fewer with probability {binom.cdf(count, total, 0.95):.2f} if 95 % were"
+    return f"{count} of {total}, {low:.4f} to {high:.4f} ({chance})"
 
 
 def nesting(found):
@@ -228,7 +260,7 @@ PARTS = {
     "draws": (more_draws, ("compared",)),
     "members": (members, ("fits",)),
     "advice": (advice, ("advised",)),
-    "alone": (left_alone, ("alone",)),
+    "alone": (left_alone, ("alone", "tested")),
     "nesting": (nesting, ("nesting",)),
 }
 """Functions that print, and the kinds of units that they read."""

@@ -8,11 +8,13 @@ import numpy as np
 from stack_models import Model, simulated
 
 from calibrant import Predictions, __version__, recommend
+from calibrant.advice.advise import SMALL_PVALUE
 from calibrant.advice.cross_fit import cross_fit, draw_folds
 from calibrant.calibrators import StackedCalibration, calibrate, parse
 from calibrant.calibrators.folds import Unseen, out_of_fold
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.stack import LARGEST_MATRIX, default_members, folds_for
+from calibrant.hypotest import OmnibusTest
 from calibrant.lab.store import filename, pack_json
 from calibrant.metrics import NLL, Brier
 
@@ -36,8 +38,8 @@ SINGLE = ("identity", "ts", "svs", "sms", "iop-diag", "svs>iop-diag", "sms>iop-d
 SINGLE_OF_TWO = ("identity", "ts>guard", "platt>guard", "spline>guard", "svs", "beta>guard")
 """What the advice is held against: the best of them is known only afterwards."""
 
-SETS = 20
-"""Calibrated data sets of one unit."""
+SETS, TESTED_SETS = 20, 1000
+"""Calibrated data sets of one unit, to advise and to test only."""
 
 
 class Unit:
@@ -164,10 +166,31 @@ class Alone(Unit):
         return [self.advised(seed) for seed in range(SETS * self.block, SETS * (self.block + 1))]
 
     def advised(self, seed):
-        rng = np.random.default_rng([seed, self.k, self.n])
-        logits = 2.0 * rng.normal(size=(self.n, self.k))
-        labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-        return recommend(Predictions.from_logits(logits, labels), rng=seed, n_resamples=499).name
+        return recommend(calibrated(self.n, self.k, seed), rng=seed, n_resamples=499).name
+
+
+@dataclass(frozen=True)
+class Tested(Unit):
+    """How many of calibrated predictions the test finds: with few rows the advice leaves at least the others alone."""
+
+    k: int
+    n: int
+    block: int
+
+    @property
+    def name(self):
+        return f"Tested {self.k} classes, {self.n} rows, block {self.block}"
+
+    def compute(self):
+        seeds = range(TESTED_SETS * self.block, TESTED_SETS * (self.block + 1))
+        return sum(OmnibusTest(99)(calibrated(self.n, self.k, seed), rng=seed).pvalue <= SMALL_PVALUE for seed in seeds)
+
+
+def calibrated(n, k, seed):
+    """Return predictions whose labels are drawn from them."""
+    rng = np.random.default_rng([seed, k, n])
+    logits = 2.0 * rng.normal(size=(n, k))
+    return Predictions.from_logits(logits, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1))
 
 
 @dataclass(frozen=True)
