@@ -10,7 +10,7 @@ from calibrant import InputError, Predictions, as_record, compare, recommend, to
 from calibrant.advice import RULE, shortlist
 from calibrant.advice.choice import choose
 from calibrant.advice.cross_fit import cross_fit, draw_folds
-from calibrant.advice.words import disagreement
+from calibrant.advice.words import disagreement, headline
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import CALIBRATORS, Identity, TemperatureScaling, VectorScaling, calibrate, parse
 from calibrant.metrics import METRICS, NLL, Brier
@@ -211,10 +211,18 @@ class TestAdvice:
     def test_without_an_error_to_show_what_certainty_costs_two_classes_are_left_alone(self):
         rng = np.random.default_rng(0)
         log_odds = rng.uniform(5.0, 7.0, 600) * rng.choice([-1.0, 1.0], 600)  # One or two errors in 600 are expected.
-        advice = recommend(Predictions(1 / (1 + np.exp(-log_odds)), log_odds > 0), rng=0, n_resamples=99)
-        surer = advice.candidate("platt>guard")
-        assert surer.loss < advice.candidates[0].loss / 2  # By many standard errors.
+        p = Predictions(1 / (1 + np.exp(-log_odds)), log_odds > 0)
+        advice = recommend(p, candidates=["platt>guard"], rng=0, n_resamples=99)
+        assert advice.candidate("platt>guard").loss < advice.candidates[0].loss / 2  # By many standard errors.
         assert advice.name == "identity"
+
+    def test_a_fix_whose_loss_is_not_smaller_is_not_said_to_gain(self):
+        advice = recommend(OVER_CONFIDENT, candidates=["ts"], rng=0, n_resamples=50)
+        before, after = advice.candidates
+        turned = replace(advice, candidates=(replace(before, loss=0.1), replace(after, loss=0.2)))
+        said = headline(turned)
+        assert said.startswith("Use ts: a test finds the predictions miscalibrated.")
+        assert "0.1 before, 0.2 after" in said
 
     def test_the_fitted_calibrator_is_ready_for_new_rows(self):
         new = sharpened(calibrated(n=2000, k=3, seed=9), 0.4)
