@@ -53,7 +53,6 @@ def test_a_process_that_forks_afterwards_finds_the_same_bits():
         import os
         import numpy as np
         from core_calls import everything
-from cores import LEVELS, core
         before = everything(2)
         child = os.fork()
         if child == 0:
