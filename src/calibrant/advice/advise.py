@@ -118,10 +118,10 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> truth = rng.uniform(size=500)
-    >>> labels = (rng.random(500) < truth).astype(int)
+    >>> truth = rng.uniform(size=1000)
+    >>> labels = (rng.random(1000) < truth).astype(int)
     >>> over_confident = Predictions.from_logits(3 * np.log(truth / (1 - truth)), labels)
-    >>> advice = recommend(over_confident, keep_argmax=True, rng=0)
+    >>> advice = recommend(over_confident, rng=0)
     >>> advice.name, round(advice.calibrator.stages_[0].temperature_)
     ('ts>guard', 3)
     """
