@@ -171,10 +171,11 @@ class TestLimits:
         assert given > 50
         assert hits / given > 0.95 - 3 * np.sqrt(0.05 * 0.95 / given)
 
-    @pytest.mark.parametrize("count", [11, 12, 15, 20, 40])
-    def test_the_lower_limit_is_that_of_a_truncated_law(self, count):
-        mean = share_if_given(count, 10, 0.025) * chi2.ppf(0.025, 2 * count) / 2  # Garwood's limit of a Poisson mean.
-        assert poisson.sf(count - 1, mean) / poisson.sf(9, mean) == pytest.approx(0.025, rel=1e-6)
+    @pytest.mark.parametrize("count, least", [*((count, 10) for count in (11, 12, 15, 20, 40)), (60, 50), (90, 50)])
+    def test_the_lower_limit_is_that_of_a_truncated_law(self, count, least):
+        usual = chi2.ppf(0.025, 2 * count) / 2  # Garwood's limit of a Poisson mean.
+        mean = share_if_given(count, least, 0.025) * usual
+        assert poisson.sf(count - 1, mean) / poisson.sf(least - 1, mean) == pytest.approx(0.025, rel=1e-6)
 
     def test_ends_of_the_truncated_law(self):
         assert share_if_given(10, 10, 0.025) == 0  # Any mean gives at least ten, given that there are ten.

@@ -1,7 +1,11 @@
 """Limits from influences that are shown only if enough answers are wrong, and that cover then too."""
 
+import math
+
 import numpy as np
 
+from calibrant._core.laws import normal_quantile
+from calibrant._core.roots import root
 from calibrant.intervals.base import Limits
 from calibrant.intervals.requirements import FEWEST, MANY, rows_of_outcomes
 from calibrant.intervals.sandwich import Influential, sandwich
@@ -38,7 +42,8 @@ def share_if_given(count: float, least: float, tail: float) -> float:
     >>> round(share_if_given(12, 10, 0.025), 3), round(share_if_given(30, 10, 0.025), 3)
     (0.297, 1.0)
     """
-    from scipy.optimize import brentq
+    if _surely_given(count, least, tail):
+        return 1.0
     from scipy.special import gammainc, gammaincinv
 
     usual = float(gammaincinv(count, tail))
@@ -49,5 +54,15 @@ def share_if_given(count: float, least: float, tail: float) -> float:
     # Limits that were asked for by name; and many answers, where the condition holds but for rounding.
     if count < least or above(usual) <= 0:
         return 1.0
-    smallest = 1e-9 * usual
-    return 0.0 if above(smallest) >= 0 else float(brentq(above, smallest, usual)) / usual
+    smallest = float(gammaincinv(least, 1e-200))  # Below it, both probabilities may be 0.
+    return 0.0 if above(smallest) >= 0 else root(above, smallest, usual) / usual
+
+
+def _surely_given(count: float, least: float, tail: float) -> bool:
+    r"""Return whether a count below the least has a probability under 1e-9 wherever the limit may lie.
+
+    By Chernoff's bound, :math:`P(N < m) \le \exp(m - \mu - m \ln(m / \mu))` for a mean :math:`\mu > m`, and the usual
+    limit is at least :math:`N - (z + 1) \sqrt N`. So most limits need no `scipy.special`, which takes long to import.
+    """
+    mean = count - (normal_quantile(1 - tail) + 1) * math.sqrt(count)
+    return mean > least and least - mean - least * math.log(least / mean) < math.log(1e-9)
