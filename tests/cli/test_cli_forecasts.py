@@ -117,7 +117,7 @@ def test_columns_of_quantiles_are_evaluated_and_tested(tmp_path, capsys):
     assert main(["test", path, "--quantiles", "q*", "--test", "all", "--resamples", "99", "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)) == ["consistency"]
     assert main(["test", path, "--quantiles", "q*", "--test", "skce"]) == 2
-    assert "needs whole laws" in capsys.readouterr().err
+    assert "needs whole distributions" in capsys.readouterr().err
 
 
 def test_quantiles_that_were_not_named_are_hinted_at(tmp_path, capsys):
