@@ -91,7 +91,11 @@ def test_a_base_rate_moves_predictions_and_rows(file, capsys):
     assert found["decisions"]["models"]["p.csv"]["curve"]["prevalence"] == pytest.approx(0.02)
     assert found["settings"]["weighted"] is True
     assert main(["evaluate", str(file), "--base-rate", "0.02", "--metrics", "nll"]) == 0
-    assert "to 2%" in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("Probabilities and rows are moved to another base rate, 1 from ")
+    assert "to 2%" in shown
+    assert "exact" not in shown
+    assert shown.count("are rough here") == 1
 
 
 def test_nothing_is_said_without_the_options(file, capsys):
