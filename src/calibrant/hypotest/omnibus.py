@@ -1,7 +1,7 @@
 """One exact test that sees many kinds of errors: several statistics of the same redraws, one p-value."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from calibrant.hypotest.evidence import (
 )
 from calibrant.hypotest.evidence.base import SPREAD
 from calibrant.hypotest.evidence.redraws import redrawn_statistics
-from calibrant.hypotest.finding.evidence import LEVEL, revealed_by
+from calibrant.hypotest.finding.evidence import LEVEL, with_names
 from calibrant.hypotest.finding.facts import corrected_direction, facts_of
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
@@ -185,11 +185,7 @@ class OmnibusTest(CalibrationTest):
         pool = [np.array([[np.abs(found).max()] for found in observed])]
         pool += redrawn_statistics(data, evidence, self.n_resamples, np.random.default_rng(rng), progress)
         parts = [part for one in evidence for part in one.parts]
-        found = self._judge(parts, observed, np.concatenate(pool, axis=1), data)
-        if found.pvalue > LEVEL:
-            return found
-        part, words = revealed_by(found, data)
-        return replace(found, details={**found.details, "found_by": part, "revealed_by": words})
+        return with_names(self._judge(parts, observed, np.concatenate(pool, axis=1), data), data)
 
     def _judge(
         self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, data: Predictions
@@ -211,7 +207,6 @@ class OmnibusTest(CalibrationTest):
             details={
                 "smallest_pvalue": 1 / (1 + self.n_resamples),
                 "found_by": list(deciding)[found.part],
-                "revealed_by": "",
                 "parts": deciding,
                 "also": others,
             },

@@ -68,7 +68,7 @@ def number(value: float) -> str:
     if math.isinf(value):
         return "∞"
     if value >= 999.5:
-        return f"{value:,.0f}" if value < 1e9 else _power(value)
+        return f"{half_up(value):,.0f}" if value < 1e9 else _power(value)
     if value == 0:
         return "0"
     return f"{half_up(value):#.3g}".removesuffix(".") if value >= 1e-4 else _power(value)

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import Progress
 from calibrant._core.laws import normal_tail
 from calibrant.hypotest import OmnibusTest
-from calibrant.hypotest.finding.evidence import LEVEL
+from calibrant.hypotest.finding.evidence import LEVEL, with_names
 from calibrant.hypotest.finding.facts import Facts, corrected_direction, facts_of
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
@@ -64,13 +64,14 @@ def omnibus(sketch: Sketch, n_resamples: int, rng: np.random.Generator, progress
     if sketch.counters.infinite:
         pvalue = min(pvalue, smallest)
     found_by = min(parts, key=lambda name: (parts[name]["pvalue"], -parts[name]["statistic"]))
-    return TestResult(
+    found = TestResult(
         name=f"omnibus({n_resamples}) of the cells of a sketch",
         statistic=min(part["pvalue"] for part in parts.values()),
         pvalue=pvalue,
         details={"smallest_pvalue": min(smallest, pvalue), "found_by": found_by, "parts": parts, "also": {}},
         about=top.about,
     )
+    return with_names(found, sketch)  # type: ignore[arg-type]  # has the same views
 
 
 def _of_classes(sketch: Sketch) -> dict[str, Mapping[str, Any]]:

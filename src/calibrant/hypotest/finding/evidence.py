@@ -1,6 +1,7 @@
 """What revealed miscalibration: the part of the omnibus test that stands out furthest, in words."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of, kind_of
@@ -138,12 +139,14 @@ def in_words(evidence: Evidence) -> str:
     return f"{article}{evidence.label}{direction}"
 
 
-def revealed_by(test: TestResult, view: Predictions) -> tuple[str, str]:
-    """Return the part that revealed what a test with parts found, as the verdict names it, and the same in words."""
+def with_names(test: TestResult, view: Predictions) -> TestResult:
+    """Return a test with parts, whose details name the one that revealed what it found, if anything, as the verdict."""
+    if test.pvalue > LEVEL:
+        return replace(test, details={**test.details, "revealed_by": ""})
     binary = view.n_classes == 2
     facts = facts_of(view if binary else view.top_label())
     evidence = evidence_of(test, kind_of(facts, binary=binary), facts)
-    return evidence.part, at_length(evidence)
+    return replace(test, details={**test.details, "found_by": evidence.part, "revealed_by": at_length(evidence)})
 
 
 def at_length(evidence: Evidence) -> str:

@@ -52,7 +52,12 @@ class Facts(NamedTuple):
 
 
 def facts_of(view: Predictions) -> Facts:
-    r"""Return the facts about binary predictions.
+    """Return the facts about binary predictions, which are kept with them."""
+    return view.once("mean and slope", lambda: _facts(view))
+
+
+def _facts(view: Predictions) -> Facts:
+    r"""Compute the facts.
 
     With residuals :math:`r_i = y_i - p_i`, variances :math:`v_i = p_i (1 - p_i)`, shares :math:`w_i` of the weight and
     log-odds :math:`l_i` around their mean by :math:`w_i^2 v_i`, the score of a common factor of the log-odds is
