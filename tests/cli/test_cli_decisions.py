@@ -278,3 +278,13 @@ def test_a_base_rate_says_that_tests_are_rough(tmp_path, capsys):
     path.write_text("\n".join(["proba_1,label", *lines]), encoding="utf-8")
     assert main(["evaluate", str(path), "--base-rate", "0.1", "--resamples", "99"]) == 0
     assert "judge calibration at the base rate of the rows" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_page_says_at_the_verdict_what_a_base_rate_has_done(file, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["report", str(file), "--base-rate", "0.02", "--resamples", "19", "--out", str(page)]) == 0
+    assert capsys.readouterr().out.startswith("Probabilities and rows are moved to another base rate")
+    html = page.read_text(encoding="utf-8")
+    assert html.count("moved to another base rate, 1 from") == 1
+    assert html.index("moved to another base rate, 1 from") < html.index('<div class="cards">')
+    assert "decisions-title" not in html  # Nothing else was asked.
