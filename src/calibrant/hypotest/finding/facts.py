@@ -150,18 +150,23 @@ def kind_of(facts: Facts, *, binary: bool) -> str:
     Where only one class occurs, no slope can be seen.
     """
     if binary:
+        slope = _slope_score(facts)
         if abs(facts.z) > SIGNIFICANT_Z and (
-            abs(facts.z) >= abs(facts.too_extreme)
-            or math.isclose(abs(facts.z), abs(facts.too_extreme))
-            or not 0 < facts.observed < 1
+            abs(facts.z) >= abs(slope) or math.isclose(abs(facts.z), abs(slope)) or not 0 < facts.observed < 1
         ):
             return "biased"
-        deviation = 0.0 if facts.is_mixed else facts.too_extreme
+        deviation = 0.0 if facts.is_mixed else slope
     else:
         deviation = facts.z
     if abs(deviation) < SIGNIFICANT_Z:
         return "miscalibrated"
     return "over-confident" if deviation > 0 else "under-confident"
+
+
+def _slope_score(facts: Facts) -> float:
+    """Return the score beside the bias, or what is left of it once the mean is corrected if that says otherwise."""
+    is_confirmed = facts.extreme * facts.too_extreme > 0 and abs(facts.too_extreme) > SIGNIFICANT_Z
+    return facts.extreme if is_confirmed else facts.too_extreme
 
 
 def corrected_direction(facts: Facts, deviation: float, plain: str | None) -> str | None:
