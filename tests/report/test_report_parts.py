@@ -212,7 +212,7 @@ class TestNumbers:
 
     def test_columns_share_their_decimals(self):
         assert text.aligned([0.0274, 0.0091, -0.00004]) == ["0.0274", "0.0091", "0.0000"]
-        assert text.aligned([1234.5, 0.1, float("inf")]) == ["1,234", "0", "∞"]
+        assert text.aligned([1234.5, 0.1, float("inf")]) == ["1,235", "0", "∞"]
         assert text.aligned([0.0, 0.0]) == ["0.000", "0.000"]
 
     @pytest.mark.parametrize(

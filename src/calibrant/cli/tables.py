@@ -152,10 +152,14 @@ def _cells(entry: Compared) -> tuple[str, ...]:
     return (*own, f"{difference.value:+.3g}{mark}", interval_text(difference, "+.2g"), pvalue)
 
 
+def print_base_rate(report: DecisionReport) -> None:
+    """Print what a base rate has done, if there is one: before the verdict, as it says how to read that."""
+    if report.base_rate:
+        print_lines([base_rate_words(report), ""])
+
+
 def print_decisions(report: DecisionReport) -> None:
     """Print what was found about the first of the models, and what a fix changes."""
-    if report.base_rate:
-        print_lines(["", base_rate_words(report)])
     found = next(iter(report.models.values()), None)
     if found is None:
         return
