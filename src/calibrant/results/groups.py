@@ -86,7 +86,7 @@ class FoundGroup(Readable):
 
     @property
     def is_on_half(self) -> bool:
-        """Whether its numbers are those of one half of the rows: that of a leaf is the one that the tree has not seen."""
+        """Whether its numbers are those of half the rows: of a leaf, the half that the tree has not seen."""
         return self.source == "leaf"
 
     @property
