@@ -1,13 +1,13 @@
 """The page about calibration over time: one story, its evidence, and the days behind it; from results only."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from calibrant.report import svg
 from calibrant.report.page import rendered
 from calibrant.report.svg import Element, Scale, element
-from calibrant.results import Change, WatchedDay, WatchResult
+from calibrant.results import WatchedDay, WatchResult
 from calibrant.results.over_time import WIDE
 from calibrant.results.writing import count, name, number, percent, power_of_ten, signed
 
@@ -37,20 +37,20 @@ def facts(result: WatchResult) -> list[tuple[str, str]]:
         ("95% range", f"{name(change.earliest)} to {name(change.latest)}"),
         ("Alarm after", name(change.alarm)),
         ("Predictions are", " and ".join(change.named)),
-        ("Shift of log-odds", _with(change, "shift", signed(change.shift))),
-        ("Slope of log-odds", _with(change, "slope", number(change.slope))),
+        ("Shift of log-odds", signed(change.shift)),
+        *_limits(change.shift, change.shift_error, signed),
+        ("Slope of log-odds", number(change.slope)),
+        *_limits(change.slope, change.slope_error, number),
         ("Largest evidence", written_evidence(top)),
         limit,
         promise,
     ]
 
 
-def _with(change: Change, which: str, written: str) -> str:
-    error = getattr(change, f"{which}_error")
+def _limits(value: float, error: float | None, write: Callable[[float], str]) -> list[tuple[str, str]]:
     if error is None:
-        return written
-    value, write = getattr(change, which), signed if which == "shift" else number
-    return f"{written} (95% limits {write(value - WIDE * error)} to {write(value + WIDE * error)})"
+        return []
+    return [("Its 95% limits", f"{write(value - WIDE * error)} to {write(value + WIDE * error)}")]
 
 
 def written_evidence(log_e: float) -> str:
