@@ -241,6 +241,7 @@ class TestAdvice:
         assert advice.name == "stack" or advice.name.startswith("guard")
         assert np.isfinite(advice.candidate(advice.name).loss)
         assert "probability 0" in " ".join(advice.reasons)
+        assert "changes by -inf: one of both losses is infinite" in " ".join(advice.reasons)
         hopeless = recommend(p, candidates=["ts"], rng=0)
         assert hopeless.name == "identity"
         assert "infinite with every" in hopeless.headline

@@ -70,6 +70,13 @@ class TestMetricTable:
             in source
         )
 
+    def test_a_value_that_only_a_penalty_keeps_finite_is_not_shown(self):
+        level = replace(measured("in-the-large", 24.43), details={"one_outcome": True})
+        source = render_html({"model": replace(assessment(), metrics={"in-the-large": level})})
+        shown = source.split("<tbody>")[1]
+        assert "24.4" not in shown.split("</table>")[0]
+        assert "model: no value for Calibration in the large: all outcomes are alike" in source
+
     def test_directions_are_those_of_the_metrics(self):
         for metric in {**METRICS, **FORECAST_METRICS}.values():
             assert metric.about().better == metric.better

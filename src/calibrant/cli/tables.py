@@ -35,7 +35,8 @@ from calibrant.results import (
     missing_limits,
     rule_in_words,
 )
-from calibrant.results.comparison import CALIBRATED, chance_in_words
+from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_value
+from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
 from calibrant.results.writing import percent, significant
 
@@ -75,21 +76,34 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
             table.add_row(Text(group if out.width >= ROOM else fill(group, longest), style="bold"))
         for name in members:
             own = limits.get(name)
-            value = significant(assessment.metrics[name].value)
+            estimate = assessment.metrics[name]
+            value = "" if is_without_value(estimate) else significant(estimate.value)
             table.add_row(folded(f"  {name}", out.width), value, interval_text(own), chance_in_words(own, _short))
     out.print(table)
     if any(known is not None and known.null is not None for known in map(limits.get, shown)):
         out.print(Text(f"if calibrated: {CALIBRATED} of this size", style="dim"))
-    for reason, without in missing_limits((name, limits.get(name)) for name in shown).items():
-        out.print(Text(f"no interval for {', '.join(without)}, as none has known coverage: {reason}", style="dim"))
+    for note in _caveats(assessment, limits, shown):
+        out.print(Text(note, style="dim"))
     if len(shown) < len(known) and not are_forecasts:
         text = f"{len(shown)} of {len(known)} metrics are shown; --metrics {ALL} shows the others"
         out.print(Text(text, style="dim"))
 
 
+def _caveats(
+    assessment: Assessment | ForecastAssessment, limits: Mapping[str, Interval], names: Sequence[str]
+) -> Iterator[str]:
+    """Say what is infinite, by which rows; what has no value or hangs on certain predictions; what has no limits."""
+    named = [(name, assessment.metrics[name]) for name in names]
+    yield from infinity_caveats(named)
+    yield from fit_caveats(named)
+    valued = [name for name, estimate in named if not is_without_value(estimate)]
+    for reason, without in missing_limits((name, limits.get(name)) for name in valued).items():
+        yield f"no interval for {', '.join(without)}, as none has known coverage: {reason}"
+
+
 def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> str:
     """Format limits, if any."""
-    return _range(known_limits(interval) or (), form)
+    return _range(shown_limits(interval), form)
 
 
 def _range(limits: Iterable[float], form: str) -> str:
