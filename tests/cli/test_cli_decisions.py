@@ -237,6 +237,16 @@ class TestPage:
         assert {row["predictions"] for row in data["curves"]} == set(found["models"])
         assert data["risks"][-1]["coverage"] == 1
 
+    def test_the_worth_of_a_fix_stands_on_it_as_on_the_screen(self, file, tmp_path, capsys):
+        page = tmp_path / "page.html"
+        options = [*COSTS, "--resamples", "99"]
+        shown = record(capsys, "evaluate", file, *options)["decisions"]["change"]
+        assert main(["report", str(file), *options, "--json", "--out", str(page)]) == 0
+        found = json.loads(capsys.readouterr().out)["decisions"]
+        assert found["change"] == shown
+        assert [*found["models"]] == [file.name]
+        assert "After platt, from 0.0476 on" in page.read_text()
+
     def test_without_the_options_there_is_none(self):
         assert "decisions-title" not in render_html(assess([0, 1] * 20, [0.3, 0.7] * 20, sections=["curves"], rng=0))
 

@@ -3,12 +3,15 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from browser import needs_chromium
 from calibrant import InputError, Predictions
 from calibrant.calibrators import TemperatureScaling, calibrate
 from calibrant.cli import main
@@ -16,6 +19,8 @@ from calibrant.lab.experiment import export_logits, load_result, read_config, ru
 from calibrant.lab.experiment.plan import make_plan
 from calibrant.lab.store import Store
 from calibrant.metrics import METRICS
+from calibrant.report.experiment import render_experiment
+from calibrant.results import known_limits
 from experiment_cases import CONFIG, SHORT, SPLITS, outputs, write_config, write_logits
 
 
@@ -162,6 +167,46 @@ def test_the_page_loads_nothing_and_escapes_names(small):
     assert "http:" not in page
     assert "https:" not in page
     assert "default-src &#39;none&#39;" in page
+
+
+def test_only_differences_with_limits_are_drawn_and_the_others_are_named(finished):
+    result, _, out = finished
+    page = (out / "index.html").read_text(encoding="utf-8")
+    drawn = re.findall(r'aria-label="([^"]*): differences from', page)
+    assert drawn == ["Log loss (NLL)", "Brier score", "Accuracy"]
+    differences = page[page.index('id="forest-title"') : page.index('id="curves-title"')]
+    entries = result.comparisons[0].entries
+    assert differences.count('class="dot"') == sum(known_limits(entry.difference) is not None for entry in entries)
+    assert "No limits, and no stars, of KDE-ECE; ECE, 20 bins: " in differences
+    assert "A line spans the 95% limits of a difference." in differences
+    assert "over the bootstrap samples" not in differences
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [("bundled", "200 test rows of the logits that come with calibrant"), ("digits", "200 test rows of digits")],
+)
+def test_the_page_says_what_the_rows_are_of(finished, data, words):
+    assert words in render_experiment(replace(finished[0], data=data))
+
+
+def test_percentiles_of_differences_are_said_to_be_such(finished):
+    result, _, _ = finished
+    asked = replace(result, comparisons=(replace(result.comparisons[0], rule="percentile"),))
+    assert "a line is the range over the bootstrap samples" in render_experiment(asked)
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 375])
+def test_text_in_the_figures_of_differences_can_be_read_on_any_screen(finished, chromium, width):
+    with chromium.visit(finished[2] / "index.html", viewport={"width": width, "height": 800}) as (page, _):
+        sizes = page.evaluate(
+            "[...document.querySelectorAll('.forest svg')].map("
+            "s => 11 * s.getBoundingClientRect().width / s.viewBox.baseVal.width)"
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert len(sizes) == 3
+    assert all(9 <= size <= 14 for size in sizes)
 
 
 def test_several_seeds_are_summarised_by_mean_and_range(tmp_path):

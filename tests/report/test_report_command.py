@@ -137,7 +137,9 @@ class TestCommand:
         assert set(data["assessments"][0]["assessment"]["groups"]) == {"east", "west"}
         titles = [t for _, t in tree.find("h2")]
         assert {"Before and after the fix", "Groups", "Classes", "Ranking"} <= set(titles)
-        assert "p.csv > ts" in capsys.readouterr().out
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "p.csv > ts" in shown
+        assert "Every row was calibrated by a fit to the other 4 of 5 parts of the rows" in shown
 
     def test_forecasts_have_a_page(self, folder):
         tree, data = report(folder, "f.csv", "--mean", "mean", "--sd", "sd", "--label", "value")

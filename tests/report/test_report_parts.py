@@ -132,6 +132,13 @@ class TestFigures:
         assert "observed 0.100" in drawn
         assert not re.search(r'="(nan|-?inf)"', drawn)
 
+    def test_a_long_title_takes_lines_below_one_another(self):
+        long = "Evidence of all parts under calibration, in words"
+        drawn = Tree(figures.null_histogram(consistency(), "x", long).__html__())
+        lines = [(float(place["y"]), words) for place, words in drawn.find("text", class_="label")]
+        assert [words for _, words in lines] == ["Evidence of all parts under", "calibration, in words"]
+        assert lines[0][0] < lines[1][0] < float(drawn.find("svg")[0][0]["viewbox"].split()[-1])
+
     def test_a_test_without_draws_or_with_an_infinite_statistic_is_told_in_words(self):
         tree = Tree(render_html(assessment(test=replace(consistency(), null=None, statistic=2.5))))
         assert "Statistic 2.50. This test makes no redraws." in [t for _, t in tree.find("p", class_="note")]

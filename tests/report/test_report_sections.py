@@ -99,6 +99,21 @@ class TestViews:
             assert drawn.count('class="point"') == n_points
             assert "probe" not in drawn
 
+    def test_the_text_says_how_the_curve_is_drawn(self):
+        few, many = ({"isotonic": dense_curve(n_points=n)} for n in (12, 1000))
+        one = pictured(classes=("no", "yes"))
+
+        def said(*curves):
+            shown = {f"model {i}": replace(one, curves=own) for i, own in enumerate(curves)}
+            return " ".join(views.views(as_series(shown))[0].reading)
+
+        assert "it is thick" in said(many)
+        assert "a filled point lies outside it" not in said(many)
+        assert "it is thick" not in said(few)
+        assert "few distinct values, so that" in said(few)
+        assert "it is thick" in said(many, few)
+        assert "few distinct values in model 1, so that" in said(many, few)
+
     def test_points_name_the_kind_of_their_limits(self):
         assert "90% band" in facts(points(dense_curve())[3], dense_curve())
         bare = replace(dense_curve(), low=None, high=None)

@@ -1,6 +1,6 @@
 """`calibrant report`: the verdict, the diagram and the tables as one HTML page."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,9 +93,12 @@ def report(
 
 
 def _print_extras(extras: dict[str, Any]) -> None:
-    """Print what a fix gives, where that is more than a second verdict."""
+    """Print how a fix was judged, and what it gives where that is more than a second verdict."""
     from calibrant.cli import show
+    from calibrant.report.fix import honest
 
+    if "comparison" in extras:
+        show.print_lines(["", honest(extras["fix"])])
     if "intervals" in extras:
         show.print_lines(["", extras["intervals"].headline])
     if "fix" in extras and extras["fix"].recommendation is not None and extras["fix"].recommendation.disagreement:
@@ -136,7 +139,11 @@ def _predictions(
         if after is not None:
             models[f"{file.name} > {how.method}"], change = after, how.method
             shown, extras["comparison"] = _compared(models, shown, options)
-    if deciding.is_used:
+    if deciding.is_used and fixing.method is None:
+        found = deciding.examine(before, rates, file.name, options)
+        # The fix has its row of costs, as in `evaluate`. The page draws no curve of it, and so holds none.
+        extras["decisions"] = replace(found, models={name: found.models[name] for name in models if found.models})
+    elif deciding.is_used:
         extras["decisions"] = deciding.decide(models, rates, options.seed, change)
     return shown, extras
 

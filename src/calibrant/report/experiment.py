@@ -18,7 +18,7 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.writing import count, name, number, signed
+from calibrant.results.writing import count, name, number, percent, signed
 
 
 def stars(difference: Difference | None, level: float) -> str:
@@ -142,6 +142,27 @@ def setting_rows(result: ExperimentResult) -> list[tuple[str, str]]:
     return rows + [(name(key), name(value, limit=200)) for key, value in result.settings.items()]
 
 
+SOURCES = {"bundled": "the logits that come with calibrant", "logits": "the logits of the experiment"}
+"""What a source of data is in a sentence; others are names of data sets."""
+
+
+def source(result: ExperimentResult) -> str:
+    """Say which data the rows are of."""
+    return SOURCES.get(result.data, name(result.data))
+
+
+def limits_read(comparison: Comparison) -> str:
+    """Say what a line in the figures of differences is."""
+    if comparison.rule == "percentile":
+        return (
+            "For calibration errors a line is the range over the bootstrap samples, which chance shifts, and the "
+            "colour says what the debiased errors say."
+        )
+    return (
+        f"A line spans the {percent(comparison.level)} limits of a difference, and has a colour where these exclude 0."
+    )
+
+
 def metric_label(comparison: Comparison, metric: str) -> str:
     """Return what a metric is called."""
     return of_metric(comparison, metric).label
@@ -154,6 +175,8 @@ PAGE = {
     "rule": rule,
     "findings": findings,
     "setting_rows": setting_rows,
+    "source": source,
+    "limits_read": limits_read,
     "metric_label": metric_label,
 }
 """The functions that the template calls."""

@@ -20,7 +20,9 @@ from calibrant.results import (
 )
 from calibrant.results.writing import name, number, signed
 
-ROW, LEFT, WIDTH = 18.0, 190.0, 330.0
+ROW, LEFT, WIDTH = 18.0, 160.0, 190.0
+"""No wider than a telephone, on which a wider figure would be shrunk until its text cannot be read."""
+
 SIDE, MARGIN = 150.0, 34.0
 
 
@@ -33,11 +35,16 @@ def differences(comparison: Comparison, metric: str, label: str) -> Element:
     spread = (high - low) or 1.0
     x = Scale(low - 0.04 * spread, high + 0.04 * spread, LEFT, LEFT + WIDTH)
     floor = ROW * len(shown) + 8
-    parts = [svg.line(x(0), 2, x(0), floor, "diagonal"), svg.axis_below(x, floor, f"{label}, difference", about=4)]
+    parts = [svg.line(x(0), 2, x(0), floor, "diagonal"), svg.axis_below(x, floor, f"{label}, difference", about=3)]
     parts += [_interval(entry, x, ROW * i + 13) for i, entry in enumerate(shown)]
     view = f"0 0 {svg.coordinate(LEFT + WIDTH + 14)} {svg.coordinate(floor + 44)}"
     words = f"{label}: differences from {name(comparison.baseline)} with limits"
     return element("svg", *parts, viewBox=view, class_="chart", role="img", aria_label=words)
+
+
+def has_differences(comparison: Comparison, metric: str) -> bool:
+    """Return whether any difference in this metric has limits, and so a place in a figure."""
+    return any(_is_drawn(comparison.entry(model, metric).difference) for model in comparison.models)
 
 
 def _is_drawn(difference: Difference | None) -> bool:
@@ -56,7 +63,7 @@ def _interval(entry: Compared, x: Scale, y: float) -> Element:
     return element(
         "g",
         title,
-        svg.text(LEFT - 8, y + 4, name(entry.model, limit=30), "tick", "end"),
+        svg.text(LEFT - 8, y + 4, name(entry.model, limit=26), "tick", "end"),
         svg.line(x(low), y, x(high), y, "span"),
         element("circle", cx=x(difference.value), cy=y, r=4, class_="dot"),
         class_=f"effect {side}",

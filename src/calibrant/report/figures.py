@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from textwrap import wrap
 
 import numpy as np
 
@@ -80,6 +81,10 @@ def null_bins(test: TestResult) -> tuple[FloatArray, IntArray]:
     return edges, counts
 
 
+N_LETTERS = 34
+"""As many letters fit below a histogram; a longer title takes another line."""
+
+
 def null_histogram(test: TestResult, title_id: str, axis: str = "Statistic under calibration") -> Element:
     """Draw what the statistic would be under calibration, and what it is."""
     edges, counts = null_bins(test)
@@ -92,12 +97,15 @@ def null_histogram(test: TestResult, title_id: str, axis: str = "Statistic under
     y = Scale(0, max(int(counts.max()), 1), FLOOR, 26)
     spans = [(x(a), x(b)) for a, b in pairwise(edges.tolist())]
     heights = [y.start - y(c) for c in counts.tolist()]
+    first, *more = wrap(axis, N_LETTERS)
     parts = [
         svg.bars(spans, heights, y.start, "null"),
-        svg.axis_below(x, y.start, axis, about=3),
+        svg.axis_below(x, y.start, first, about=3),
+        *(svg.text((x.start + x.stop) / 2, y.start + 50 + 14 * i, line, "label") for i, line in enumerate(more)),
         *(_observed(x(test.statistic), test.statistic, x) if inside else ()),
     ]
-    return element("svg", *parts, viewBox="0 0 240 164", class_="chart", role="img", aria_labelledby=title_id)
+    view = f"0 0 240 {164 + 14 * len(more)}"
+    return element("svg", *parts, viewBox=view, class_="chart", role="img", aria_labelledby=title_id)
 
 
 def _observed(position: float, statistic: float, x: Scale) -> tuple[Element, Element]:

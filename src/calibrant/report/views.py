@@ -1,6 +1,6 @@
 """The views of the main diagram, between which a reader switches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from calibrant.report import svg
@@ -22,6 +22,7 @@ from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale, element
 from calibrant.report.thin import points
 from calibrant.results import CumulativeCurve, ReliabilityCurve
+from calibrant.results.drawing import is_dense
 from calibrant.results.writing import count, number, percent, signed
 
 DIAGONAL = (
@@ -30,7 +31,12 @@ DIAGONAL = (
 )
 ISOTONIC = (
     "The curve is the best non-decreasing fit to the outcomes; it needs no bins. The shaded band is where the curve of "
-    "a calibrated model lies, at any one prediction, with probability {level}. Where it leaves the band, it is thick."
+    "a calibrated model lies, at any one prediction, with probability {level}."
+)
+DENSE = "Where the curve leaves the band, it is thick."
+SPARSE = (
+    "The predictions have few distinct values{of}, so that the curve is drawn point by point. The bar at a point is "
+    "the band there, and a filled point lies outside it; larger points stand for more rows."
 )
 BINNED = (
     "Whiskers are {level} intervals of the frequency in each bin. A filled point is one whose interval misses the "
@@ -78,9 +84,18 @@ def _isotonic(series: Sequence[Series]) -> View | None:
     if not curves:
         return None
     level = percent(next(iter(curves.values())).level)
-    reading = (DIAGONAL, ISOTONIC.format(level=level), STRIPS)
+    reading = (DIAGONAL, ISOTONIC.format(level=level), *_drawn(series, curves), STRIPS)
     names = ("isotonic", "Isotonic", "Isotonic regression, with its consistency band")
     return _reliability(series, curves, names, reading, "curves.isotonic")
+
+
+def _drawn(series: Sequence[Series], curves: Curves) -> Iterator[str]:
+    """Say how a curve shows where it leaves its band: as a line, point by point, or one so and the other so."""
+    sparse = [s.label for s in series if s.index in curves and not is_dense(curves[s.index])]
+    if len(sparse) < len(curves):
+        yield DENSE
+    if sparse:
+        yield SPARSE.format(of="" if len(sparse) == len(curves) else f" in {' and '.join(sparse)}")
 
 
 def _binned(series: Sequence[Series]) -> View:

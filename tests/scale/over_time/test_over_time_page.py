@@ -79,6 +79,12 @@ def test_the_page_fits_any_screen_and_asks_for_nothing(chromium, tmp_path, chang
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.get_by_role("heading", name="Calibration over time").is_visible()
         assert page.get_by_role("img", name="Evidence of a change, after each day").is_visible()
+        charts = page.evaluate("[...document.querySelectorAll('.day-chart')].map(c => c.scrollWidth > c.clientWidth)")
+        assert charts == [width == 375] * 3
+        assert page.get_by_text("scroll a figure to the left").is_visible() == any(charts)
+        head = page.get_by_role("columnheader", name="Parameters")
+        lines = "h => { const r = document.createRange(); r.selectNodeContents(h); return r.getClientRects().length }"
+        assert head.evaluate(lines) == 1
     assert heard.messages == []
     assert heard.requests[0] == path.as_uri()
     assert len([url for url in heard.requests if not url.startswith("about:")]) == 1
