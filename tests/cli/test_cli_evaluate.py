@@ -110,6 +110,17 @@ def test_the_page_as_json_holds_all_sections(file, tmp_path, capsys):
     assert len(record["classes"]) == record["n_classes"]
 
 
+@pytest.mark.parametrize("columns, said", [("p", True), ("a,b,c", False)])
+def test_the_sum_in_the_brier_score_of_two_classes_is_said(tmp_path, capsys, columns, said):
+    row = {"p": "0.7", "a,b,c": "0.2,0.5,0.3"}[columns]
+    path = tmp_path / "p.csv"
+    path.write_text("\n".join([f"{columns},label", *(f"{row},{label}" for label in [0, 1, 1] * 10)]))
+    options = ["--probs", columns, "--metrics", "brier", "--resamples", "39"]
+    assert main(["evaluate", str(path), *options]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ("brier is the sum over the classes: of two, twice the score of scikit-learn" in shown) == said
+
+
 def test_an_unknown_metric_is_refused_before_anything_is_computed(capsys):
     code, _, err = run(capsys, "evaluate", "no-such-file.csv", "--metrics", "eec")
     assert code == 2

@@ -178,8 +178,9 @@ def test_only_differences_with_limits_are_drawn_and_the_others_are_named(finishe
     entries = result.comparisons[0].entries
     assert differences.count('class="dot"') == sum(known_limits(entry.difference) is not None for entry in entries)
     assert "No limits, and no stars, of KDE-ECE; ECE, 20 bins: " in differences
-    assert "A line spans the 95% limits of a difference." in differences
+    assert "A line spans the 95% limits of a difference, and has a colour" in differences
     assert "over the bootstrap samples" not in differences
+    assert "The Brier score is the sum over the classes: of two, twice the score of scikit-learn." in page
 
 
 @pytest.mark.parametrize(

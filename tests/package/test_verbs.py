@@ -1,8 +1,11 @@
 """The four verbs: measure, test, fix and show, for two arrays, predictions and forecasts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.metrics import brier_score_loss
 
 import calibrant
 from calibrant import (
@@ -11,7 +14,9 @@ from calibrant import (
     Normal,
     Predictions,
     ReliabilityDisplay,
+    compare,
     fix,
+    interval,
     measure,
     reliability_curve,
     show,
@@ -163,6 +168,72 @@ def test_one_row_is_measured_by_what_needs_no_pairs():
 def test_forecasts_are_sent_where_they_are_assessed():
     with pytest.raises(TypeError, match="Pass them to assess_forecasts"):
         calibrant.assess(WEATHER)
+
+
+def test_probabilities_that_are_none_are_named():
+    with pytest.raises(TypeError, match="or two arrays, labels and then probabilities, of which neither is None"):
+        measure([0, 1], None)
+
+
+def test_a_display_says_what_it_shows():
+    display = ReliabilityDisplay.from_predictions([0, 1, 1], [0.2, 0.4, 0.9], name="first")
+    assert repr(display) == "ReliabilityDisplay(first: 3 points of 3 rows; drawn in figure_)"
+    assert repr(ReliabilityDisplay(display.curve)) == "ReliabilityDisplay(3 points of 3 rows)"
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
+def test_markers_at_the_ends_are_whole():
+    """The radius of a marker, in points, is no more than the room that the axes leave beyond 0 and 1."""
+    display = ReliabilityDisplay.from_predictions([0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0])
+    display.figure_.canvas.draw()
+    to_points = 72 / display.figure_.dpi
+    (left, bottom), (right, top) = display.ax_.get_window_extent().get_points() * to_points
+    ends = display.ax_.transData.transform([(0, 0), (1, 1)]) * to_points
+    room = [*(ends[0] - (left, bottom)), *((right, top) - ends[1])]
+    assert min(room) >= (display.line_.get_markersize() + display.line_.get_markeredgewidth()) / 2
+
+
+def test_a_fitted_calibrator_shows_what_it_learnt():
+    scaled = fix(Y_TRUE, Y_PROB, method="ts")
+    assert repr(scaled) == "TemperatureScaling()"
+    assert str(scaled) == f"TemperatureScaling(), fitted: temperature_ {scaled.temperature_:.4g}"
+    platt = fix(Y_TRUE, Y_PROB, method="platt")
+    assert str(platt) == f"PlattScaling(), fitted: slope_ {platt.slope_:.4g}, intercept_ {platt.intercept_:.4g}"
+    assert str(TemperatureScaling()) == "TemperatureScaling()"
+    stack = fix(Y_TRUE, Y_PROB, method="stack")
+    members = ", ".join(type(member).__name__ for member in stack.calibrators_)
+    weights = ", ".join(f"{weight:.4g}" for weight in stack.weights_)
+    assert str(stack) == f"StackedCalibration(), fitted: calibrators_ [{members}], weights_ [{weights}]"
+    assert str(fix(Y_TRUE, Y_PROB, method="isotonic")) == "IsotonicCalibration()"
+
+
+def test_the_sum_in_the_brier_score_is_said():
+    shown = repr(measure(Y_TRUE, Y_PROB, metrics=("brier", "accuracy")))
+    assert brier_score_loss(Y_TRUE, Y_PROB) == pytest.approx(measure(Y_TRUE, Y_PROB)["brier"] / 2)
+    assert shown.endswith("\n  (brier is the sum over the classes: of two, twice the score of scikit-learn)")
+    assert "sum over" not in repr(measure(Y_TRUE, Y_PROB, metrics="accuracy"))
+
+
+def test_one_row_is_not_rows():
+    assert repr(measure([1], [0.6], metrics="brier")).splitlines()[0] == "Measures of 1 row"
+
+
+def test_models_can_be_compared_by_labels_and_probabilities():
+    y, weight = [1, 0] * 20, [1.0, 2.0] * 20
+    probs = {"a": [0.6, 0.4] * 20, "b": [0.9, 0.2] * 20}
+    held = {name: Predictions(q, y, weight) for name, q in probs.items()}
+    found = compare(y, probs, ["brier"], sample_weight=weight, rng=0)
+    assert repr(found) == repr(compare(held, ["brier"], rng=0))
+    with pytest.raises(TypeError, match="Predictions hold their weights"):
+        compare(held, ["brier"], sample_weight=weight)
+
+
+def test_intervals_print_the_name_of_the_table_and_what_chance_does():
+    found = interval(Y_TRUE, Y_PROB, "rms-debiased", rng=0)
+    lines = dict(line.split(maxsplit=1) for line in repr(found).splitlines()[1:])
+    assert lines["name"] == "rms-debiased"
+    assert lines["null"] == f"up to {found.null[1]:.4g}"
+    assert " ECE(bins=" in repr(replace(found, name=repr(ECE(bins=7))))
 
 
 def test_labels_alone_are_refused():

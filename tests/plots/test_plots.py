@@ -66,7 +66,7 @@ class TestReliability:
         curve = CURVES[kind](p)
         ax = plot_reliability(curve)
         assert ax.get_aspect() == 1
-        assert ax.get_xlim() == ax.get_ylim() == (-0.01, 1.01)
+        assert ax.get_xlim() == ax.get_ylim() == (-0.025, 1.025)
         assert line(ax, "perfectly calibrated").get_xydata().tolist() == [[0, 0], [1, 1]]
         (text,) = ax.texts
         assert text.get_text() == f"{curve.error.name} {curve.error.value:#.3g}\n400 rows"

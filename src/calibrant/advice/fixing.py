@@ -57,8 +57,8 @@ def fix(
     >>> truth = rng.uniform(0.05, 0.95, 2000)
     >>> y_true, y_prob = rng.random(2000) < truth, truth**3 / (truth**3 + (1 - truth) ** 3)
     >>> fixed = fix(y_true, y_prob, method="ts")
-    >>> fixed
-    TemperatureScaling()
+    >>> print(fixed)
+    TemperatureScaling(), fitted: temperature_ 3.064
     >>> fixed.predict_proba([0.9])[0].round(1).tolist()
     [0.3, 0.7]
     """

@@ -20,6 +20,7 @@ from calibrant.metrics import Metric
 from calibrant.metrics.measuring import suited_names
 from calibrant.metrics.names import chosen_metrics
 from calibrant.predictions import Predictions
+from calibrant.predictions.two_arrays import takes_labels_first
 from calibrant.resampling.bootstrap import Bootstrap, group_rows
 from calibrant.results import Compared, Comparison, Difference, Interval
 
@@ -40,6 +41,7 @@ Cell = tuple[str, str]
 """The names of a model and of a metric."""
 
 
+@takes_labels_first
 def compare(  # noqa: PLR0913 (each is one decision of the user)
     models: Mapping[str, Any],
     metrics: Mapping[str, Metric] | Sequence[str] | None = None,
@@ -63,8 +65,9 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     Parameters
     ----------
     models : mapping of str to Predictions, or to Forecasts
-        With the same labels and weights, row by row. Forecasts are compared by `compare_forecasts`, to which of the
-        following only `metrics`, `baseline`, `by`, `intervals`, `progress` and `rng` matter.
+        With the same labels and weights, row by row. Or labels, with a mapping of str to probabilities after them and
+        optionally `sample_weight`: `compare(y_true, {"a": q, "b": r})`. Forecasts are compared by `compare_forecasts`,
+        to which of the following only `metrics`, `baseline`, `by`, `intervals`, `progress` and `rng` matter.
     metrics : mapping of str to Metric, or sequence of names in METRICS (of forecasts, in FORECAST_METRICS), optional
         By default scores and calibration errors, see `DEFAULT_METRICS`.
     baseline : str, optional
@@ -133,6 +136,9 @@ def compare(  # noqa: PLR0913 (each is one decision of the user)
     >>> result = compare({"vague": vague, "sharp": sharp}, ["brier"], n_resamples=99, rng=0)
     >>> result.entry("sharp", "brier").difference.is_significant
     True
+    >>> y_true, y_prob = [1, 0] * 10, {"vague": [0.6, 0.4] * 10, "sharp": [0.9, 0.1] * 10}
+    >>> round(compare(y_true, y_prob, ["brier"]).entry("sharp", "brier").value, 2)
+    0.02
     """
     if isinstance(models, Mapping) and any(isinstance(one, Forecasts) for one in models.values()):
         asked = None if metrics is None else [*metrics]

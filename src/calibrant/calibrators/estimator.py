@@ -4,6 +4,8 @@ from copy import deepcopy
 from inspect import Parameter, signature
 from typing import Any, Self, TypeVar
 
+import numpy as np
+
 from calibrant.exceptions import InputError
 
 Cloned = TypeVar("Cloned")
@@ -44,11 +46,20 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        """Return the call that builds it, with the settings that differ from the defaults."""
+        """Return the call that builds it, with the settings that differ from the defaults.
+
+        It is the same before and after `fit`, as in scikit-learn, whose models print it among their settings.
+        """
         defaults = _defaults(type(self))
         written = {name: (repr(getattr(self, name)), repr(default)) for name, default in defaults.items()}
         changed = [f"{name}={value}" for name, (value, default) in written.items() if value != default]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __str__(self) -> str:
+        """Return the call that builds it, and what it has learnt if that is a few numbers."""
+        found = {name: _short(value) for name, value in vars(self).items() if name.endswith("_") and name not in ASIDE}
+        learnt = ", ".join(f"{name} {text}" for name, text in found.items() if text)
+        return f"{self!r}, fitted: {learnt}" if learnt else repr(self)
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn asks of estimators: nothing out of the ordinary."""
@@ -72,6 +83,24 @@ class Estimator:
         request.fit.add_request(param="sample_weight", alias=sample_weight)
         self._metadata_request = request
         return self
+
+
+MOST = 8
+"""More numbers than this are not printed."""
+
+ASIDE = ("classes_", "gradient_norm_", "converged_", "n_iter_", "dim_", "n_features_in_")
+"""What is learnt about the data or the search, and is no part of the map."""
+
+
+def _short(value: object) -> str:
+    """Write a number, a few numbers, or the classes of a few estimators; nothing for all else."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list) and 0 < len(value) <= MOST and all(isinstance(one, Estimator) for one in value):
+        return f"[{', '.join(type(one).__name__ for one in value)}]"
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f" and 0 < value.size <= MOST:
+        return f"[{', '.join(f'{one:.4g}' for one in value.tolist())}]"
+    return ""
 
 
 def clone(estimator: Cloned) -> Cloned:

@@ -38,6 +38,7 @@ from calibrant.results import (
 from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
+from calibrant.results.estimate import BRIER
 from calibrant.results.writing import percent, significant
 
 ALL = "all"
@@ -99,6 +100,8 @@ def _caveats(
     valued = [name for name, estimate in named if not is_without_value(estimate)]
     for reason, without in missing_limits((name, limits.get(name)) for name in valued).items():
         yield f"no interval for {', '.join(without)}, as none has known coverage: {reason}"
+    if isinstance(assessment, Assessment) and "brier" in names and assessment.n_classes == 2:
+        yield f"brier {BRIER}"
 
 
 def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> str:

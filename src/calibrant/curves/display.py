@@ -8,6 +8,7 @@ from calibrant.plots.reliability import add_reliability
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import ReliabilityCurve
+from calibrant.results.writing import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +47,11 @@ class ReliabilityDisplay:
     def __init__(self, curve: ReliabilityCurve, *, name: str = "") -> None:
         self.curve = curve
         self.name = name
+
+    def __repr__(self) -> str:
+        what = f"{counted(len(self.curve.predicted), 'point')} of {counted(int(self.curve.count.sum()))}"
+        drawn = "; drawn in figure_" if hasattr(self, "figure_") else ""
+        return f"ReliabilityDisplay({f'{self.name}: ' if self.name else ''}{what}{drawn})"
 
     def plot(self, ax: "Axes | None" = None, *, name: str | None = None, **settings: object) -> Self:
         """Draw the curve.

@@ -63,6 +63,7 @@ def measure(
     Measures of 4 rows
       accuracy  0.75
       brier     0.1875
+      (brier is the sum over the classes: of two, twice the score of scikit-learn)
     >>> measure([0, 1], [0.5, 1.0], metrics="brier")["brier"]
     0.25
     """

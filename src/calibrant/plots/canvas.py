@@ -31,9 +31,9 @@ def axes_or_new(ax: "Axes | None", width: float = 5.0, height: float = 5.6) -> "
 
 
 def unit_square(ax: "Axes", horizontal: str, vertical: str) -> None:
-    """Make the axes a square from 0 to 1 with the same ticks on both sides, and name them."""
+    """Make the axes a square from 0 to 1 with the same ticks and room for markers at the ends; name them."""
     ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xticks=ticks, yticks=ticks, xlabel=horizontal, ylabel=vertical)
+    ax.set(xlim=(-0.025, 1.025), ylim=(-0.025, 1.025), xticks=ticks, yticks=ticks, xlabel=horizontal, ylabel=vertical)
     ax.set_aspect("equal", adjustable="box")
     open_frame(ax)
 

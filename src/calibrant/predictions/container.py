@@ -413,8 +413,10 @@ def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
 def check_predictions(value: object, name: str = "predictions") -> None:
     """Refuse what a user may take for predictions."""
     if not isinstance(value, Predictions):
+        # Functions of `data` take two arrays as well: who passed one, or None as the second, wants to know that.
+        two = "; or two arrays, labels and then probabilities, of which neither is None" if name == "data" else ""
         raise TypeError(
-            f"{name} must be Predictions, but is of type {type(value).__name__}. Pass Predictions(probs, labels)."
+            f"{name} must be Predictions, but is of type {type(value).__name__}. Pass Predictions(probs, labels){two}."
         )
 
 

@@ -71,6 +71,22 @@ def takes_two_arrays(function: Callable[..., Result]) -> Callable[..., Result]:
     return called
 
 
+def takes_labels_first(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Let a function of named predictions also be called with (y_true, {name: y_prob}, ..., sample_weight=None)."""
+
+    @wraps(function)
+    def called(models: object, *others: Any, sample_weight: object = None, **settings: Any) -> Result:
+        if _is_array(models) and others and isinstance(others[0], Mapping):
+            by_name, *others_left = others
+            models = {name: as_data(models, probs, sample_weight) for name, probs in by_name.items()}
+            return function(models, *others_left, **settings)
+        if sample_weight is not None:
+            raise TypeError("Predictions hold their weights: sample_weight belongs to labels and arrays.")
+        return function(models, *others, **settings)
+
+    return called
+
+
 def _is_array(value: object) -> bool:
     """Whether it may be labels or probabilities, and not settings or predictions."""
     is_container = hasattr(value, "__len__") or hasattr(value, "__array__")

@@ -18,6 +18,7 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
+from calibrant.results.estimate import BRIER
 from calibrant.results.writing import count, name, number, percent, signed
 
 
@@ -176,10 +177,11 @@ PAGE = {
     "findings": findings,
     "setting_rows": setting_rows,
     "source": source,
+    "brier": BRIER,
     "limits_read": limits_read,
     "metric_label": metric_label,
 }
-"""The functions that the template calls."""
+"""The functions that the template calls, and what it says."""
 
 
 def render_experiment(result: ExperimentResult) -> str:

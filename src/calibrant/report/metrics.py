@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
-from calibrant.results import Description, Estimate, Interval, missing_limits
+from calibrant.results import Assessment, Description, Estimate, Interval, missing_limits
 from calibrant.results.caveats import fit_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words
-from calibrant.results.estimate import OF_CLASSES
+from calibrant.results.estimate import BRIER, OF_CLASSES
 from calibrant.results.writing import counted, number
 
 ABSENT = "\N{EN DASH}"
@@ -117,9 +117,15 @@ def interval_level(series: Sequence[AnySeries]) -> float | None:
     return next((interval.level for s in series for interval in s.limits.values()), None)
 
 
+def _has_two_classes(series: AnySeries) -> bool:
+    return isinstance(series.assessment, Assessment) and series.assessment.n_classes == 2
+
+
 def metric_notes(series: Sequence[AnySeries]) -> list[str]:
-    """Say why a value is not finite, where its metric knows, and why there are no limits."""
+    """Say what a value is the sum of, why one is not finite, where its metric knows, and why there are no limits."""
     notes, first = [], _first_looked_for(series)
+    if any("brier" in s.assessment.metrics and _has_two_classes(s) for s in series):
+        notes.append(f"The Brier score {BRIER}.")
     for s in series:
         for key, estimate in s.assessment.metrics.items():
             rows = estimate.details.get("infinite_rows")

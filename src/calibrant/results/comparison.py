@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from calibrant.results.estimate import Description
@@ -50,6 +51,14 @@ class Interval(Readable):
     null: tuple[float, float] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+
+    def _printed(self) -> list[tuple[str, str]]:
+        """Return what is printed: the metric by its name in the table, and in words what chance does."""
+        metrics = import_module("calibrant.metrics").METRICS
+        own = {"name": next((key for key, metric in metrics.items() if repr(metric) == self.name), self.name)}
+        if self.null is not None:
+            own["null"] = chance_in_words(self, "{:.4g}".format)
+        return [(key, own.get(key, text)) for key, text in super()._printed()]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

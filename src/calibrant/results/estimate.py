@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results.reading import Readable, aligned
+from calibrant.results.writing import counted
 
 OF_CLASSES = ("-one-vs-rest", "-per-predicted-class")
 """Suffixes of averages over classes. For two classes they are not shown first: class 1 determines class 0."""
@@ -36,6 +37,10 @@ class Description(Readable):
     better: str = "none"
     group: str = ""
     principal: bool = False
+
+
+BRIER = "is the sum over the classes: of two, twice the score of scikit-learn"
+"""What a reader of a Brier score has to know to compare it with others."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -151,4 +156,5 @@ class Measures(Readable, Mapping[str, float]):
 
     def __repr__(self) -> str:
         rows = [(name, f"{estimate.value:.4g}") for name, estimate in self.estimates.items()]
-        return aligned(f"Measures of {self.n_samples:,} rows", rows)
+        note = f"\n  (brier {BRIER})" if "brier" in self.estimates else ""
+        return aligned(f"Measures of {counted(self.n_samples)}", rows) + note
