@@ -20,6 +20,7 @@ from calibrant.lab.experiment.plan import make_plan
 from calibrant.lab.store import Store
 from calibrant.metrics import METRICS
 from calibrant.report.experiment import render_experiment
+from calibrant.report.experiment_figures import differences
 from calibrant.results import known_limits
 from experiment_cases import CONFIG, SHORT, SPLITS, outputs, write_config, write_logits
 
@@ -174,12 +175,12 @@ def test_only_differences_with_limits_are_drawn_and_the_others_are_named(finishe
     page = (out / "index.html").read_text(encoding="utf-8")
     drawn = re.findall(r'aria-label="([^"]*): differences from', page)
     assert drawn == ["Log loss (NLL)", "Brier score", "Accuracy"]
-    differences = page[page.index('id="forest-title"') : page.index('id="curves-title"')]
+    section = page[page.index('id="forest-title"') : page.index('id="curves-title"')]
     entries = result.comparisons[0].entries
-    assert differences.count('class="dot"') == sum(known_limits(entry.difference) is not None for entry in entries)
-    assert "No limits, and no stars, of KDE-ECE; ECE, 20 bins: " in differences
-    assert "A line spans the 95% limits of a difference, and has a colour" in differences
-    assert "over the bootstrap samples" not in differences
+    assert section.count('class="dot"') == sum(known_limits(entry.difference) is not None for entry in entries)
+    assert "No limits, and no stars, of KDE-ECE; ECE, 20 bins: " in section
+    assert "A line spans the 95% limits of a difference, and has a colour" in section
+    assert "over the bootstrap samples" not in section
     assert "The Brier score is the sum over the classes: of two, twice the score of scikit-learn." in page
 
 
@@ -195,6 +196,13 @@ def test_percentiles_of_differences_are_said_to_be_such(finished):
     result, _, _ = finished
     asked = replace(result, comparisons=(replace(result.comparisons[0], rule="percentile"),))
     assert "a line is the range over the bootstrap samples" in render_experiment(asked)
+
+
+def test_a_long_title_stands_in_the_middle_of_its_figure(finished):
+    drawn = differences(finished[0].comparisons[0], "nll", "Debiased RMS error, one vs rest").__html__()
+    (width,) = re.findall(r'viewBox="0 0 (\d+) ', drawn)
+    (middle,) = re.findall(r'<text x="(\d+)"[^>]*>Debiased RMS error, one vs rest, difference<', drawn)
+    assert float(middle) == float(width) / 2
 
 
 @needs_chromium

@@ -35,7 +35,9 @@ def differences(comparison: Comparison, metric: str, label: str) -> Element:
     spread = (high - low) or 1.0
     x = Scale(low - 0.04 * spread, high + 0.04 * spread, LEFT, LEFT + WIDTH)
     floor = ROW * len(shown) + 8
-    parts = [svg.line(x(0), 2, x(0), floor, "diagonal"), svg.axis_below(x, floor, f"{label}, difference", about=3)]
+    # A long title has more room in the middle of the figure than below the axis.
+    title = svg.text((LEFT + WIDTH + 14) / 2, floor + 36, f"{label}, difference", "label")
+    parts = [svg.line(x(0), 2, x(0), floor, "diagonal"), svg.axis_below(x, floor, "", about=3), title]
     parts += [_interval(entry, x, ROW * i + 13) for i, entry in enumerate(shown)]
     view = f"0 0 {svg.coordinate(LEFT + WIDTH + 14)} {svg.coordinate(floor + 44)}"
     words = f"{label}: differences from {name(comparison.baseline)} with limits"
