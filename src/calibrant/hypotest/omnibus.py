@@ -153,6 +153,7 @@ class OmnibusTest(CalibrationTest):
     """
 
     cells: ClassVar[bool] = True
+    takes_forecasts: ClassVar[bool] = False
     n_resamples: int = 999
 
     def about(self) -> Description:
