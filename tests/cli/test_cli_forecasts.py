@@ -133,6 +133,8 @@ def test_quantiles_are_on_the_page(tmp_path, capsys):
     text = page.read_text(encoding="utf-8")
     assert "Where the values fall" not in text
     assert "Coverage" in text
+    assert "Its limits (at least 95%)" in text
+    assert "Its 95% limits" not in text
 
 
 def test_ensembles_are_tested_as_evaluate_judges_them(tmp_path, capsys):

@@ -37,6 +37,7 @@ from calibrant.results import (
 )
 from calibrant.results.comparison import CALIBRATED, chance_in_words
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
+from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import percent, significant
 
 ALL = "all"
@@ -78,13 +79,23 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
             value = significant(assessment.metrics[name].value)
             table.add_row(folded(f"  {name}", out.width), value, interval_text(own), chance_in_words(own, _short))
     out.print(table)
-    if any(known is not None and known.null is not None for known in map(limits.get, shown)):
-        out.print(Text(f"if calibrated: {CALIBRATED} of this size", style="dim"))
-    for reason, without in missing_limits((name, limits.get(name)) for name in shown).items():
-        out.print(Text(f"no interval for {', '.join(without)}, as none has known coverage: {reason}", style="dim"))
+    for note in _notes(assessment, shown, limits):
+        out.print(Text(note, style="dim"))
     if len(shown) < len(known) and not are_forecasts:
         text = f"{len(shown)} of {len(known)} metrics are shown; --metrics {ALL} shows the others"
         out.print(Text(text, style="dim"))
+
+
+def _notes(
+    assessment: Assessment | ForecastAssessment, shown: Sequence[str], limits: Mapping[str, Interval]
+) -> Iterator[str]:
+    """Say what the columns of the metrics mean, and why some are empty."""
+    if any(known is not None and known.null is not None for known in map(limits.get, shown)):
+        yield f"if calibrated: {CALIBRATED} of this size"
+    for reason, without in missing_limits((name, limits.get(name)) for name in shown).items():
+        yield f"no interval for {', '.join(without)}, as none has known coverage: {reason}"
+    if isinstance(assessment, ForecastAssessment):
+        yield from forecast_notes(assessment, shown, str)
 
 
 def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> str:

@@ -103,7 +103,8 @@ def _chosen(
     if refused and names != (ALL,):  # A test that was requested by name must run.
         name, reason = next(iter(refused.items()))
         raise InputError(f"--test {name}: {reason}")
-    tests = {name: _configured(name, options, kernel, data) for name in found if name not in refused}
+    suited = [name for name in found if name not in refused]
+    tests: dict[str, Any] = {name: _configured(name, options, kernel, data) for name in suited}
     if names in {(), (ALL,)} and kernel is None and _are_ensembles(data):
         tests["consistency"] = _ByRanks(options.resamples)
     return tests, refused

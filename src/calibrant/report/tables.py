@@ -56,6 +56,11 @@ def status(verdict: Verdict) -> str:
     return called
 
 
+def limits_heading(assessment: Assessment | ForecastAssessment) -> str:
+    """Return what the limits of the error are called: those of forecasts may hold with more than 95%."""
+    return "Its limits (at least 95%)" if isinstance(assessment, ForecastAssessment) else "Its 95% limits"
+
+
 def limits(verdict: Verdict) -> str:
     """Return the limits of the error, if there are any."""
     if verdict.low is None or verdict.high is None:
