@@ -71,6 +71,8 @@ def test_every_group_of_forecasts_has_a_verdict(tmp_path, capsys):
     assert [line.split()[:2] for line in table[1:2]] == [["west", "100"]]  # The largest error first.
     assert "over-confident" in table[1]
     assert {line.split()[0] for line in table[1:4]} == {"north", "south", "west"}
+    assert " ≤0.03 " in table[1]  # Three groups, 99 redraws: 3 / 100.
+    assert "p is adjusted for the number of groups (Holm)" in " ".join(out.split())
     assert main(["evaluate", path, *OPTIONS, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {name: group["n_samples"] for name, group in found["groups"].items()} == {
