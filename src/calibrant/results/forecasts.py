@@ -133,7 +133,8 @@ class ForecastAssessment(Readable):
         "miscalibrated" (in shape only). `error` is that of the test, MACE, beside its values by chance; `gap` is 0.9
         minus the coverage of central 90% intervals, so that it is positive if the laws are too narrow.
     metrics : mapping of str to Estimate
-        By their name in `FORECAST_METRICS`; those that the laws have what is needed for.
+        By their name in `FORECAST_METRICS`; those that the laws have what is needed for. "mace" is the error of the
+        verdict: of ensembles, by ranks with ties broken once at random.
     test : TestResult
         The exact test behind the verdict. Its details name the coordinate that it is about if there are several.
     pit : PITHistogram or None
