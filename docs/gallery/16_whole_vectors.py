@@ -50,7 +50,7 @@ for name, measure in measures.items():
 # --------------------------
 for name, p in {"right": right, "wrong": wrong}.items():
     result = OmnibusTest()(p, rng=0)
-    print(f"{name}: p = {result.pvalue:.3f}, strongest evidence: {result.details['found_by']}")
+    print(f"{name}: p = {result.pvalue:.3f}, revealed by: {result.details['revealed_by'] or 'nothing'}")
 
 fig, ax = plt.subplots(figsize=(5, 4.2))
 plot_classwise(classwise_curves(wrong, lambda p: kernel_curve(p, bandwidth="silverman")), ax=ax)

@@ -27,7 +27,7 @@ def is_defined(metric, predictions):
 def test_14_an_impossible_label_has_an_infinite_log_loss_and_is_counted():
     p = Predictions([0.0, 1.0, 0.5], [1, 1, 0])
     assert NLL()(p) == math.inf
-    assert NLL().details(p) == {"infinite_rows": 1}
+    assert NLL().details(p) == {"infinite_rows": 1, "first_rows": (0,)}
 
 
 def test_14_a_logit_keeps_the_log_loss_finite_where_the_probability_underflows():

@@ -242,6 +242,7 @@ class TestAdvice:
         assert np.isfinite(advice.candidate(advice.name).loss)
         assert "probability 0" in " ".join(advice.reasons)
         assert "has to be mixed in first, which" in " ".join(advice.reasons)
+        assert "changes by -inf: one of both losses is infinite" in " ".join(advice.reasons)
         hopeless = recommend(p, candidates=["ts"], rng=0)
         assert hopeless.name == "identity"
         assert "infinite with every" in hopeless.headline

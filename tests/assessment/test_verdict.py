@@ -6,11 +6,14 @@ from scipy.special import expit, logit
 
 from calibrant import DataWarning, InputError, Predictions, assess, interval
 from calibrant.assessment.verdict import Size, examine, judge
-from calibrant.assessment.verdict.evidence import Evidence, evidence_of, in_words
-from calibrant.assessment.verdict.facts import facts_of, slope_of
 from calibrant.assessment.verdict.size import compare_with, limits
+from calibrant.assessment.verdict.words import percentages
+from calibrant.decisions import move_base_rate
+from calibrant.hypotest.finding.evidence import Evidence, evidence_of, in_words
+from calibrant.hypotest.finding.facts import facts_of, slope_of
 from calibrant.metrics import METRICS, CoxSlope
 from calibrant.results import TestResult, Verdict, state
+from calibrant.results.writing import aligned, number, share
 from simulate import calibrated, draw_labels, sharpened
 
 
@@ -79,6 +82,38 @@ def test_a_wrong_slope_of_rare_events_is_seen():
     assert f"{p.positive.mean():.1%} on average where {p.labels.mean():.1%} are observed" in verdict.headline
     assert "confidence" not in verdict.headline + verdict.explanation
     assert "is coarse where the rarer class" in verdict.explanation
+
+
+@pytest.mark.parametrize("slope, shift", [(0.85, 1.5), (0.8, 1.0), (1.2, -1.0), (1.0, 1.0)])
+def test_the_slope_beside_a_bias_is_called_as_it_is_fitted(slope, shift):
+    rng = np.random.default_rng(0)
+    log_odds = 1.5 * rng.normal(size=4000)
+    p = Predictions(expit(slope * log_odds + shift), rng.random(4000) < expit(log_odds))
+    verdict, fitted = examine(p, 19, rng=0).verdict, interval(p, CoxSlope())
+    assert verdict.headline.startswith("Biased")
+    expected = "too timid" if fitted.low > 1 else "too extreme" if fitted.high < 1 else ""
+    assert [words for words in ("too timid", "too extreme") if words in verdict.headline] == [expected] * bool(expected)
+    assert bool(expected) == (slope != 1)
+
+
+def test_the_corrected_score_has_the_sign_of_the_fitted_slope():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        log_odds, (slope, shift) = rng.normal(size=60), rng.normal([1, 0], [0.4, 1.5])
+        p = Predictions(expit(slope * log_odds + shift), rng.random(60) < expit(log_odds), rng.exponential(size=60))
+        facts, fitted = facts_of(p), slope_of(p)
+        if fitted is not None and abs(facts.z) > 1.96:
+            assert (facts.too_extreme > 0) == (fitted < 1)
+
+
+def test_a_test_is_not_called_exact_where_weights_follow_labels():
+    truth, labels = binary(600)
+    for weights in (np.ones(600), np.random.default_rng(0).exponential(size=600)):
+        p = Predictions(expit(2 * logit(truth)), labels, weights)
+        assert "The exact test gives" in examine(p, 19, rng=0).verdict.explanation
+        moved = examine(move_base_rate(p, 0.1), 19, rng=0).verdict.explanation
+        assert "exact" not in moved
+        assert "The test, rough as the weights follow the labels, gives p" in moved
 
 
 def test_a_slope_that_is_called_too_timid_is_not_written_as_one():
@@ -231,8 +266,8 @@ class TestSize:
         rng = np.random.default_rng(1)
         redrawn = [METRICS["rms-debiased"](p.with_labels(draw_labels(p.probs, rng))) for _ in range(100)]
         assert verdict.expected == pytest.approx(np.mean(redrawn), abs=5 * np.std(redrawn) / 10)
-        for number in (verdict.error, verdict.low, verdict.high, verdict.expected, verdict.detectable):
-            assert f"{number:.3g}" in verdict.explanation
+        for value in (verdict.error, verdict.low, verdict.high, verdict.expected, verdict.detectable):
+            assert f"{value:.3g}" in verdict.explanation
         assert "KDE" not in verdict.explanation
 
     @pytest.mark.parametrize("seed", range(4))
@@ -324,3 +359,15 @@ def test_state_knows_codes_of_others():
     numbers = {"error": 0.1, "expected": 0.0, "detectable": 0.1, "gap": 0.0, "pvalue": 0.5, "level": 0.05}
     assert state(Verdict(code="sideways", headline="", explanation="", **numbers)) == "unclear"
     assert Evidence("", "", "", None, True).is_about_classes is False
+
+
+@pytest.mark.parametrize("right", [251, 249, 1, 3, 127])
+def test_shares_halfway_between_two_are_rounded_alike_however_they_are_summed(right):
+    """251 of 400 are 62.75%."""
+    direct, summed = right / 400, float(np.full(400, 1 / 400)[:right].sum())
+    nudged = direct * (1 + 1e-15), direct * (1 - 1e-15), summed
+    assert {percentages(value, 0.9)[0] for value in nudged} == {percentages(direct, 0.9)[0]}
+    assert {share(value, 1) for value in nudged} == {share(direct, 1)}
+    assert {number(value) for value in nudged} == {number(direct)}
+    assert aligned([direct, -direct], sign=True)[0][1:] == aligned([direct, -direct], sign=True)[1][1:]
+    assert {aligned([value])[0] for value in nudged} == {aligned([direct])[0]} == {number(direct)}

@@ -91,7 +91,11 @@ def test_a_base_rate_moves_predictions_and_rows(file, capsys):
     assert found["decisions"]["models"]["p.csv"]["curve"]["prevalence"] == pytest.approx(0.02)
     assert found["settings"]["weighted"] is True
     assert main(["evaluate", str(file), "--base-rate", "0.02", "--metrics", "nll"]) == 0
-    assert "to 2%" in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("Probabilities and rows are moved to another base rate, 1 from ")
+    assert "to 2%" in shown
+    assert "exact" not in shown
+    assert shown.count("are rough here") == 1
 
 
 def test_nothing_is_said_without_the_options(file, capsys):
@@ -274,3 +278,13 @@ def test_a_base_rate_says_that_tests_are_rough(tmp_path, capsys):
     path.write_text("\n".join(["proba_1,label", *lines]), encoding="utf-8")
     assert main(["evaluate", str(path), "--base-rate", "0.1", "--resamples", "99"]) == 0
     assert "judge calibration at the base rate of the rows" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_page_says_at_the_verdict_what_a_base_rate_has_done(file, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["report", str(file), "--base-rate", "0.02", "--resamples", "19", "--out", str(page)]) == 0
+    assert capsys.readouterr().out.startswith("Probabilities and rows are moved to another base rate")
+    html = page.read_text(encoding="utf-8")
+    assert html.count("moved to another base rate, 1 from") == 1
+    assert html.index("moved to another base rate, 1 from") < html.index('<div class="cards">')
+    assert "decisions-title" not in html  # Nothing else was asked.

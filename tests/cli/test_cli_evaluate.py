@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -121,3 +122,32 @@ def test_every_metric_has_a_group():
     assert groups["skce"] == groups["mmce"] == "Kernel calibration error"
     assert groups["kde-ece"] == groups["ece-one-vs-rest"] == "Calibration error"
     assert groups["cox-slope"] == groups["oe-ratio"] == "Clinical measures"
+
+
+def written(path, probs, labels):
+    path.write_text("\n".join(["prob,label", *(f"{p},{y}" for p, y in zip(probs, labels, strict=True))]))
+    return path
+
+
+def folded(out):
+    return " ".join(out.split())
+
+
+def test_of_one_outcome_no_level_and_slope_are_shown(tmp_path, capsys):
+    _, out, _ = run(capsys, "evaluate", written(tmp_path / "one.csv", np.linspace(0.2, 0.8, 30), np.ones(30, int)))
+    for name in ("cox-slope", "cox-intercept", "in-the-large"):
+        assert rows_of(out)[name].split() == [name]
+    assert "no value for cox-slope, cox-intercept, in-the-large: all outcomes are alike" in folded(out)
+
+
+def test_rows_that_make_the_log_loss_infinite_are_named(tmp_path, capsys):
+    probs, labels = np.tile([0.25, 0.75, 0.5, 0.5], 10), np.tile([0, 1, 0, 1], 10)
+    probs[[5, 8]] = 0.0, 1.0  # Labels 1 and 0.
+    _, out, _ = run(capsys, "evaluate", written(tmp_path / "two.csv", probs, labels))
+    assert rows_of(out)["nll"].split() == ["nll", "inf"]
+    assert "what was observed in 2 rows was given probability 0 (rows 6, 9, counted from 1)" in folded(out)
+    assert "depend on how 2 wrong predictions of 0 or 1 (to within 1e-12) are treated" in folded(out)
+    probs[[5, 8]] = 1.0, 0.0  # Certain and right: nothing hangs on them.
+    _, out, _ = run(capsys, "evaluate", written(tmp_path / "two.csv", probs, labels))
+    assert "treated" not in out
+    assert "is infinite" not in out

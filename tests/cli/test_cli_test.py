@@ -109,10 +109,8 @@ def test_rows_of_weight_0_are_absent_and_refusals_are_shown(tmp_path, capsys):
     assert records[0] == records[1]
     assert {"skce", "skce-block", "cme"} <= {name for name, entry in records[0].items() if "refused" in entry}
     assert main(["test", *rare_events(tmp_path / "rare.csv", 0), "--test", "skce"]) == 2
-    assert (
-        "--test skce: the large-sample distribution of the SKCE needs at least 50 effective events"
-        in capsys.readouterr().err
-    )
+    needed = "--test skce: the large-sample distribution of the SKCE needs at least 50 effective events"
+    assert needed in capsys.readouterr().err
 
 
 def test_a_gate_fails_with_code_one(good, bad, capsys):

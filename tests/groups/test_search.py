@@ -66,6 +66,27 @@ def test_worth_is_about_half_of_z_squared_less_noise(found):
     assert group.worth == pytest.approx((group.z**2 - 1) / 2 / 6000, rel=0.1)
 
 
+def test_numbers_of_leaves_are_said_to_be_those_of_half_the_rows():
+    """The rows of a leaf are about half of those of the file, whose bounds its label has."""
+    rng = np.random.default_rng(3)
+    odds = rng.normal(0, 2, 1200)
+    labels = (rng.random(1200) < logistic(odds / 2)).astype(int)
+    leaves = GroupSearch()(Predictions(logistic(odds), labels), features={"x": rng.random(1200)}, rng=0)
+    assert "half of the rows that the tree was not grown on" in leaves.explanation
+    found = [group for group in leaves.found if group.columns == ("the prediction",)]
+    assert found
+    for group in found:
+        assert group.is_on_half
+        low, _, high = group.label.partition("the prediction")
+        above = float(low.removesuffix(" < ") or high.partition(" > ")[2] or 0)
+        below = float(high.partition(" <= ")[2] or 1)
+        rows = ((logistic(odds) > above) & (logistic(odds) <= below)).sum()
+        assert group.n_rows == pytest.approx(rows / 2, abs=3)
+    cells = GroupSearch(leaves=1)(P, features=PAIR, rng=0)
+    assert not any(group.is_on_half for group in cells.found)
+    assert "tree" not in cells.explanation
+
+
 @pytest.mark.parametrize("kind", ["polars", "pandas", "array", "lazy"])
 def test_features_come_in_any_table(kind, found):
     make = {

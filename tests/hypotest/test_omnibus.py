@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
 import omnibus_definition as slow
-from calibrant import InputError, Predictions
+from calibrant import InputError, Predictions, interval
+from calibrant.assessment.verdict import examine
 from calibrant.binning import EqualMass
 from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import TESTS, OmnibusTest
 from calibrant.hypotest.evidence import kernel, line
+from calibrant.hypotest.finding.facts import facts_of
 from calibrant.hypotest.omnibus import combined_pvalue, gather
-from calibrant.metrics import ECE
+from calibrant.metrics import ECE, CoxSlope
 from simulate import calibrated, draw_labels, sharpened
 from studies.validity.cells import inflate, rotate
 
@@ -97,7 +100,7 @@ def test_more_classes_are_measured_by_the_definitions(seed, n, k, weighted):
 def test_the_runner_up_is_the_second_most_probable_class():
     p = Predictions([[0.5, 0.3, 0.2]] * 10, [1] * 10)
     assert parts_of(p)["runner-up bias"]["statistic"] == near(10 * 0.7 / np.sqrt(10 * 0.3 * 0.7))
-    assert parts_of(p)["runner-up bias"]["direction"] == "too low"
+    assert OmnibusTest(19)(p, rng=0).details["also"]["runner-up bias"]["direction"] == "too low"
 
 
 def test_redraws_get_the_statistics_that_the_same_labels_get_as_observed():
@@ -279,3 +282,53 @@ def test_bad_settings_and_forecasts_are_refused():
         OmnibusTest(0)
     with pytest.raises(TypeError, match="tests Predictions, but got Forecasts"):
         OmnibusTest()(Forecasts(Normal([0.0, 1.0], 1.0), [0.0, 1.0]))
+
+
+def shifted(slope, shift, n=3000):
+    """Predictions of an event whose log-odds are those of the truth times a slope, plus a shift."""
+    rng = np.random.default_rng(0)
+    log_odds = 1.5 * rng.normal(size=n)
+    return Predictions(expit(slope * log_odds + shift), (rng.random(n) < expit(log_odds)).astype(int))
+
+
+@pytest.mark.parametrize("slope, shift, words", [(0.8, 1.5, "too timid"), (1.2, -1.5, "too extreme"), (1.0, 1.5, None)])
+def test_a_wrong_mean_does_not_turn_the_direction_of_slope_and_spread(slope, shift, words):
+    p = shifted(slope, shift)
+    parts = OmnibusTest(39)(p, rng=0).details["parts"]
+    assert parts["slope"]["pvalue"] == parts["spiegelhalter"]["pvalue"] == 0.025
+    assert [parts[name]["direction"] for name in ("slope", "spiegelhalter")] == [words, words]
+    low, high = interval(p, CoxSlope()).low, interval(p, CoxSlope()).high
+    assert {"too timid": low > 1, "too extreme": high < 1, None: low < 1 < high}[words]
+
+
+def test_a_wrong_mean_does_not_turn_the_slope_of_a_class():
+    event = shifted(0.8, 1.5)
+    others = 1 - event.positive
+    probs = np.stack([event.positive, 0.98 * others, 0.02 * others], axis=1)
+    labels = np.where(event.labels == 1, 0, 1 + (np.random.default_rng(1).random(event.n_samples) < 0.02))
+    p = Predictions(probs, labels)
+    part = OmnibusTest(39)(p, rng=0).details["parts"]["class slope"]
+    view = p.one_vs_rest(part["class"])
+    assert facts_of(view).extreme > 1.96  # What the score says if the mean is taken to be right.
+    assert interval(view, CoxSlope()).low > 1
+    assert part["direction"] == "too timid"
+
+
+def test_parts_that_are_not_significant_have_no_direction():
+    parts = OmnibusTest(39)(calibrated(n=400, k=2), rng=0).details["parts"].values()
+    assert {part["direction"] for part in parts if part["pvalue"] > 0.05} == {None}
+    assert any(part["pvalue"] > 0.5 for part in parts)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_part_that_is_named_is_that_of_the_verdict_and_decides(n_classes):
+    p = shifted(1.0, 1.0) if n_classes == 2 else sharpened(calibrated(n=2000, k=3), 0.6)
+    found, verdict = OmnibusTest(99)(p, rng=0), examine(p, 99, rng=0).verdict
+    assert found.details["found_by"] == verdict.part
+    assert verdict.part in found.details["parts"]
+    assert found.details["revealed_by"] == verdict.gave_away
+    assert verdict.gave_away == {2: "the mean (too high)", 3: "the curve of the confidence (too high)"}[n_classes]
+    shown = repr(found)
+    assert verdict.gave_away in shown
+    assert {2: "range of predictions 0.01", 3: "mean confidence 0.01"}[n_classes] in " ".join(shown.split())
+    assert not any(key in shown for key in ("found_by", "ecce", "spiegelhalter", "top-label"))

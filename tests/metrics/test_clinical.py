@@ -132,12 +132,17 @@ def test_one_outcome_alone_has_a_large_but_finite_level():
     p = Predictions([0.2, 0.4, 0.6], [1, 1, 1])
     assert 5 < InTheLarge()(p) < 100
     assert 5 < CoxIntercept()(p) < 100
+    for metric in (CoxSlope(), CoxIntercept(), InTheLarge()):
+        assert metric.estimate(p).details == {"one_outcome": True}
+        weighted = Predictions([0.2, 0.4, 0.6], [1, 1, 0], weights=[1, 1, 0])
+        assert metric.estimate(weighted).details == {"one_outcome": True}
 
 
 def test_certain_predictions_are_moved_and_counted():
     p = Predictions([0.0, 0.3, 0.6, 0.7, 1.0, 1.0], [0, 1, 0, 1, 1, 0])
     for metric in (CoxSlope(), CoxIntercept(), InTheLarge()):
-        assert metric.estimate(p).details == {"clipped": 3}
+        assert metric.estimate(p).details == {"clipped": 3, "refuted": 1}
+        assert metric.estimate(p.take([0, 1, 2, 3, 4])).details == {"clipped": 2}
     assert CoxSlope().estimate(binary()).details == {}
 
 

@@ -166,7 +166,7 @@ def test_an_impossible_target_makes_the_log_score_infinite():
     f = Forecasts(MonteCarlo(stats.uniform(np.zeros(3), 1.0), n_draws=2), [0.5, 2.0, 3.0], weights=[1.0, 1.0, 0.0])
     estimate = LogScore().estimate(f)
     assert estimate.value == math.inf
-    assert estimate.details == {"infinite_rows": 1}
+    assert estimate.details == {"infinite_rows": 1, "first_rows": (1,)}
     assert LogScore()(f.take([0])) == 0.0
 
 

@@ -36,7 +36,7 @@ def test_squared_error_per_row_and_in_all():
 def test_an_impossible_label_makes_the_log_loss_infinite_and_is_counted():
     estimate = NLL().estimate(Predictions([0.0, 0.5, 0.0], [1, 1, 0]))
     assert estimate.value == math.inf
-    assert estimate.details == {"infinite_rows": 1}
+    assert estimate.details == {"infinite_rows": 1, "first_rows": (0,)}
 
 
 def test_an_impossible_label_without_weight_does_not_count():

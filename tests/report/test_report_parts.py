@@ -70,6 +70,13 @@ class TestMetricTable:
             in source
         )
 
+    def test_a_value_that_only_a_penalty_keeps_finite_is_not_shown(self):
+        level = replace(measured("in-the-large", 24.43), details={"one_outcome": True})
+        source = render_html({"model": replace(assessment(), metrics={"in-the-large": level})})
+        shown = source.split("<tbody>")[1]
+        assert "24.4" not in shown.split("</table>")[0]
+        assert "model: no value for Calibration in the large: all outcomes are alike" in source
+
     def test_directions_are_those_of_the_metrics(self):
         for metric in {**METRICS, **FORECAST_METRICS}.values():
             assert metric.about().better == metric.better
@@ -212,7 +219,7 @@ class TestNumbers:
 
     def test_columns_share_their_decimals(self):
         assert text.aligned([0.0274, 0.0091, -0.00004]) == ["0.0274", "0.0091", "0.0000"]
-        assert text.aligned([1234.5, 0.1, float("inf")]) == ["1,234", "0", "∞"]
+        assert text.aligned([1234.5, 0.1, float("inf")]) == ["1,235", "0", "∞"]
         assert text.aligned([0.0, 0.0]) == ["0.000", "0.000"]
 
     @pytest.mark.parametrize(

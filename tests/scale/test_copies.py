@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from calibrant import InputError, Predictions, interval, reliability_curve
-from calibrant.assessment.verdict.facts import facts_of
 from calibrant.curves import isotonic_curve
 from calibrant.curves.cumulative import cumulative_curve
 from calibrant.hypotest import TESTS, ConsistencyTest, OmnibusTest, SpiegelhalterTest
+from calibrant.hypotest.finding.facts import facts_of
 from calibrant.intervals.methods import method_for
 from calibrant.metrics import ECE, METRICS
 from calibrant.scale import Sketch

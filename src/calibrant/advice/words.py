@@ -189,5 +189,7 @@ def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predic
 def _written(advice: Advice, difference: Difference | None) -> str:
     if difference is None:
         return "undefined, because both are infinite"
+    if np.isinf(difference.value):
+        return f"{difference.value:+.3g}: one of both losses is infinite"
     limits = f"{difference.low:+.3g} to {difference.high:+.3g}"
     return f"{difference.value:+.3g} ({percent(advice.level)} interval {limits})"

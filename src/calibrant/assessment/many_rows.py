@@ -8,6 +8,7 @@ from calibrant.assessment.work import measured
 from calibrant.binning.cells.grid import grid_of
 from calibrant.binning.cells.line import Line, as_predictions
 from calibrant.binning.cells.weights import ONE, as_units
+from calibrant.hypotest.finding.weights import mark, weights_follow_labels
 from calibrant.metrics import METRICS, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Assessment
@@ -53,7 +54,8 @@ def _cells(rows: Predictions) -> Predictions:
     if units is not None and not units.all():
         probs, events, units = probs[units > 0], events[units > 0], units[units > 0]
     line.add(probs, events, units)
-    return as_predictions(line.cells(), rows.classes, line.sums())
+    cells = as_predictions(line.cells(), rows.classes, line.sums())
+    return mark(cells) if weights_follow_labels(rows) else cells
 
 
 def of_rows(found: Assessment, rows: Predictions, named: Mapping[str, Metric] | None) -> Assessment:

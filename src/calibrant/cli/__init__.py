@@ -25,6 +25,7 @@ EXTRAS = {
     "jinja2": "cli",
     "matplotlib": "plot",
     "onnx": "onnx",
+    "pandas": "spark",
     "polars": "cli",
     "pyarrow": "spark",
     "pyspark": "spark",

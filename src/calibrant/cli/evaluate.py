@@ -97,6 +97,8 @@ def _print(
     if deciding.is_used and isinstance(predictions, Predictions):
         predictions, rates = deciding.moved(predictions)
         report = deciding.examine(predictions, rates, name, options)
+        if not options.json:
+            tables.print_base_rate(report)
     if not options.json:
         show.print_verdict(options.assess(predictions, name, "testing", sections=()))
     names = names or principal_metrics(predictions.n_classes)
@@ -118,14 +120,15 @@ def _about_answers(predictions: Any, names: "Sequence[str]") -> "Iterator[str]":
     """Say why the accuracy of confidences in answers is not the share of right answers, where it is not."""
     from calibrant.metrics.selective import ANSWERS
     from calibrant.predictions import Predictions
+    from calibrant.results.writing import share
 
     if not isinstance(predictions, Predictions) or predictions.classes != ANSWERS or "accuracy" not in names:
         return
     if (predictions.predicted == 0).any():
-        right = predictions.weights @ (predictions.labels == 1) / predictions.weights.sum()
+        right = float(predictions.weights @ (predictions.labels == 1) / predictions.weights.sum())
         yield (
-            f"accuracy: of saying that an answer is right if its confidence is above one half; {right:.1%} of the "
-            "answers are right"
+            f"accuracy: of saying that an answer is right if its confidence is above one half; {share(right, 1)} of "
+            "the answers are right"
         )
 
 

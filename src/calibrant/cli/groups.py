@@ -180,7 +180,8 @@ def _print_table(groups: "Sequence[FoundGroup]", *, of_forecasts: bool) -> None:
         table.add_column(heading, justify="right", no_wrap=True)
     for group in groups[:MOST_SHOWN]:
         event = f" ({group.event})" if group.event else ""
-        label = Text(f"{printable(group.label + event)}\n  {group.direction}, worth {group.worth:.4f}")
+        half = "\n  leaf, on half the rows" if group.is_on_half else ""
+        label = Text(f"{printable(group.label + event)}\n  {group.direction}, worth {group.worth:.4f}{half}")
         table.add_row(label, f"{group.n_rows:,}", *_means(group), *_numbers(group))
     out = console()
     out.print()

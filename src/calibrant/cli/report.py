@@ -109,6 +109,7 @@ def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tu
     for name, path in files.items():
         read, groups = options.grouped([path])
         models[name], rates = deciding.moved(read)
+        _say_base_rate(rates, options)
         shown[name] = _assessed(models[name], groups, name, options)
     return shown, {"decisions": deciding.decide(models, rates, options.seed)} if deciding.is_used else {}
 
@@ -123,6 +124,7 @@ def _predictions(
         _check_method(fixing)
     read, groups = options.grouped([file])
     before, rates = deciding.moved(read)
+    _say_base_rate(rates, options)
     if fixing.method is not None:
         check_folds(fixing.folds, before)
     heading = file.name if fixing.method is not None else ""
@@ -137,6 +139,15 @@ def _predictions(
     if deciding.is_used:
         extras["decisions"] = deciding.decide(models, rates, options.seed, change)
     return shown, extras
+
+
+def _say_base_rate(rates: dict[str, tuple[float, float]], options: Judging) -> None:
+    """Print what a base rate has done before the verdict, unless all is printed as JSON."""
+    from calibrant.cli import tables
+    from calibrant.results import DecisionReport
+
+    if not options.json:
+        tables.print_base_rate(DecisionReport(base_rate=rates))
 
 
 def _check_one(files: list[Path], option: str, value: str | None) -> None:

@@ -35,7 +35,8 @@ from calibrant.results import (
     missing_limits,
     rule_in_words,
 )
-from calibrant.results.comparison import CALIBRATED, chance_in_words
+from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_value
+from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
 from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import percent, significant
@@ -76,31 +77,36 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
             table.add_row(Text(group if out.width >= ROOM else fill(group, longest), style="bold"))
         for name in members:
             own = limits.get(name)
-            value = significant(assessment.metrics[name].value)
+            estimate = assessment.metrics[name]
+            value = "" if is_without_value(estimate) else significant(estimate.value)
             table.add_row(folded(f"  {name}", out.width), value, interval_text(own), chance_in_words(own, _short))
     out.print(table)
-    for note in _notes(assessment, shown, limits):
+    if any(known is not None and known.null is not None for known in map(limits.get, shown)):
+        out.print(Text(f"if calibrated: {CALIBRATED} of this size", style="dim"))
+    for note in _caveats(assessment, limits, shown):
         out.print(Text(note, style="dim"))
     if len(shown) < len(known) and not are_forecasts:
         text = f"{len(shown)} of {len(known)} metrics are shown; --metrics {ALL} shows the others"
         out.print(Text(text, style="dim"))
 
 
-def _notes(
-    assessment: Assessment | ForecastAssessment, shown: Sequence[str], limits: Mapping[str, Interval]
+def _caveats(
+    assessment: Assessment | ForecastAssessment, limits: Mapping[str, Interval], names: Sequence[str]
 ) -> Iterator[str]:
-    """Say what the columns of the metrics mean, and why some are empty."""
-    if any(known is not None and known.null is not None for known in map(limits.get, shown)):
-        yield f"if calibrated: {CALIBRATED} of this size"
-    for reason, without in missing_limits((name, limits.get(name)) for name in shown).items():
+    """Say what is infinite, by which rows; what has no value or hangs on certain predictions; what has no limits."""
+    named = [(name, assessment.metrics[name]) for name in names]
+    yield from infinity_caveats(named)
+    yield from fit_caveats(named)
+    valued = [name for name, estimate in named if not is_without_value(estimate)]
+    for reason, without in missing_limits((name, limits.get(name)) for name in valued).items():
         yield f"no interval for {', '.join(without)}, as none has known coverage: {reason}"
     if isinstance(assessment, ForecastAssessment):
-        yield from forecast_notes(assessment, shown, str)
+        yield from forecast_notes(assessment, names, str)
 
 
 def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> str:
     """Format limits, if any."""
-    return _range(known_limits(interval) or (), form)
+    return _range(shown_limits(interval), form)
 
 
 def _range(limits: Iterable[float], form: str) -> str:
@@ -163,10 +169,14 @@ def _cells(entry: Compared) -> tuple[str, ...]:
     return (*own, f"{difference.value:+.3g}{mark}", interval_text(difference, "+.2g"), pvalue)
 
 
+def print_base_rate(report: DecisionReport) -> None:
+    """Print what a base rate has done, if there is one: before the verdict, as it says how to read that."""
+    if report.base_rate:
+        print_lines([base_rate_words(report), ""])
+
+
 def print_decisions(report: DecisionReport) -> None:
     """Print what was found about the first of the models, and what a fix changes."""
-    if report.base_rate:
-        print_lines(["", base_rate_words(report)])
     found = next(iter(report.models.values()), None)
     if found is None:
         return

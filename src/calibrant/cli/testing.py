@@ -78,7 +78,7 @@ def run_tests(
     if not results:
         raise InputError("no test can be applied to these rows. " + next(iter(refused.values())))
     adjusted = holm({name: result.pvalue for name, result in results.items()})
-    about = {name: show.AboutTest(_measured(tests[name]), _revealed(data, result)) for name, result in results.items()}
+    about = {name: show.AboutTest(_measured(tests[name]), _revealed(result)) for name, result in results.items()}
     if options.json:
         found = {
             name: {
@@ -175,12 +175,9 @@ def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_
     return int(fail_below is not None and found.pvalue is not None and found.pvalue < fail_below)
 
 
-def _revealed(data: object, result: "TestResult") -> str:
+def _revealed(result: "TestResult") -> str:
     """Say what revealed the error in the words of the verdict, if the test has parts."""
-    from calibrant.assessment.verdict import revealed_by
-    from calibrant.predictions import Predictions
-
-    return revealed_by(data, result) if isinstance(data, Predictions) else ""
+    return str(result.details.get("revealed_by", ""))
 
 
 def _measured(test: "CalibrationTest") -> str:

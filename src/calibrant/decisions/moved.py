@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.prior_shift import as_rates, log_ratios
 from calibrant.exceptions import InputError
+from calibrant.hypotest.finding.weights import mark
 from calibrant.predictions import Predictions, check_predictions
 
 
@@ -44,8 +45,10 @@ def move_base_rate(predictions: Predictions, base_rate: Any) -> Predictions:
     new = as_rates(base_rate, predictions.n_classes, "base_rate")
     ratios = log_ratios(found, new)
     weights = predictions.weights * np.exp(ratios)[predictions.labels]
-    return Predictions.from_logits(
-        predictions.log_probs + ratios, predictions.labels, weights, classes=predictions.classes
+    return mark(
+        Predictions.from_logits(
+            predictions.log_probs + ratios, predictions.labels, weights, classes=predictions.classes
+        )
     )
 
 

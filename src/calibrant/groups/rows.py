@@ -1,5 +1,6 @@
 """What the sums of a group are made of."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -7,10 +8,14 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import expit
+from calibrant._core.roots import root
 from calibrant.groups.tails import CERTAIN
 
-STEEPEST = 4.0
-"""Log-odds are moved by at most this much in one step."""
+PRECISION = 1e-9
+"""By how much a fitted shift of log-odds may be wrong; the loss is then off by about its square."""
+
+ROOM = 1e-3
+"""How far beyond the smallest and the largest shift that it can be the fit looks, so that rounding hides neither."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +53,8 @@ class Rows:
     def explained(self, inside: BoolArray) -> Self:
         """Return the rows after the log-odds of a group are moved to where its outcomes are met."""
         probs = self.probs.copy()
-        for _ in range(3):
-            some = Rows(probs[inside], self.events[inside], self.weights[inside])
-            clipped = np.clip(some.probs, CERTAIN, 1 - CERTAIN)
-            probs[inside] = expit(np.log(clipped) - np.log1p(-clipped) + offset(some))
+        some = self.take(inside)
+        probs[inside] = expit(_log_odds(some) + offset(some))
         return replace(self, probs=probs)
 
 
@@ -80,19 +83,43 @@ class ScoreRows(Rows):
 
 
 def offset(rows: Rows) -> float:
-    """Return the step of Newton's method by which the log-odds of all rows are to be moved."""
-    information = float(np.sum(rows.weights * rows.probs * (1 - rows.probs)))
-    if information <= 0:
+    """Return by how much the log-odds of all rows are to be moved for their outcomes to be most likely.
+
+    Where all outcomes are alike, no finite number is: half a row of mean weight then counts as the other outcome, and
+    the log-odds are not moved away from the outcomes.
+    """
+    if not len(rows.probs):
         return 0.0
-    return float(np.clip(rows.residuals.sum() / information, -STEEPEST, STEEPEST))
+    odds, shares = _log_odds(rows), rows.weights / rows.weights.sum()
+    happened, other = float(shares @ rows.events), float(shares @ (1 - rows.events))
+    alike = min(happened, other) <= 0
+    if alike:
+        half = 0.5 / len(shares)
+        happened, other = abs(happened - half), abs(other - half)
+
+    def excess(shift: float) -> float:
+        return float(shares @ expit(odds + shift)) - happened
+
+    # Not by Newton's method: of predictions near 0 and 1 the curvature is lost, and with it the way back from too far.
+    # Rows of equal predictions would need what either end is.
+    level = math.log(happened / other)
+    low, high = level - float(odds.max()) - ROOM, level - float(odds.min()) + ROOM
+    shift = root(excess, low, high, xtol=PRECISION)
+    if alike:
+        return max(shift, 0.0) if rows.events[0] else min(shift, 0.0)
+    return shift
 
 
 def saved(rows: Rows, shift: float) -> float:
     """Return by how much the weighted sum of log losses falls if all log-odds are moved."""
-    probs = np.clip(rows.probs, CERTAIN, 1 - CERTAIN)
-    log_odds = np.log(probs) - np.log1p(-probs)
+    log_odds = _log_odds(rows)
     growth = np.logaddexp(0.0, log_odds + shift) - np.logaddexp(0.0, log_odds)
     return float(rows.weights @ (rows.events * shift - growth))
+
+
+def _log_odds(rows: Rows) -> FloatArray:
+    probs = np.clip(rows.probs, CERTAIN, 1 - CERTAIN)
+    return np.asarray(np.log(probs) - np.log1p(-probs))
 
 
 def worth_of(rows: Rows, inside: BoolArray, half: BoolArray, *, both: bool) -> float:

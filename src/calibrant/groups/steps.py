@@ -22,13 +22,16 @@ from calibrant.groups.cells import (
     common_levels,
 )
 from calibrant.groups.evidence import Sums
-from calibrant.groups.rows import STEEPEST, Rows
+from calibrant.groups.rows import Rows
 
 LEAST_BAR = 3.0
 """No group enters whose z is at most this."""
 
 KEPT_CODES = 50_000_000
 """Cells of rows that are kept in memory; with more of them, they are computed again at every step."""
+
+STEEPEST = 4.0
+"""A logit is moved by at most this much in one step."""
 
 STEEPEST_SLOPE = 10.0
 """Largest factor of the logits, and the inverse of the smallest."""

@@ -12,8 +12,7 @@ from calibrant.calibrators.store import StoredCalibrator
 from calibrant.exceptions import InputError
 from calibrant.groups.boosting import GroupBoosting
 from calibrant.groups.columns import Levels
-from calibrant.groups.rows import STEEPEST
-from calibrant.groups.steps import STEEPEST_SLOPE
+from calibrant.groups.steps import STEEPEST, STEEPEST_SLOPE
 from calibrant.results import GroupFix, GroupStep
 
 FORMAT = 1

@@ -35,6 +35,10 @@ def explain(found: GroupFindings) -> str:
         overlap = found.n_found - sum(group.stands_alone for group in found.found)
         were = "was" if found.n_found == 1 else "were"
         sentences.append(f"Of {_looked(found)}, {found.n_found:,} {were} found{_overlapping(overlap)}.")
+        if any(group.is_on_half for group in found.found):
+            sentences.append(
+                "Rows and means of a leaf are those of the half of the rows that the tree was not grown on."
+            )
         one = "forecast" if found.of_forecasts else "prediction"
         sentences.append(
             f"If no {one} were off, anything would be found with a probability of {found.alpha:.0%} at most."

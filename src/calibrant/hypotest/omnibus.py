@@ -18,7 +18,10 @@ from calibrant.hypotest.evidence import (
     Part,
     RankedEvidence,
 )
+from calibrant.hypotest.evidence.base import SPREAD
 from calibrant.hypotest.evidence.redraws import redrawn_statistics
+from calibrant.hypotest.finding.evidence import LEVEL, with_names
+from calibrant.hypotest.finding.facts import corrected_direction, facts_of
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
 
@@ -124,8 +127,9 @@ class OmnibusTest(CalibrationTest):
     -----
     The predictions are kept and the labels redrawn from them B times. Several statistics that need no fit to the labels
     are computed of the observed labels and of every redraw. Each gives every member of this pool of B + 1 its rank
-    p-value; the test's statistic is the harmonic mean of a member's, which is ruled by the smallest, and its p-value
-    the share of the pool whose mean is as small (`combined_pvalue`). If the rows are independent and every label really
+    p-value, divided by :math:`(1 + g)^2` for the member that leads by g standard deviations; the test's statistic is
+    the harmonic mean of a member's, which is ruled by the smallest, and its p-value the share of the pool whose mean is
+    as small (`combined_pvalue`). If the rows are independent and every label really
     is drawn from its row of probabilities, the pool is exchangeable and the p-value exact, whatever the weights, which
     are kept fixed. Each row is one independent draw, regardless of its weight; a row of weight 0 is absent.
 
@@ -135,10 +139,16 @@ class OmnibusTest(CalibrationTest):
     was chosen by simulation: more statistics see more kinds of errors, and each of them less sharply.
 
     The ``statistic`` is the harmonic mean of the observed labels' rank p-values, ``null`` those of the redraws:
-    **small** values are extreme. The details hold ``parts``, a mapping from the name of each part to its
-    ``statistic``, rank ``pvalue`` (not adjusted for the number of parts), ``direction`` and ``class``, where there are
-    such; ``found_by``, the part with the smallest p-value, of several the one that stands out most; ``also``, the same
-    of statistics that do not decide but help to say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
+    **small** values are extreme. With the lead of the observed labels it may be far below 1 / (B + 1), and it is no
+    p-value. The details hold ``parts``, a mapping from the name of each part to its ``statistic``, rank ``pvalue`` (not
+    adjusted for the number of parts), ``direction`` and ``class``, where there are such; ``found_by``, the part with
+    the smallest p-value, of several the one that says most about the error; ``revealed_by``, the same in the words of
+    the verdict, empty if the p-value is above 0.05; ``also``, the same of statistics that do not decide but help to
+    say what is wrong; and ``smallest_pvalue``, 1 / (B + 1).
+
+    A part has a direction only if its own p-value is at most 0.05. A mean that is wrong turns the scores of the slope
+    and of the spread as well; then their direction is what is left once the mean is corrected, if that is beyond 1.96
+    standard errors.
 
     References
     ----------
@@ -176,14 +186,14 @@ class OmnibusTest(CalibrationTest):
         pool = [np.array([[np.abs(found).max()] for found in observed])]
         pool += redrawn_statistics(data, evidence, self.n_resamples, np.random.default_rng(rng), progress)
         parts = [part for one in evidence for part in one.parts]
-        return self._judge(parts, observed, np.concatenate(pool, axis=1), data.classes)
+        return with_names(self._judge(parts, observed, np.concatenate(pool, axis=1), data), data)
 
     def _judge(
-        self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, classes: Sequence[object]
+        self, parts: Sequence[Part], observed: Sequence[FloatArray], pool: FloatArray, data: Predictions
     ) -> TestResult:
         """Compare the first column of the pool with all, and describe every part of it."""
         pvalues = at_or_above(pool)[:, 0] / pool.shape[1]
-        described = [_described(*each, classes) for each in zip(parts, observed, pvalues, strict=True)]
+        described = [_described(*each, data) for each in zip(parts, observed, pvalues, strict=True)]
         decides = np.array([part.decides for part in parts])
         found = combined_pvalue(pool[decides])
         deciding, others = (
@@ -214,12 +224,21 @@ def gather(view: Predictions) -> tuple[Evidence, ...]:
     return (*(kind.of(view, weights) for kind in kinds), impossible)
 
 
-def _described(part: Part, components: FloatArray, pvalue: float, classes: Sequence[object]) -> Mapping[str, Any]:
+def _described(part: Part, components: FloatArray, pvalue: float, data: Predictions) -> Mapping[str, Any]:
     """Say how far a part of the observed labels goes, and which way."""
     largest = int(np.abs(components).argmax())
+    direction = part.words.get(int(np.sign(components[largest]))) if pvalue <= LEVEL else None
+    if direction is not None and part.of_shape:
+        direction = _direction_of_shape(part, data.one_vs_rest(largest) if part.by_class else data, direction)
     return {
         "statistic": float(np.abs(components[largest])),
         "pvalue": float(pvalue),
-        "direction": part.words.get(int(np.sign(components[largest]))),
-        "class": classes[largest] if part.by_class else None,
+        "direction": direction,
+        "class": data.classes[largest] if part.by_class else None,
     }
+
+
+def _direction_of_shape(part: Part, view: Predictions, direction: str) -> str | None:
+    """Return the direction of a slope or a spread, which a wrong mean would turn."""
+    facts = facts_of(view)
+    return corrected_direction(facts, facts.too_wide if part.name == SPREAD else facts.too_extreme, direction)

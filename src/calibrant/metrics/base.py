@@ -14,6 +14,7 @@ from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, Estimate
+from calibrant.results.caveats import MOST_LISTED
 
 SCORES = "Scores"
 CALIBRATION = "Calibration error"
@@ -220,6 +221,18 @@ def root(means: FloatArray, norm: float) -> FloatArray:
     array([0.5])
     """
     return means if norm == 1 else means ** (1 / norm)
+
+
+def infinite_rows(scores: FloatArray, weights: FloatArray) -> dict[str, object]:
+    """Return the details of a mean of scores: how many are infinite, and where the first of them are, from 0 on.
+
+    Examples
+    --------
+    >>> infinite_rows(np.array([1.0, np.inf, np.inf]), np.array([1.0, 1.0, 0.0]))
+    {'infinite_rows': 1, 'first_rows': (1,)}
+    """
+    found = np.flatnonzero(np.isinf(scores) & (weights > 0)).tolist()
+    return {"infinite_rows": len(found), "first_rows": tuple(found[:MOST_LISTED])} if found else {}
 
 
 def relative(weights: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.base import SCORES
+from calibrant.metrics.base import SCORES, infinite_rows
 from calibrant.metrics.forecast_base import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
 from calibrant.results import Description
 
@@ -129,9 +129,8 @@ class LogScore(ForecastScore):
         return -forecasts.distribution.log_density(forecasts.targets)
 
     def details(self, forecasts: Forecasts) -> Mapping[str, object]:
-        """Count the rows whose target was called impossible."""
-        infinite = int((np.isinf(self.per_row(forecasts)) & (forecasts.weights > 0)).sum())
-        return {"infinite_rows": infinite} if infinite else {}
+        """Count the rows whose target was called impossible, and name the first."""
+        return infinite_rows(self.per_row(forecasts), forecasts.weights)
 
 
 @dataclass(frozen=True)

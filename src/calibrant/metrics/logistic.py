@@ -13,6 +13,7 @@ from calibrant._core.newton import PENALTY, LogisticLoss, maximise_all
 from calibrant.metrics.base import CLINICAL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
+from calibrant.results.caveats import ONE_OUTCOME, REFUTED
 
 EPSILON = 1e-12
 """Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
@@ -68,10 +69,16 @@ class LogisticMetric(Metric):
         return lambda labels: self._values(log_odds, labels == target, view.weights[:, None])
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Count the predictions whose log-odds had to be limited."""
+        """Count the predictions whose log-odds had to be limited, and the wrong ones among them.
+
+        Also said is where all outcomes are alike.
+        """
         view = self.view(predictions)
-        clipped = count_clipped(view)
-        return {"clipped": clipped} if clipped else {}
+        present = view.weights > 0
+        refuted = (np.exp(view.observed_log_probs) < 0.999 * EPSILON) & present
+        counts = {"clipped": count_clipped(view), REFUTED: int(refuted.sum())}
+        found: dict[str, object] = {name: count for name, count in counts.items() if count}
+        return found if np.ptp(view.labels[present]) else {**found, ONE_OUTCOME: True}
 
     def _values(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> FloatArray:
         """Return the values of all columns: together where that works, the others one by one."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
-from calibrant.metrics.base import SCORES, Metric
+from calibrant.metrics.base import SCORES, Metric, infinite_rows
 from calibrant.predictions import Predictions, row_blocks
 from calibrant.results import Description
 
@@ -98,9 +98,8 @@ class NLL(Score):
         return -predictions.observed_log_probs
 
     def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Count the rows whose label was called impossible."""
-        infinite = int((np.isinf(self.per_row(predictions)) & (predictions.weights > 0)).sum())
-        return {"infinite_rows": infinite} if infinite else {}
+        """Count the rows whose label was called impossible, and name the first."""
+        return infinite_rows(self.per_row(predictions), predictions.weights)
 
 
 @dataclass(frozen=True)

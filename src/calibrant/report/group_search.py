@@ -47,7 +47,7 @@ def _rows(groups: Sequence[FoundGroup], found: GroupFindings) -> list[Row]:
     return [
         Row(
             label=name(f"{group.label} ({group.event})" if group.event else group.label, limit=200),
-            direction=f"{'predictions' if group.coverage is None else 'forecasts'} {group.direction}",
+            direction=f"{'predictions' if group.coverage is None else 'forecasts'} {group.direction}{_half(group)}",
             rows=f"{group.n_rows:,}",
             predicted=_first(group),
             observed=f"{100 * (group.observed if group.coverage is None else group.coverage):.1f}%",
@@ -59,6 +59,10 @@ def _rows(groups: Sequence[FoundGroup], found: GroupFindings) -> list[Row]:
         )
         for group, size, worth in zip(groups, sizes, worths, strict=True)
     ]
+
+
+def _half(group: FoundGroup) -> str:
+    return "; leaf, on half the rows" if group.is_on_half else ""
 
 
 def _first(group: FoundGroup) -> str:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Description, Estimate, ForecastAssessment, Interval, missing_limits
+from calibrant.results.caveats import fit_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words
 from calibrant.results.estimate import OF_CLASSES
 from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import counted, number
+
+ABSENT = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,8 @@ def _metric_row(key: str, series: Sequence[AnySeries]) -> MetricRow:
 
 
 def _cell(estimate: Estimate, interval: Interval | None, best: str | None) -> Cell:
+    if is_without_value(estimate):
+        return Cell(ABSENT)
     written = number(estimate.value)
     if interval is None:
         return Cell(written, written == best)
@@ -125,6 +130,8 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
                     f"{of_result(estimate, key).label} of {s.label} is infinite because the observed class of {times} "
                     "was given probability 0."
                 )
+        named = [(of_result(estimate, key).label, estimate) for key, estimate in s.assessment.metrics.items()]
+        notes += [f"{s.label}: {note}." for note in fit_caveats(named)]
     for s in series:
         for reason, keys in missing_limits((key, s.limits.get(key)) for key in s.assessment.metrics).items():
             shown = [key for key in keys if key in first] or keys

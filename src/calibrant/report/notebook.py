@@ -23,6 +23,7 @@ from calibrant.results import (
     Verdict,
 )
 from calibrant.results import writing as text
+from calibrant.results.parts import parts_in_words
 
 FEW_METRICS = 6
 """Number of metrics that an assessment shows at first."""
@@ -108,7 +109,10 @@ def _test(result: TestResult) -> list[Element]:
         ("p-value", text.pvalue(result.pvalue, smallest)),
         ("estimate", _value(result.estimate)),
     ]
-    rows += [(str(key), _value(value)) for key, value in result.details.items() if key != "smallest_pvalue"]
+    if "parts" in result.details:
+        rows += parts_in_words(result.details).items()
+    else:
+        rows += [(str(key), _value(value)) for key, value in result.details.items() if key != "smallest_pvalue"]
     return [_table(("TestResult", ""), rows)]
 
 

@@ -1,13 +1,14 @@
 """The page about calibration over time: one story, its evidence, and the days behind it; from results only."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from calibrant.report import svg
 from calibrant.report.page import rendered
 from calibrant.report.svg import Element, Scale, element
-from calibrant.results import Change, WatchedDay, WatchResult
+from calibrant.results import WatchedDay, WatchResult
+from calibrant.results.over_time import WIDE
 from calibrant.results.writing import count, name, number, percent, power_of_ten, signed
 
 ABSENT = "\N{EN DASH}"
@@ -36,17 +37,20 @@ def facts(result: WatchResult) -> list[tuple[str, str]]:
         ("95% range", f"{name(change.earliest)} to {name(change.latest)}"),
         ("Alarm after", name(change.alarm)),
         ("Predictions are", " and ".join(change.named)),
-        ("Shift of log-odds", _with(change, "shift", signed(change.shift))),
-        ("Slope of log-odds", _with(change, "slope", number(change.slope))),
+        ("Shift of log-odds", signed(change.shift)),
+        *_limits(change.shift, change.shift_error, signed),
+        ("Slope of log-odds", number(change.slope)),
+        *_limits(change.slope, change.slope_error, number),
         ("Largest evidence", written_evidence(top)),
         limit,
         promise,
     ]
 
 
-def _with(change: Change, which: str, written: str) -> str:
-    error = getattr(change, f"{which}_error")
-    return written if error is None else f"{written} ± {number(error)}"
+def _limits(value: float, error: float | None, write: Callable[[float], str]) -> list[tuple[str, str]]:
+    if error is None:
+        return []
+    return [("Its 95% limits", f"{write(value - WIDE * error)} to {write(value + WIDE * error)}")]
 
 
 def written_evidence(log_e: float) -> str:
@@ -90,7 +94,7 @@ def day_rows(result: WatchResult) -> list[tuple[str, list[str]]]:
     """Return every day with its numbers."""
 
     def pair(value: float | None, error: float | None) -> str:
-        return ABSENT if value is None or error is None else f"{signed(value)} ± {number(1.96 * error)}"
+        return ABSENT if value is None or error is None else f"{signed(value)} ± {number(WIDE * error)}"
 
     return [
         (
@@ -225,7 +229,7 @@ def coefficient_chart(result: WatchResult, which: str, label: str, expected: flo
     """Draw shift or slope of every day with its 95% limits, and the value that is expected."""
     height = 190.0
     found = [(i, getattr(day, which), getattr(day, f"{which}_error")) for i, day in enumerate(result.days)]
-    known = [(i, value, 1.96 * error) for i, value, error in found if value is not None and error < 10]
+    known = [(i, value, WIDE * error) for i, value, error in found if value is not None and error < 10]
     # Days with few events have limits without end: they do not decide the scale.
     spread = sorted(abs(value - expected) + error for _, value, error in known) or [0.0]
     reach = 1.15 * max(min(spread[-1], 2 * spread[math.floor(0.9 * (len(spread) - 1))]), 0.05)

@@ -201,6 +201,18 @@ def known_limits(result: Interval | Difference | None) -> tuple[float, float] | 
     return result.low, result.high
 
 
+def shown_limits(result: Interval | Difference | None) -> tuple[float, ...]:
+    """Return the limits that are worth showing: none where both are the same infinity, as the value is.
+
+    Examples
+    --------
+    >>> shown_limits(Interval(name="NLL()", value=1.0, low=math.inf, high=math.inf, level=0.95, method="bootstrap"))
+    ()
+    """
+    limits = known_limits(result)
+    return () if limits is None or (limits[0] == limits[1] and math.isinf(limits[0])) else limits
+
+
 CALIBRATED = "95 of 100 data sets of a calibrated model"
 """What ranges by chance are about."""
 

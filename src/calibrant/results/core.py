@@ -24,6 +24,7 @@ from calibrant.exceptions import InputError
 from calibrant.results.comparison import Interval
 from calibrant.results.curves import ClasswiseCurves, CumulativeCurve, ReliabilityCurve
 from calibrant.results.estimate import Description, Estimate, Measures, ScoreDecomposition
+from calibrant.results.parts import parts_in_words
 from calibrant.results.reading import main_rows
 from calibrant.results.verdict import Verdict
 
@@ -62,6 +63,8 @@ class TestResult(Readable):
         rows = dict(super()._printed())
         first = {"test": rows.pop("name"), "p-value": f"{self.pvalue:.3g}"}
         left = {name: text for name, text in rows.items() if name not in ("pvalue", "null", "about")}
+        if "parts" in self.details:
+            left = {name: text for name, text in left.items() if name != "details"} | parts_in_words(self.details)
         return [*(first | left).items()]
 
 

@@ -85,6 +85,11 @@ class FoundGroup(Readable):
         return above if self.size > 0 else below
 
     @property
+    def is_on_half(self) -> bool:
+        """Whether its numbers are those of half the rows: of a leaf, the half that the tree has not seen."""
+        return self.source == "leaf"
+
+    @property
     def headline(self) -> str:
         """The group, and how far its predictions are off."""
         return f"{self.label}: {self.direction} by {abs(self.size):.3g}"

@@ -7,6 +7,9 @@ from typing import Any
 from calibrant._border.types import FloatArray
 from calibrant.results.reading import Readable
 
+WIDE = 1.96
+"""Standard errors on either side between 95% limits."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class WatchedDay(Readable):
@@ -55,8 +58,10 @@ class RepairCandidate(Readable):
         Log-likelihood gained over "none" on the days it was fitted to.
     score : float
         The gain less half the number of parameters times the logarithm of the number of rows.
+    fitted_gain : float
+        Log-likelihood gained per 1000 rows of the days it was fitted to.
     later_gain : float or None
-        Log-likelihood gained per 1000 rows on later days; None without any.
+        The same on later days; None without any.
     """
 
     name: str
@@ -64,6 +69,7 @@ class RepairCandidate(Readable):
     n_parameters: int
     gain: float
     score: float
+    fitted_gain: float
     later_gain: float | None = None
 
 

@@ -1,7 +1,7 @@
 """The parts of the omnibus test by the names that every screen uses."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 
 class PartName(NamedTuple):
@@ -55,3 +55,20 @@ def part_name(key: str, keys: Iterable[str]) -> PartName:
     if key == "slope" and any(other.startswith(OF_SEVERAL) for other in keys):
         return OF_ALL
     return PARTS.get(key, PartName(key, ""))
+
+
+def parts_in_words(details: Mapping[str, Any]) -> dict[str, str]:
+    """Return what revealed an error, and the p-values of parts with and without a say, by the names of every screen.
+
+    Examples
+    --------
+    >>> parts_in_words({"parts": {"bias": {"pvalue": 0.001}, "ecce": {"pvalue": 0.25}}, "revealed_by": "the mean"})
+    {'revealed by': 'the mean', 'parts': 'p of mean 0.001, range of predictions 0.25'}
+    """
+    deciding, others = details.get("parts", {}), details.get("also", {})
+    keys = {**deciding, **others}
+    found = {"revealed by": str(details.get("revealed_by", ""))}
+    for heading, parts in (("parts", deciding), ("without a say", others)):
+        listed = ", ".join(f"{part_name(key, keys).label} {part['pvalue']:.3g}" for key, part in parts.items())
+        found[heading] = f"p of {listed}" if listed else ""
+    return {heading: words for heading, words in found.items() if words}

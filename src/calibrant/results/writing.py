@@ -19,6 +19,9 @@ ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _INVISI
 """What is not seen, as Python would write it: terminal escapes, line ends, changes of the writing direction, characters
 without width, lone surrogates. The two joiners stay, since words and emoji need them."""
 
+HALFWAY = 1e-12
+"""Numbers nearer to the middle of two, relative to their size, are written as the larger one."""
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -65,10 +68,35 @@ def number(value: float) -> str:
     if math.isinf(value):
         return "∞"
     if value >= 999.5:
-        return f"{value:,.0f}" if value < 1e9 else _power(value)
+        return f"{half_up(value):,.0f}" if value < 1e9 else _power(value)
     if value == 0:
         return "0"
-    return f"{value:#.3g}".removesuffix(".") if value >= 1e-4 else _power(value)
+    return f"{half_up(value):#.3g}".removesuffix(".") if value >= 1e-4 else _power(value)
+
+
+def half_up(value: float) -> float:
+    """Return a number that rounds away from 0 if it is halfway between two, however it was computed.
+
+    A share of 251 in 400 is a little less or more than 0.6275 after sums of floats, and would be written as 0.627 in
+    one place and 0.628 in another.
+
+    Examples
+    --------
+    >>> f"{0.6275:.3f}", f"{half_up(0.6275):.3f}", f"{half_up(-0.1475):.3f}"
+    ('0.627', '0.628', '-0.148')
+    """
+    return value * (1 + HALFWAY)
+
+
+def share(value: float, places: int) -> str:
+    """Return a share in percent with this many digits behind the point.
+
+    Examples
+    --------
+    >>> share(0.6275, 1)
+    '62.8%'
+    """
+    return f"{half_up(value):.{places}%}"
 
 
 def significant(value: float, digits: int = 4) -> str:
@@ -127,7 +155,7 @@ def aligned(values: Sequence[float], *, sign: bool = False) -> list[str]:
 def _fixed(value: float, places: int, *, sign: bool) -> str:
     if not math.isfinite(value):
         return number(value)
-    rounded = round(value, places)
+    rounded = round(half_up(value), places)
     written = f"{abs(rounded):,.{places}f}"
     if rounded < 0:
         return _MINUS + written

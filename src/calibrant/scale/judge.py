@@ -7,8 +7,9 @@ import numpy as np
 
 from calibrant._border.types import Progress
 from calibrant._core.laws import normal_tail
-from calibrant.assessment.verdict.facts import facts_of
 from calibrant.hypotest import OmnibusTest
+from calibrant.hypotest.finding.evidence import LEVEL, with_names
+from calibrant.hypotest.finding.facts import Facts, corrected_direction, facts_of
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 from calibrant.scale.sketch import Sketch
@@ -63,36 +64,42 @@ def omnibus(sketch: Sketch, n_resamples: int, rng: np.random.Generator, progress
     if sketch.counters.infinite:
         pvalue = min(pvalue, smallest)
     found_by = min(parts, key=lambda name: (parts[name]["pvalue"], -parts[name]["statistic"]))
-    return TestResult(
+    found = TestResult(
         name=f"omnibus({n_resamples}) of the cells of a sketch",
         statistic=min(part["pvalue"] for part in parts.values()),
         pvalue=pvalue,
         details={"smallest_pvalue": min(smallest, pvalue), "found_by": found_by, "parts": parts, "also": {}},
         about=top.about,
     )
+    return with_names(found, sketch)  # type: ignore[arg-type]  # has the same views
 
 
 def _of_classes(sketch: Sketch) -> dict[str, Mapping[str, Any]]:
     """Return the largest bias and the largest slope of any class, with p-values adjusted for their number."""
-    scores: dict[str, list[tuple[float, Any]]] = {"bias": [], "slope": []}
+    scores: dict[str, list[tuple[float, Any, Facts]]] = {"bias": [], "slope": []}
     for c, name in enumerate(sketch.classes):
         view = sketch.one_vs_rest(c)
         if _variance(view) >= LEAST_VARIANCE:
             facts = facts_of(view)
-            scores["bias"].append((-facts.z, name))
-            scores["slope"].append((-facts.extreme, name))
+            scores["bias"].append((-facts.z, name, facts))
+            scores["slope"].append((-facts.extreme, name, facts))
     found: dict[str, Mapping[str, Any]] = {}
     for part, of_part in scores.items():
         if of_part:
-            z, name = max(of_part, key=lambda one: abs(one[0]))
+            z, name, facts = max(of_part, key=lambda one: abs(one[0]))
             pvalue = min(1.0, max(4 * sketch.n_classes * normal_tail(abs(z)), SMALLEST))
             found[f"class {part}"] = {
                 "statistic": abs(z),
                 "pvalue": pvalue,
-                "direction": DIRECTIONS[part][int(z < 0)],
+                "direction": _direction(part, z, facts) if pvalue <= LEVEL else None,
                 "class": name,
             }
     return found
+
+
+def _direction(part: str, z: float, facts: Facts) -> str | None:
+    plain = DIRECTIONS[part][int(z < 0)]
+    return corrected_direction(facts, facts.too_extreme, plain) if part == "slope" else plain
 
 
 def _variance(view: Predictions) -> float:

@@ -8,7 +8,7 @@ import pytest
 from browser import needs_chromium
 from calibrant import Predictions
 from calibrant._core.laws import expit
-from calibrant.report.over_time import render_watch
+from calibrant.report.over_time import facts, render_watch
 from calibrant.scale.over_time import Watch
 
 
@@ -35,6 +35,14 @@ def test_the_page_tells_the_story(changed):
     assert "New base rate (prior shift)" in page
     assert len(re.findall(r'<th scope="row">2026-01-\d\d</th>', page)) == 20
     assert page == render_watch(changed)
+
+
+def test_the_card_has_limits_of_the_slope(changed):
+    found, shown = changed.change, facts(changed)
+    label, limits = shown[[name for name, _ in shown].index("Slope of log-odds") + 1]
+    assert label == "Its 95% limits"
+    expected = [found.slope - 1.96 * found.slope_error, found.slope + 1.96 * found.slope_error]
+    assert [*map(float, limits.split(" to "))] == pytest.approx(expected, abs=6e-3)
 
 
 def test_a_calm_page_has_no_repair(changed):

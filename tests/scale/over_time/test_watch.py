@@ -49,6 +49,23 @@ def test_the_story_of_a_change(change, direction, repair):
     assert max(day.log_e for day in result.days if day.name < found.alarm) < np.log(20)
 
 
+def test_the_story_says_which_days_its_numbers_are_of_and_gives_limits():
+    """Shift and slope of all days since the change, the repair of the first of them; gains of both in one unit."""
+    result = Watch()(days(slope=0.55))
+    found, story = result.change, " ".join(result.story)
+    low, high = found.slope - 1.96 * found.slope_error, found.slope + 1.96 * found.slope_error
+    assert f"slope is {found.slope:.3f} (95% limits {low:.3f} to {high:.3f})" in story
+    assert "±" not in story
+    repair = found.repair
+    n_fitted, n_all = len(repair.fitted), len(repair.fitted) + len(repair.later)
+    assert f"fitted to the first {n_fitted} of these {n_all} days (shift and slope above: to all)" in story
+    assert story.count("nats per 1000 rows") == 2
+    chosen = next(each for each in repair.candidates if each.name == repair.name)
+    rows = sum(day.n_samples for day in result.days if day.name in repair.fitted)
+    assert chosen.fitted_gain == pytest.approx(1000 * chosen.gain / rows)
+    assert f"It gains {chosen.fitted_gain:.3g} nats per 1000 rows there" in story
+
+
 def test_sizes_are_those_of_the_change():
     found = Watch()(days(shift=0.6, slope=1.0)).change
     assert abs(found.shift - 0.6) < 4 * found.shift_error < 0.2

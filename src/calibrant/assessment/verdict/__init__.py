@@ -1,8 +1,8 @@
 """The verdict: what a test found and how large it is, in words that a person reads first."""
 
-from calibrant.assessment.verdict.evidence import LEVEL
-from calibrant.assessment.verdict.judge import TOLERANCE, Examined, check_tolerance, examine, judge, revealed_by
+from calibrant.assessment.verdict.judge import TOLERANCE, Examined, check_tolerance, examine, judge
 from calibrant.assessment.verdict.size import SIZE, Size, measure_size
+from calibrant.hypotest.finding.evidence import LEVEL
 
 __all__ = [
     "LEVEL",
@@ -14,5 +14,4 @@ __all__ = [
     "examine",
     "judge",
     "measure_size",
-    "revealed_by",
 ]

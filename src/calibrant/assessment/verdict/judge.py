@@ -1,14 +1,11 @@
 """From numbers to a verdict: whether anything was found, in which direction, and whether it is large."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.verdict.evidence import LEVEL, Evidence, at_length, evidence_of, in_words
-from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of, slope_of
 from calibrant.assessment.verdict.size import (
     BEYOND,
     UNKNOWN,
@@ -22,6 +19,8 @@ from calibrant.assessment.verdict.size import (
 from calibrant.assessment.verdict.words import Case, explain, headline
 from calibrant.exceptions import InputError
 from calibrant.hypotest import OmnibusTest
+from calibrant.hypotest.finding.evidence import LEVEL, Evidence, evidence_of, in_words
+from calibrant.hypotest.finding.facts import facts_of, kind_of, slope_of
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult, Verdict
 
@@ -90,7 +89,7 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
     binary = predictions.n_classes == 2
     view = predictions if binary else predictions.top_label()
     facts = facts_of(view)
-    direction = _direction(facts, binary)
+    direction = kind_of(facts, binary=binary)
     evidence = evidence_of(test, direction, facts)
     classes = _class_sizes(predictions, evidence) if is_found else []
     scale = _scale(size, tolerance, is_found=is_found, classes=classes)
@@ -128,15 +127,6 @@ def judge(predictions: Predictions, test: TestResult, size: Size, tolerance: flo
     )
 
 
-def revealed_by(predictions: Predictions, test: TestResult) -> str:
-    """Say what revealed the error that a test found, as the verdict does; nothing if it found none or has no parts."""
-    if test.pvalue > LEVEL or not test.details.get("parts"):
-        return ""
-    binary = predictions.n_classes == 2
-    facts = facts_of(predictions if binary else predictions.top_label())
-    return at_length(evidence_of(test, _direction(facts, binary), facts))
-
-
 def _scale(size: Size, tolerance: float, *, is_found: bool, classes: Sequence[ClassSize]) -> str:
     """Return where the limits lie; what was not found is never beyond, and within only if the classes are as well."""
     scale = compare_with(tolerance, size.low, size.high)
@@ -155,23 +145,3 @@ def _class_sizes(predictions: Predictions, evidence: Evidence) -> list[ClassSize
     if len(names) > MOST_CLASSES:
         return [ClassSize("", 0.0, None, None)]
     return [class_size(predictions, c) for c in range(len(names))]
-
-
-def _direction(facts: Facts, binary: bool) -> str:
-    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias.
-
-    Where only one class occurs, no slope can be seen.
-    """
-    if binary:
-        if abs(facts.z) > SIGNIFICANT_Z and (
-            abs(facts.z) >= abs(facts.extreme)
-            or math.isclose(abs(facts.z), abs(facts.extreme))
-            or not 0 < facts.observed < 1
-        ):
-            return "biased"
-        deviation = 0.0 if facts.is_mixed else facts.extreme
-    else:
-        deviation = facts.z
-    if abs(deviation) < SIGNIFICANT_Z:
-        return "miscalibrated"
-    return "over-confident" if deviation > 0 else "under-confident"

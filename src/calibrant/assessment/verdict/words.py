@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from calibrant.assessment.verdict.evidence import IMPOSSIBLE, LEVEL, Evidence, at_length, in_words
-from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts, facts_of
 from calibrant.assessment.verdict.size import BEYOND, WITHIN, ClassSize, Size, compare_with
+from calibrant.hypotest.finding.evidence import IMPOSSIBLE, LEVEL, Evidence, at_length, in_words
+from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of
+from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
-from calibrant.results.writing import counted
+from calibrant.results.writing import counted, share
 
 RARE = 0.01
 """Shares below this are written with more digits."""
@@ -38,6 +39,12 @@ class Case:
     def is_found(self) -> bool:
         """Whether the test speaks against calibration."""
         return self.test.pvalue <= LEVEL
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether the redraws of the test, which keep the weights, are only about what chance makes."""
+        # A sketch has no weights of rows.
+        return isinstance(self.predictions, Predictions) and weights_follow_labels(self.predictions)
 
     @property
     def is_binary(self) -> bool:
@@ -104,8 +111,8 @@ def _about_the_slope(case: Case) -> str:
     if not case.is_found or case.slope is None:
         return ""
     words = ""
-    if case.code not in EXTREMITY and abs(case.facts.extreme) > SIGNIFICANT_Z and not case.facts.is_mixed:
-        words = ": too extreme" if case.facts.extreme > 0 else ": too timid"
+    if case.code not in EXTREMITY and abs(case.facts.too_extreme) > SIGNIFICANT_Z and not case.facts.is_mixed:
+        words = ": too extreme" if case.facts.too_extreme > 0 else ": too timid"
     return f"; slope {_beside_one(case.slope)}{words}"
 
 
@@ -161,7 +168,8 @@ def _about_the_error(case: Case) -> str:
 
 def _about_the_test(case: Case) -> str:
     sign = "≤" if case.test.pvalue <= case.test.details.get("smallest_pvalue", 0.0) else "="
-    found = f"The exact test gives p {sign} {case.test.pvalue:.2g}"
+    which = "test, rough as the weights follow the labels," if case.is_rough else "exact test"
+    found = f"The {which} gives p {sign} {case.test.pvalue:.2g}"
     if not case.is_found and case.size.error > case.size.detectable:
         return f"{found}, over several kinds of errors together: a single one above its usual range is not enough."
     if not case.is_found or not case.evidence.part:
@@ -201,7 +209,7 @@ def percentages(first: float, second: float) -> tuple[str, str]:
     """
     digits = 2 if 0 < min(first, second) < RARE or max(first, second) < RARE else 1
     for more in (digits, digits + 1):
-        written = f"{first:.{more}%}", f"{second:.{more}%}"
+        written = share(first, more), share(second, more)
         if written[0] != written[1]:
             return written
-    return f"{first:.{digits}%}", f"{second:.{digits}%}"
+    return share(first, digits), share(second, digits)

@@ -23,6 +23,10 @@ SLOPE = {1: "too timid", -1: "too extreme"}
 """What a positive or negative score of the slope says about them."""
 
 
+SPREAD = "spiegelhalter"
+"""The part about the spread."""
+
+
 class Part(NamedTuple):
     """One statistic of the test.
 
@@ -35,12 +39,15 @@ class Part(NamedTuple):
         Whether there is one component per class.
     decides : bool
         Whether its p-value is one of those whose smallest counts; otherwise it only helps to say what is wrong.
+    of_shape : bool
+        Whether it is about the slope or the spread of an event's predictions, whose sign a wrong mean turns.
     """
 
     name: str
     words: Mapping[int, str]
     by_class: bool = False
     decides: bool = True
+    of_shape: bool = False
 
 
 class Evidence(ABC):

@@ -50,7 +50,7 @@ class ClassEvidence(Evidence):
     parts: ClassVar[tuple[Part, ...]] = (
         Part("slope", SLOPE),
         Part("class bias", BIAS, by_class=True),
-        Part("class slope", SLOPE, by_class=True),
+        Part("class slope", SLOPE, by_class=True, of_shape=True),
     )
 
     @classmethod

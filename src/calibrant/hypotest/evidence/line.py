@@ -10,6 +10,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant.hypotest.evidence.base import (
     BIAS,
     SLOPE,
+    SPREAD,
     Evidence,
     Part,
     centred,
@@ -55,8 +56,8 @@ class LineEvidence(Evidence):
     expected: FloatArray
     parts: ClassVar[tuple[Part, ...]] = (
         Part("bias", BIAS),
-        Part("slope", SLOPE),
-        Part("spiegelhalter", {1: SLOPE[-1], -1: SLOPE[1]}),
+        Part("slope", SLOPE, of_shape=True),
+        Part(SPREAD, {1: SLOPE[-1], -1: SLOPE[1]}, of_shape=True),
         Part("ecce", {}),
     )
 

@@ -72,6 +72,7 @@ def find_repair(fitted: list[Cells], later: list[Cells]) -> FoundRepair:
             n_parameters=n_parameters,
             gain=gain,
             score=score,
+            fitted_gain=float(1000 * gain / on.count.sum()),
             later_gain=_gain_per_1000(repair, after),
         )
         found[name] = repair, candidate

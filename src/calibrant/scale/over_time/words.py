@@ -3,6 +3,7 @@
 import math
 
 from calibrant.results import Change, Repair, WatchResult
+from calibrant.results.over_time import WIDE
 from calibrant.results.writing import counted
 from calibrant.scale.over_time.cells import Cells
 from calibrant.scale.over_time.days import missing_dates
@@ -86,23 +87,35 @@ def _size(change: Change, result: WatchResult) -> str:
 
 
 def _with(value: float, error: float | None, sign: str = "+") -> str:
-    """Write a value with its standard error."""
-    return f"{value:{sign}.3f}" if error is None else f"{value:{sign}.3f} ± {error:.3f}"
+    """Write a value with its 95% limits."""
+    if error is None:
+        return f"{value:{sign}.3f}"
+    low, high = value - WIDE * error, value + WIDE * error
+    return f"{value:{sign}.3f} (95% limits {low:{sign}.3f} to {high:{sign}.3f})"
 
 
 def _repair(repair: Repair, log_limit: float) -> list[str]:
     own = next(candidate for candidate in repair.candidates if candidate.name == repair.name)
     if repair.name == "none":
         return ["What repairs it: no repair is supported by the outcomes so far."]
-    found = f"What repairs it: {own.label}{_formula(repair)}."
+    found = f"What repairs it: {own.label}{_formula(repair)}, fitted to {_fitted_to(repair)}."
     best = max(repair.candidates, key=lambda candidate: candidate.score)
     more = (
-        f", within 2 nats of the best, {best.name}, after a penalty for their parameters"
+        f"; on all rows together it is within 2 nats of the best, {best.name}, after a penalty for their parameters"
         if best.name != repair.name
         else ""
     )
-    found += f" It gains {_nats(own.gain)} nats on {counted(len(repair.fitted), 'day')}{more}."
+    found += f" It gains {_nats(own.fitted_gain)} nats per 1000 rows there{more}."
     return [found, _later(repair, own.later_gain, log_limit)]
+
+
+def _fitted_to(repair: Repair) -> str:
+    """Name the days of the repair, which are fewer than those of the slope and shift before it."""
+    fitted, later = len(repair.fitted), len(repair.later)
+    if later:
+        first = "the first" if fitted == 1 else f"the first {fitted:,}"
+        return f"{first} of these {fitted + later:,} days (shift and slope above: to all)"
+    return "this day" if fitted == 1 else f"these {fitted:,} days"
 
 
 def _formula(repair: Repair) -> str:

@@ -1,9 +1,11 @@
 """What revealed miscalibration: the part of the omnibus test that stands out furthest, in words."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from calibrant.assessment.verdict.facts import SIGNIFICANT_Z, Facts
+from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of, kind_of
+from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 from calibrant.results.parts import PARTS, part_name
 
@@ -25,6 +27,9 @@ PREFERRED = {
 
 RIVALS = {"top-label bias": ("class bias",)}
 """Parts on the same scale, of which the larger counts."""
+
+SEEN_BY = {"top-label bias": "top-label ece"}
+"""For a part that may have no say in the test, the one with a say that sees the same error."""
 
 VECTORS = ("slope", "skce")
 """Parts that look at all classes together, where there are more than two."""
@@ -71,13 +76,18 @@ class Evidence(NamedTuple):
         return self.class_name is None and self.part in VECTORS and is_theirs
 
 
+Parts = Mapping[str, Mapping[str, Any]]
+
+
 def evidence_of(test: TestResult, code: str, facts: Facts | None = None) -> Evidence:
     """Return what gave miscalibration away, given an omnibus test; nothing of another test.
 
-    Facts about the confidence may show what no part of the test looks at: its slope.
+    Only a part with a say in the test is named. Facts about the confidence may show what no part of the test looks at:
+    its slope.
     """
-    parts: Mapping[str, Mapping[str, Any]] = {**test.details.get("parts", {}), **test.details.get("also", {})}
-    name = _plainest(parts, test.details.get("found_by", ""), PREFERRED.get(code, ()))
+    deciding: Parts = test.details.get("parts", {})
+    parts = {**deciding, **test.details.get("also", {})}
+    name = _plainest(parts, deciding, test.details.get("found_by", ""), PREFERRED.get(code, ()))
     part = parts.get(name, {})
     found = part.get("class")
     suspect = any(one["pvalue"] <= LEVEL for key, one in parts.items() if key.startswith(CONFIDENCE))
@@ -86,21 +96,28 @@ def evidence_of(test: TestResult, code: str, facts: Facts | None = None) -> Evid
     return Evidence(
         part=name,
         label=part_name(name, parts).label,
-        direction=part.get("direction") or "",
+        direction=part.get("direction") or _lent(name, parts) or "",
         class_name=None if found is None else str(found),
         confidence_is_suspect=suspect or two_classes,
         runners_up_are_suspect=RUNNER_UP in parts and parts[RUNNER_UP]["pvalue"] <= LEVEL,
     )
 
 
-def _plainest(parts: Mapping[str, Mapping[str, Any]], found_by: str, preferred: tuple[str, ...]) -> str:
+def _plainest(parts: Parts, deciding: Parts, found_by: str, preferred: tuple[str, ...]) -> str:
     """Return the first part of those preferred whose p-value is as small as that of the one that stands out."""
     ties = [key for key in preferred if key in parts and parts[key]["pvalue"] <= parts[found_by]["pvalue"]]
     if not ties:
         return found_by
     # Both in standard errors: a class that stands out further than the confidence is what is wrong with it.
     rivals = [key for key in ties if key in (ties[0], *RIVALS.get(ties[0], ()))]
-    return max(rivals, key=lambda key: parts[key]["statistic"])
+    first = max(rivals, key=lambda key: parts[key]["statistic"])
+    named = (key for key in (first, SEEN_BY.get(first, ""), *ties) if key in deciding)
+    return next((key for key in named if deciding[key]["pvalue"] <= parts[found_by]["pvalue"]), found_by)
+
+
+def _lent(name: str, parts: Parts) -> str | None:
+    """Return the direction of the part that sees the same as this one, which has none by itself."""
+    return next((parts[key]["direction"] for key, seen_by in SEEN_BY.items() if seen_by == name and key in parts), None)
 
 
 def in_words(evidence: Evidence) -> str:
@@ -120,6 +137,16 @@ def in_words(evidence: Evidence) -> str:
         return RUNNERS_UP
     article = "the " if evidence.part in PARTS and evidence.part != IMPOSSIBLE else ""
     return f"{article}{evidence.label}{direction}"
+
+
+def with_names(test: TestResult, view: Predictions) -> TestResult:
+    """Return a test with parts, whose details name the one that revealed what it found, if anything, as the verdict."""
+    if test.pvalue > LEVEL:
+        return replace(test, details={**test.details, "revealed_by": ""})
+    binary = view.n_classes == 2
+    facts = facts_of(view if binary else view.top_label())
+    evidence = evidence_of(test, kind_of(facts, binary=binary), facts)
+    return replace(test, details={**test.details, "found_by": evidence.part, "revealed_by": at_length(evidence)})
 
 
 def at_length(evidence: Evidence) -> str:

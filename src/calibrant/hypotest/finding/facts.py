@@ -1,0 +1,203 @@
+"""Mean and slope: what a sentence about predictions of an event can say, with standard errors under calibration."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._border.types import FloatArray
+from calibrant._core.laws import expit
+from calibrant._core.quantiles import median
+from calibrant.metrics import CoxSlope, InTheLarge
+from calibrant.metrics.logistic import kept_log_odds, pulls
+from calibrant.predictions import Predictions
+
+SIGNIFICANT_Z = 1.96
+"""A deviation of this many standard errors has a direction."""
+
+TOO_EXTREME, TOO_TIMID = "too extreme", "too timid"
+"""The directions of a slope or a spread."""
+
+LARGEST_LOG_ODDS = 27.6
+"""Predictions nearer to 0 or 1 than 1e-12 are moved there, as for the calibration slope."""
+
+CONSTANT = 1e-9
+"""Log-odds that differ by less have no slope."""
+
+
+class Facts(NamedTuple):
+    """How predictions of an event compare with what was observed.
+
+    Attributes
+    ----------
+    predicted, observed : float
+        Mean prediction and frequency.
+    z : float
+        Their difference in standard errors under calibration.
+    extreme : float
+        Score of the slope of the log-odds beside an intercept, in standard errors; positive if too extreme.
+    is_mixed : bool
+        Whether rows near the middle and rows far from it err to opposite sides, once the mean is corrected.
+    too_extreme, too_wide : float
+        Scores of the slope and of the spread (Spiegelhalter's) once the mean is corrected: positive if too extreme.
+    """
+
+    predicted: float
+    observed: float
+    z: float
+    extreme: float
+    is_mixed: bool
+    too_extreme: float
+    too_wide: float
+
+
+def facts_of(view: Predictions) -> Facts:
+    """Return the facts about binary predictions, which are kept with them."""
+    return view.once("mean and slope", lambda: _facts(view))
+
+
+def _facts(view: Predictions) -> Facts:
+    r"""Compute the facts.
+
+    With residuals :math:`r_i = y_i - p_i`, variances :math:`v_i = p_i (1 - p_i)`, shares :math:`w_i` of the weight and
+    log-odds :math:`l_i` around their mean by :math:`w_i^2 v_i`, the score of a common factor of the log-odds is
+    :math:`\sum_i w_i r_i l_i`, with variance :math:`\sum_i w_i^2 v_i l_i^2`; it is uncorrelated with the bias
+    :math:`\sum_i w_i r_i`. That a factor below 1 fits better means that the predictions are too extreme.
+    """
+    shares = view.weights / view.weights.sum()
+    residuals = view.labels - view.positive
+    noise = view.squares(shares) * view.positive * (1 - view.positive)
+    log_odds = (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    pull = shares * residuals
+    predicted, observed = float(shares @ view.positive), float(shares @ view.labels)
+    z = _in_errors(predicted - observed, float(noise.sum()))
+    extreme, corrected = _score(log_odds, pull, noise), Scored(pull, noise, view.positive)
+    if abs(z) > SIGNIFICANT_Z and np.isfinite(z) and 0 < observed < 1:
+        corrected = _corrected(view)
+    too_extreme = _score(log_odds, corrected.pull, corrected.noise)
+    return Facts(
+        predicted=predicted,
+        observed=observed,
+        z=z,
+        extreme=extreme,
+        is_mixed=_is_mixed(corrected, _centred(log_odds, corrected.noise), too_extreme, view.copies),
+        too_extreme=too_extreme,
+        too_wide=_score(2 * corrected.probs - 1, corrected.pull, corrected.noise),
+    )
+
+
+class Scored(NamedTuple):
+    """Residuals by share of weight, their variances, and the predictions that they are of."""
+
+    pull: FloatArray
+    noise: FloatArray
+    probs: FloatArray
+
+
+def _corrected(view: Predictions) -> Scored:
+    """Return the same of predictions whose log-odds are shifted so that their mean is right.
+
+    A wrong mean tilts the residuals of predictions on one side of 1/2 as a wrong slope does. With the fitted shift, the
+    score of the slope has the sign of 1 minus the fitted slope, as the likelihood is concave.
+    """
+    shift = InTheLarge()(view)
+    pull, spread = pulls(view, shift, 1.0)
+    shares = view.weights / view.weights.sum()
+    scale = np.divide(view.squares(shares), shares, out=np.zeros_like(shares), where=shares > 0)
+    return Scored(pull, scale * spread, expit(shift + kept_log_odds(view)))
+
+
+def _centred(values: FloatArray, noise: FloatArray) -> FloatArray:
+    total = float(noise.sum())
+    return values - (float(noise @ values) / total if total > 0 else 0.0)
+
+
+def _score(values: FloatArray, pull: FloatArray, noise: FloatArray) -> float:
+    """Return minus the score of a coefficient of these values beside an intercept, in standard errors."""
+    centred = _centred(values, noise)
+    return -_in_errors(float(pull @ centred), float(noise @ centred**2))
+
+
+def _in_errors(difference: float, variance: float) -> float:
+    if variance > 0:
+        return float(difference / np.sqrt(variance))
+    return float(np.copysign(np.inf, difference)) if difference else 0.0
+
+
+def _is_mixed(scored: Scored, centred: FloatArray, extreme: float, copies: FloatArray | None) -> bool:
+    """Return whether the inner or the outer half of the rows errs in the direction opposite to the slope."""
+    distance, side = np.abs(centred), np.sign(centred)
+    outer = distance > _middle(distance, copies)
+    for half in (outer, ~outer):
+        z = -_in_errors(float((scored.pull * side)[half].sum()), float(scored.noise[half].sum()))
+        if z * np.sign(extreme) < -SIGNIFICANT_Z:
+            return True
+    return False
+
+
+def _middle(values: FloatArray, copies: FloatArray | None) -> float:
+    """Return the median over rows."""
+    if copies is None:
+        return median(values)
+    order = np.argsort(values)
+    reached = np.cumsum(copies[order])
+    return float(values[order[np.searchsorted(reached, reached[-1] / 2)]])
+
+
+def kind_of(facts: Facts, *, binary: bool) -> str:
+    """Name the strongest deviation; of two that are equal, as for events that are all rare, the bias.
+
+    Where only one class occurs, no slope can be seen.
+    """
+    if binary:
+        slope = _slope_score(facts)
+        if abs(facts.z) > SIGNIFICANT_Z and (
+            abs(facts.z) >= abs(slope) or math.isclose(abs(facts.z), abs(slope)) or not 0 < facts.observed < 1
+        ):
+            return "biased"
+        deviation = 0.0 if facts.is_mixed else slope
+    else:
+        deviation = facts.z
+    if abs(deviation) < SIGNIFICANT_Z:
+        return "miscalibrated"
+    return "over-confident" if deviation > 0 else "under-confident"
+
+
+def _slope_score(facts: Facts) -> float:
+    """Return the score beside the bias, or what is left of it once the mean is corrected if that says otherwise."""
+    is_confirmed = facts.extreme * facts.too_extreme > 0 and abs(facts.too_extreme) > SIGNIFICANT_Z
+    return facts.extreme if is_confirmed else facts.too_extreme
+
+
+def corrected_direction(facts: Facts, deviation: float, plain: str | None) -> str | None:
+    """Return the direction of a slope or a spread, given the one that is right if the mean is.
+
+    Parameters
+    ----------
+    facts : Facts
+    deviation : float
+        `Facts.too_extreme` or `Facts.too_wide`.
+    plain : str or None
+        What the sign of the score says without a correction of the mean.
+
+    Returns
+    -------
+    str or None
+        None if nothing is left once the mean is corrected.
+    """
+    if abs(facts.z) <= SIGNIFICANT_Z:
+        return plain
+    if abs(deviation) <= SIGNIFICANT_Z:
+        return None
+    return TOO_EXTREME if deviation > 0 else TOO_TIMID
+
+
+def slope_of(view: Predictions) -> float | None:
+    """Return the slope of recalibrated log-odds, or None if there is no finite one."""
+    present = view.weights > 0
+    log_odds = (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)[present]
+    ones, zeros = log_odds[view.labels[present] == 1], log_odds[view.labels[present] == 0]
+    if len(ones) == 0 or len(zeros) == 0 or np.ptp(log_odds) < CONSTANT:
+        return None
+    is_separated = max(ones.min(), zeros.min()) >= min(ones.max(), zeros.max())
+    return None if is_separated else CoxSlope()(view)

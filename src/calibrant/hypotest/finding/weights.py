@@ -1,0 +1,40 @@
+"""Weights that depend on the labels: redraws, which keep them fixed, are then no exact picture of chance."""
+
+import numpy as np
+
+from calibrant.predictions import Predictions
+
+KEY = "weights follow labels"
+
+FEWEST = 2
+"""A class with fewer rows says nothing about what its weight depends on."""
+
+
+def mark(predictions: Predictions) -> Predictions:
+    """Remember that the weights were made from the labels."""
+    predictions.once(KEY, lambda: True)
+    return predictions
+
+
+def weights_follow_labels(predictions: Predictions) -> bool:
+    """Return whether weights are known to be made from labels, or are the same within classes and differ between them.
+
+    Examples
+    --------
+    >>> p = [0.2, 0.4, 0.6, 0.9]
+    >>> weights_follow_labels(Predictions(p, [0, 0, 1, 1], [1, 1, 3, 3]))
+    True
+    >>> weights_follow_labels(Predictions(p, [0, 1, 0, 1], [1, 1, 3, 3]))
+    False
+    """
+    return predictions.once(KEY, lambda: _follow(predictions))
+
+
+def _follow(predictions: Predictions) -> bool:
+    present = predictions.weights > 0
+    labels, weights = predictions.labels[present], predictions.weights[present]
+    if predictions.copies is not None or np.ptp(weights) == 0:
+        return False
+    counts = np.bincount(labels)
+    means = np.bincount(labels, weights)[labels] / counts[labels]
+    return bool(counts[counts > 0].min() >= FEWEST and np.allclose(weights, means, rtol=1e-9, atol=0))
