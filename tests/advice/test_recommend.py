@@ -241,10 +241,12 @@ class TestAdvice:
         assert advice.name == "stack" or advice.name.startswith("guard")
         assert np.isfinite(advice.candidate(advice.name).loss)
         assert "probability 0" in " ".join(advice.reasons)
+        assert "has to be mixed in first, which" in " ".join(advice.reasons)
         assert "changes by -inf: one of both losses is infinite" in " ".join(advice.reasons)
         hopeless = recommend(p, candidates=["ts"], rng=0)
         assert hopeless.name == "identity"
         assert "infinite with every" in hopeless.headline
+        assert 'should be mixed in first ("guard")' in " ".join(hopeless.reasons)
         assert "nan" not in str(as_record(hopeless)).lower()
 
     def test_rows_without_errors_never_lead_to_certainty(self):

@@ -23,6 +23,7 @@ from calibrant.assessment.forecasts.transforms import all_transforms
 from calibrant.assessment.forecasts.words import judge
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import FORECAST_METRICS, QuantileCalibration
+from calibrant.results.forecasts import forecast_notes
 
 N = 400
 
@@ -306,3 +307,33 @@ def test_intervals_that_are_off_alone_are_named_beside_a_consistent_verdict():
     assert "Taken alone, 90% intervals hold fewer than chance explains" in found.explanation
     exact = stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
     assert "Taken alone" not in verdict(Forecasts(columns.take(np.arange(996)), exact[:996])).explanation
+
+
+def few_members(seed=0, n=80, members=9):
+    rng = np.random.default_rng(seed)
+    return Forecasts(Samples(rng.normal(size=(n, members))), 1.5 * rng.normal(size=n))
+
+
+def too_narrow(n=80):
+    _, mean, sd, y = truth(n)
+    return Forecasts(Normal(mean, sd / 1.5), y)
+
+
+@pytest.mark.parametrize("forecasts", [few_members(), too_narrow()])
+def test_the_error_of_the_verdict_is_that_of_the_table_with_its_limits(forecasts):
+    found = assess_forecasts(forecasts, n_resamples=99, rng=1)
+    verdict, known = found.verdict, found.limits["mace"]
+    assert found.metrics["mace"].value == known.value == verdict.error
+    assert (known.low, known.high) == (verdict.low, verdict.high)
+    assert known.null == (0, verdict.detectable)
+    assert known.reason == ""
+
+
+def test_notes_say_what_is_by_rank():
+    ensembles, others = (assess_forecasts(f, n_resamples=19, rng=1) for f in (few_members(), too_narrow()))
+    words = forecast_notes(ensembles, list(ensembles.metrics), str)
+    assert any("mace is by ranks" in note for note in words)
+    assert any("intervals by rank of the verdict" in note for note in words)
+    [only] = forecast_notes(others, list(others.metrics), str)
+    assert only == "the limits of mace are those of the verdict, and hold with at least 95%"
+    assert not forecast_notes(others, ["crps"], str)

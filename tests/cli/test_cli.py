@@ -89,7 +89,7 @@ def test_report_writes_a_page(file, tmp_path, capsys):
         (["evaluate", "missing.csv"], 3, "missing.csv"),
         (["evaluate"], 2, "FILE"),
         (["evaluate", "{file}", "--label", "lable"], 2, "lable"),
-        (["evaluate", "{file}", "--resamples", "0"], 2, "n_resamples must be a whole number of at least 1"),
+        (["evaluate", "{file}", "--resamples", "0"], 2, "--resamples must be a whole number of at least 1"),
         (["evaluate", "{file}", "--resamples", "many"], 2, "many"),
         (["evaluate", "{file}", "--nonsense"], 2, "nonsense"),
         (["evaluate", "{file}", "--by", "planet"], 2, "planet"),

@@ -8,6 +8,7 @@ import pytest
 
 from calibrant import Forecasts, Normal, Samples
 from calibrant.cli import main
+from calibrant.hypotest import TESTS
 from calibrant.metrics import FORECAST_METRICS
 
 
@@ -70,6 +71,8 @@ def test_every_group_of_forecasts_has_a_verdict(tmp_path, capsys):
     assert [line.split()[:2] for line in table[1:2]] == [["west", "100"]]  # The largest error first.
     assert "over-confident" in table[1]
     assert {line.split()[0] for line in table[1:4]} == {"north", "south", "west"}
+    assert " ≤0.03 " in table[1]  # Three groups, 99 redraws: 3 / 100.
+    assert "p is adjusted for the number of groups (Holm)" in " ".join(out.split())
     assert main(["evaluate", path, *OPTIONS, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {name: group["n_samples"] for name, group in found["groups"].items()} == {
@@ -115,9 +118,10 @@ def test_columns_of_quantiles_are_evaluated_and_tested(tmp_path, capsys):
     values = measured(capsys, path, "--quantiles", "q*", "--resamples", "99")
     assert set(values) >= {"pinball", "interval-coverage", "mace"}
     assert main(["test", path, "--quantiles", "q*", "--test", "all", "--resamples", "99", "--json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)) == ["consistency"]
+    found = json.loads(capsys.readouterr().out)
+    assert [name for name, entry in found.items() if "result" in entry] == ["consistency"]
     assert main(["test", path, "--quantiles", "q*", "--test", "skce"]) == 2
-    assert "needs whole distributions" in capsys.readouterr().err
+    assert "--test skce: it needs whole distributions" in capsys.readouterr().err
 
 
 def test_quantiles_that_were_not_named_are_hinted_at(tmp_path, capsys):
@@ -131,6 +135,8 @@ def test_quantiles_are_on_the_page(tmp_path, capsys):
     text = page.read_text(encoding="utf-8")
     assert "Where the values fall" not in text
     assert "Coverage" in text
+    assert "Its limits (at least 95%)" in text
+    assert "Its 95% limits" not in text
 
 
 def test_ensembles_are_tested_as_evaluate_judges_them(tmp_path, capsys):
@@ -146,3 +152,49 @@ def test_ensembles_are_tested_as_evaluate_judges_them(tmp_path, capsys):
     judged = json.loads(capsys.readouterr().out)
     assert tested["pvalue"] == judged["test"]["pvalue"]
     assert tested["statistic"] == judged["test"]["statistic"]
+
+
+def few_forecasts(tmp_path):
+    rng = np.random.default_rng(5)
+    draws = rng.normal(size=(40, 6))
+    columns = {
+        "y": draws[:, 0],
+        "mu": np.zeros(40),
+        "s": np.ones(40),
+        "q25": np.full(40, -0.7),
+        "q75": np.full(40, 0.7),
+    }
+    return write(tmp_path / "a.parquet", columns | {f"m{j}": draws[:, j] for j in range(1, 6)})
+
+
+OF_CLASSES = {"omnibus", "spiegelhalter", "hosmer-lemeshow", "cox", "ecce", "ecce-range"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "run"),
+    [
+        (("--mean", "mu", "--sd", "s"), set(TESTS) - OF_CLASSES),
+        (("--draws", "m*"), set(TESTS) - OF_CLASSES),
+        (("--quantiles", "q*"), {"consistency"}),
+    ],
+)
+def test_all_tests_of_forecasts_say_why_some_cannot_be_applied(tmp_path, capsys, kind, run):
+    arguments = ["test", few_forecasts(tmp_path), "--label", "y", *kind, "--resamples", "19"]
+    assert main([*arguments, "--test", "all", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == set(TESTS)
+    assert {name for name, entry in found.items() if "For them there" in entry.get("refused", "")} == set(TESTS) - run
+    assert "result" in found["consistency"]
+    assert main([*arguments, "--json"]) == 0  # The default is the same test.
+    assert json.loads(capsys.readouterr().out)["consistency"]["result"] == found["consistency"]["result"]
+
+
+def test_a_test_of_classes_is_refused_for_forecasts_with_the_names_of_the_others(tmp_path, capsys):
+    arguments = ["test", few_forecasts(tmp_path), "--label", "y", "--mean", "mu", "--sd", "s", "--test"]
+    assert main([*arguments, "omnibus"]) == 2
+    err = capsys.readouterr().err
+    assert "--test omnibus: it tests predictions of classes, but these rows are forecasts." in err
+    assert "bug" not in err
+    assert main([*arguments, "zzz"]) == 2
+    listed = capsys.readouterr().err.split("They are: ")[1].strip().rstrip(".").split(", ")
+    assert set(listed) == set(TESTS) - OF_CLASSES

@@ -143,6 +143,8 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         assert main(["apply", f"{name}.csv", "--calibrator", "c.json", "--out", f"{name}-new.csv", *more]) == 0
     fractions, percentages = (pl.read_csv(f"{n}-new.csv")["calibrated_score"] for n in ("a", "percent"))
     np.testing.assert_allclose(100 * fractions, percentages)
+    told = [line for line in capsys.readouterr().out.splitlines() if "new column" in line]
+    assert ["in percent as" in line for line in told] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -160,11 +162,27 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("fit", "a.csv", "--method", "sigmod"), "Did you mean 'platt'?"),
         (("fit", "a.csv", "--method", "tempscale"), "Did you mean 'ts'?"),
         (("test", "a.csv", "--positive", "yes", "--test", "coxx"), "Did you mean 'cox'?"),
+        (("fit", "a.csv", "--method", "foo"), "There are identity, "),
+        (("evaluate", "a.csv", "--positive", "yes", "--resamples", "-3"), "--resamples must be a whole number"),
+        (("apply", "a.csv"), "calibrant: --out is missing, and is needed. See calibrant apply --help."),
+        (("apply", "a.csv", "--out"), "--out requires an argument"),
+        (("evaluate", "three.csv", "--probs", "cat"), "but 3 classes: 'cat', 'dog', 'emu'. Name the columns of all"),
+        (("evaluate", "three.csv", "--probs", "cat", "--positive", "cat"), "with --probs, with commas between them."),
+        (("compare", "a.csv", "b.csv", "--positive", "yes", "--baseline", "c"), ": --baseline must be one of 'a', 'b'"),
+        (
+            ("compare", "a.csv", "b.csv", "--positive", "yes", "--fail-if-worse-than", "c"),
+            "--fail-if-worse-than must be one of the files, 'a', 'b', but is 'c'.",
+        ),
+        (("evaluate", "weighted.csv", "--weight", "w", "--max-risk", "0.1"), "weighted.csv: a guaranteed error rate"),
+        (("evaluate", "weighted.csv", "--weight", "w", "--max-risk", "0.1"), "Leave the weights out, or --max-risk."),
     ],
 )
 def test_mistakes_are_answered_with_what_was_meant(folder, capsys, words, told):
     (folder / "draws.csv").write_text("y,draw_1,draw_2\n1,2,3\n")
     (folder / "normal.csv").write_text("y,mu,sigma\n1,2,3\n")
+    (folder / "three.csv").write_text("label,cat,dog,emu\ncat,0.6,0.2,0.2\ndog,0.2,0.6,0.2\nemu,0.2,0.2,0.6\n")
+    (folder / "weighted.csv").write_text("y,prob,w\n" + "1,0.7,1\n0,0.4,2\n" * 20)
+    (folder / "b.csv").write_bytes((folder / "a.csv").read_bytes())
     code, _, err = run(capsys, *words)
     assert code in (2, 3)
     assert told in err

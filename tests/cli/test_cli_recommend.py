@@ -42,6 +42,13 @@ def test_words_come_first_then_a_table_then_what_to_do(file, capsys):
     assert f"calibrant fit '{file}' --method ts" in out
 
 
+def test_reasons_name_options_and_not_arguments(file, capsys):
+    code, out, _ = run(capsys, "recommend", file, "--candidates", "sms", "--resamples", "50")
+    assert code == 0
+    assert "With --keep-argmax none would change." in " ".join(out.split())
+    assert "keep_argmax" not in out
+
+
 def test_the_command_to_paste_fits_the_same_columns(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     p = sharpened(calibrated(n=400, k=2, seed=1), 0.4)

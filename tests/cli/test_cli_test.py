@@ -143,7 +143,7 @@ def test_forecasts_are_tested_with_the_kernel_error(tmp_path, capsys):
     [
         (["--test", "t-test"], "--test must be"),
         (["--kernel", "white"], "--kernel must be one of"),
-        (["--resamples", "0"], "n_resamples must be a whole number"),
+        (["--resamples", "0"], "--resamples must be a whole number"),
     ],
 )
 def test_mistakes_give_one_line(good, arguments, words, capsys):

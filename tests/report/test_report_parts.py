@@ -181,7 +181,7 @@ class TestTables:
         worse = replace(whole.groups["south"], verdict=verdict(code="consistent", error=0.2))
         rows = tables.group_rows(replace(whole, groups={**whole.groups, "south": worse}))
         assert [(row.name, row.verdict.code) for row in rows] == [("south", "consistent"), ("north", "over-confident")]
-        assert rows[0].cells[-2:] == (("0.01", "p ≤ 0.01"), ("0.02", "p = 0.02"))
+        assert rows[0].cells[-2:] == (("0.01", "p ≤ 0.01"), ("0.02", "p ≤ 0.02"))
         assert tables.group_summary(whole) == "2 of 2 with an adjusted p-value of at most 0.05"
 
     def test_no_groups_no_section(self):

@@ -16,6 +16,9 @@ from calibrant.exceptions import InputError
 
 Names = tuple[Hashable, ...]
 
+ONE_EACH = "Pass one column of probabilities for each class."
+"""What to do where there are more than two classes for one column."""
+
 
 def as_classes(classes: Any, n_classes: int) -> Names | None:
     """Return the caller's class names, checked for number and repetition."""
@@ -69,12 +72,18 @@ def _other_and(positive: Hashable, found: list[object]) -> Names:
         near = difflib.get_close_matches(str(positive), [str(value) for value in others], n=1)
         raise InputError(
             f"labels must be {positive!r}, the positive class, or one other, but there {what}: "
-            f"{', '.join(repr(value) for value in found[:5])}. "
-            + (f"Did you mean {near[0]!r}?" if near else "Pass one column per class, or name one of these labels.")
+            f"{', '.join(repr(value) for value in found[:5])}. " + _remedy(near, is_label=bool(same))
         )
     if not others:
         others = [int(not positive)] if _is_whole(positive) else [f"not {positive}"]
     return (*others, *(same or [positive]))
+
+
+def _remedy(near: list[str], *, is_label: bool) -> str:
+    """Say what to do about more labels than the positive class and one other."""
+    if is_label:  # Naming another label would not help.
+        return ONE_EACH
+    return f"Did you mean {near[0]!r}?" if near else "Pass one column per class, or name one of these labels."
 
 
 def _plain(label: object) -> str | None:
@@ -103,7 +112,7 @@ def as_labels(raw: Raw, probs: Raw, shape: tuple[int, int], classes: Names | Non
     if values.ndim == 2:
         return _from_one_hot(values, column_order(raw.columns, names)), names or tuple(range(n_classes))
     if values.dtype.kind in "OUS":
-        return _look_up(values, _need_names(values, names), _as_text), names or ()
+        return _look_up(values, _need_names(values, names, probs, n_classes), _as_text), names or ()
     _check_whole(values, probs.values, n_classes)
     if names is None or not all(_is_whole(name) for name in names) or names == tuple(range(n_classes)):
         return _check_indices(values, n_classes), names or tuple(range(n_classes))
@@ -205,8 +214,12 @@ def _hint(labels: NDArray[Any], value: float, n_classes: int) -> str:
     return "Pass classes= to map other values."
 
 
-def _need_names(labels: NDArray[Any], names: Names | None) -> Names:
+def _need_names(labels: NDArray[Any], names: Names | None, probs: Raw, n_classes: int) -> Names:
     if names is None:
+        found = _distinct(labels)
+        if len(found) > n_classes and (probs.values.ndim == 1 or probs.values.shape[1] == 1):
+            some = ", ".join(map(repr, found[:5]))
+            raise InputError(f"there is one column of probabilities, but {len(found)} classes: {some}. {ONE_EACH}")
         raise InputError(
             f"labels are names like {labels[:1].tolist()[0]!r:.60}, so their order is needed. Pass classes=[...] "
             "in the order of the columns of probs, or for one column positive=, the class whose probability it is."

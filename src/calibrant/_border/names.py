@@ -57,7 +57,7 @@ class Spellings:
         close = (
             get_close_matches(given, written, n=3, cutoff=0.6)
             or [name for name in written if name[:_SAME_START] == given[:_SAME_START]]
-            or get_close_matches(given, known, n=3, cutoff=0.4)
+            or [name for name in get_close_matches(given, known, n=3, cutoff=0.4) if name[:1] == given[:1]]
         )
         return list(dict.fromkeys(written[name] for name in close))[:3]
 

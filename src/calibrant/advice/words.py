@@ -5,6 +5,7 @@ import numpy as np
 from calibrant.advice.choice import TOLERANCE
 from calibrant.advice.group_fix import GROUPS
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
+from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
 from calibrant.results.writing import percent
@@ -154,6 +155,15 @@ def _decisions(advice: Recommendation, chosen: Candidate) -> str:
     )
 
 
+def _mixed_in(name: str) -> str:
+    """Say who makes impossible labels possible: the recommended calibrator, or nobody yet."""
+    if name == stack_of([name]):
+        return f'has to be mixed in first, which {name} does by itself, with its own "{GUARD}"'
+    if name.split(THEN, maxsplit=1)[0] == GUARD:
+        return f'has to be mixed in first, which is the "{GUARD}" of {name}'
+    return f'should be mixed in first ("{GUARD}")'
+
+
 def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predictions) -> list[str]:
     found = []
     if not chosen.converged:
@@ -161,7 +171,7 @@ def _reservations(advice: Recommendation, chosen: Candidate, predictions: Predic
     if has_impossible_labels(predictions):
         found.append(
             "Some observed labels had probability 0, an infinite log loss: a small share of the uniform distribution "
-            f'should be mixed in first ("{GUARD}").'
+            f"{_mixed_in(advice.name)}."
         )
     if allows_certainty(predictions):
         found.append("No row contradicts certainty, so these rows say little about how confident a model may be.")

@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _complain("there is not enough memory for this file. Use fewer rows or another machine.", BAD_INPUT)
     except InputError as error:
-        return _complain(_with_options(str(error)), BAD_INPUT)
+        return _complain(with_options(str(error)), BAD_INPUT)
     except OSError as error:
         streams.discard(sys.stdout)
         return _complain(_about_file(error), BAD_FILE)
@@ -97,8 +97,17 @@ def _run(argv: Sequence[str] | None) -> int:
         )
     except CycloptsError as error:
         where = " ".join(("calibrant", *(error.command_chain or ())))
-        return _complain(f"{_one_line(error)} See {where} --help.", BAD_INPUT)
+        return _complain(f"{_about_arguments(error, words)} See {where} --help.", BAD_INPUT)
     return result if isinstance(result, int) else 0
+
+
+def _about_arguments(error: Exception, words: Sequence[str]) -> str:
+    """Say what is wrong with the arguments; an option that is not there at all lacks more than its value."""
+    text = _one_line(error)
+    lacking = re.search(r"parameter (--[\w-]+) requires an argument", text)
+    if lacking is None or any(word.partition("=")[0] == lacking[1] for word in words):
+        return text
+    return f"{lacking[1]} is missing, and is needed."
 
 
 def _one_line(error: Exception) -> str:
@@ -139,10 +148,14 @@ def _complain(message: object, code: int) -> int:
     return code
 
 
-def _with_options(message: str) -> str:
+def with_options(message: str) -> str:
     """Replace the arguments named in a message of the library by the options of the command line."""
     message = re.sub(r"\b(renormalise|logits|percent|replace)=True", r"--\1", message)
     message = message.replace("drop_missing=True", "--drop-missing").replace("least_rows", "--least-rows")
+    message = message.replace("n_resamples must", "--resamples must")
+    message = re.sub(r"^baseline must", "--baseline must", message)  # In an experiment it is a setting of the file.
+    message = message.replace("or look at risk_coverage, which has no guarantee", "or --max-risk")
+    message = message.replace("With keep_argmax none", "With --keep-argmax none")
     message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")
     message = re.sub(r"\b(mean|sd|draws|quantiles)=(?=[\w'])", r"--\1 ", message)
     options = r"\b(label|probs|weight|classes|positive|mean|sd|draws|quantiles)=(?!=)"
@@ -153,7 +166,7 @@ def _note(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line, without the place in the code, which means nothing to a user."""
     from calibrant.io import printable
 
-    text = _with_options(str(message)).replace("pass them to Predictions itself", "leave out --logits")
+    text = with_options(str(message)).replace("pass them to Predictions itself", "leave out --logits")
     streams.write(sys.stderr, f"calibrant: note: {printable(text)}\n")
 
 

@@ -141,7 +141,8 @@ def _apply_classes(
     if not source.json:
         show.print_path("table", out)
         if not replace:
-            show.print_lines([f"The new columns are {listed(columns)}."])
+            unit = ", in percent as those that were read" if source.percent else ""
+            show.print_lines([f"The new columns are {listed(columns)}{unit}."])
 
 
 def _print(

@@ -81,7 +81,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
         comparison = compare(
             models,
             chosen,
-            baseline=fail_if_worse_than or baseline,
+            baseline=_baseline(models, fail_if_worse_than) or baseline,
             n_resamples=options.resamples,
             ranges=options.json,  # The table has no room for them.
             differences=differences,
@@ -101,6 +101,16 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     if fail_if_worse_than is not None:
         failures += _worse(comparison, powerless_is_fine=bool(failures))
     return show.report_failures(failures)
+
+
+def _baseline(models: "dict[str, Any]", wanted: str | None) -> str | None:
+    """Return the model that no other may be worse than, if there is such a one."""
+    from calibrant.exceptions import InputError
+
+    if wanted is not None and wanted not in models:
+        names = ", ".join(map(repr, models))
+        raise InputError(f"--fail-if-worse-than must be one of the files, {names}, but is {wanted!r}.")
+    return wanted
 
 
 def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:

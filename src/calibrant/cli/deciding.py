@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from calibrant.cli.options import Judging
     from calibrant.metrics.costs import Costs
     from calibrant.predictions import Predictions
-    from calibrant.results import DecisionReport
+    from calibrant.results import DecisionReport, Decisions
 
 DECIDING = Group("Decisions", sort_key=3)
 
@@ -126,6 +126,7 @@ class Deciding:
         from dataclasses import replace
 
         from calibrant.decisions import DecisionPlan
+        from calibrant.exceptions import InputError
         from calibrant.results import DecisionReport
 
         if not self.is_asked:
@@ -134,7 +135,12 @@ class Deciding:
         _check_classes(models, costs)
         plan = DecisionPlan(costs, self.threshold, self.max_risk, self.confidence, self.prevalence)
         fixed = plan if not change else replace(plan, threshold=None)
-        found = {name: (fixed if i else plan)(p, name, rng=seed) for i, (name, p) in enumerate(models.items())}
+        found: dict[str, Decisions] = {}
+        for name, p in models.items():
+            try:
+                found[name] = (fixed if found else plan)(p, name, rng=seed)
+            except InputError as error:
+                raise InputError(f"{name}: {error}") from error
         changed = None
         if change and costs is not None:
             before, *_, after = models.values()

@@ -122,6 +122,7 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from calibrant.cli import with_options
     from calibrant.cli.outputs import console
     from calibrant.cli.show import print_heading
     from calibrant.io import printable
@@ -131,7 +132,7 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     out = console()
     out.print(Text(printable(advice.headline), style="bold green" if advice.name == first else "bold yellow"))
     for reason in advice.reasons:
-        out.print(Text(f"- {printable(reason)}"))
+        out.print(Text(f"- {printable(with_options(reason))}"))
     print_heading(f"On rows that they were not fitted to, {advice.n_samples:,} in all")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("calibrator", overflow="fold")

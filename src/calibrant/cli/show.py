@@ -29,9 +29,10 @@ from calibrant.results import (
     as_record,
     state,
 )
+from calibrant.results.bounds import smallest_adjusted
 from calibrant.results.comparison import CALIBRATED
 from calibrant.results.parts import part_name
-from calibrant.results.writing import counted, significant
+from calibrant.results.writing import counted, pvalue, significant
 
 rows = counted
 """Write a number of rows."""
@@ -233,21 +234,28 @@ def print_groups(assessment: Assessment | ForecastAssessment) -> None:
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("verdict", overflow="fold")
     groups: Mapping[str, Assessment | ForecastAssessment] = assessment.groups
+    bound = smallest_adjusted(assessment)
     for name, group in sorted(groups.items(), key=lambda item: -item[1].verdict.error):
         verdict = group.verdict
         share = significant(group.metrics[measured].value) if measured in group.metrics else ""
         limits = "" if verdict.low is None or verdict.high is None else f"{verdict.low:.2g} to {verdict.high:.2g}"
         numbers = (
             share,
-            significant(verdict.error),
+            significant(verdict.error, 3),  # Its limits have two digits; the line has to fit into 80 characters.
             limits,
             significant(verdict.detectable),
-            significant(verdict.pvalue),
+            _below_heading(pvalue(assessment.adjusted.get(name, verdict.pvalue), bound)),
         )
         table.add_row(Text(printable(name)), f"{group.n_samples:,}", *numbers, _kind(verdict))
     out = console()
     out.print(table)
-    out.print(Text(f"error: {error}; by chance: up to this in {CALIBRATED}", style="dim"))
+    note = f"error: {error}; by chance: up to this in {CALIBRATED}; p is adjusted for the number of groups (Holm)"
+    out.print(Text(note, style="dim"))
+
+
+def _below_heading(written: str) -> str:
+    """Return a p-value for a narrow column whose heading says what it is."""
+    return written.removeprefix("p ").removeprefix("= ").replace(" ", "")
 
 
 def _kind(verdict: Verdict) -> str:

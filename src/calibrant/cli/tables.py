@@ -39,6 +39,7 @@ from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
 from calibrant.results.estimate import BRIER
+from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import percent, significant
 
 ALL = "all"
@@ -102,6 +103,8 @@ def _caveats(
         yield f"no interval for {', '.join(without)}, as none has known coverage: {reason}"
     if isinstance(assessment, Assessment) and "brier" in names and assessment.n_classes == 2:
         yield f"brier {BRIER}"
+    if isinstance(assessment, ForecastAssessment):
+        yield from forecast_notes(assessment, names, str)
 
 
 def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> str:

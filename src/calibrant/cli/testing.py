@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from calibrant.cli.options import JUDGING, File, Options, expanded
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant.forecasts import Forecasts
     from calibrant.hypotest import CalibrationTest
     from calibrant.results import TestResult
+
+ALL = "all"
+"""In place of names: every test that can be applied."""
+
+OF_QUANTILES = "consistency"
+"""The only test of columns of quantiles."""
 
 
 def run_tests(
@@ -49,7 +56,6 @@ def run_tests(
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this.
     """
     from calibrant.cli import show
-    from calibrant.exceptions import InputError
     from calibrant.hypotest.holm import holm
 
     _check_level(fail_below)
@@ -59,14 +65,14 @@ def run_tests(
             raise InputError("--calibrator tests the promise of intervals, without --test and --kernel. Remove them.")
         return _test_intervals(paths, calibrator, options, fail_below)
     data = options.forecasts(paths)[0] if options.are_forecasts else options.predictions(paths)
-    tests = _chosen(test, options, kernel, data)
-    results, refused = {}, {}
+    tests, refused = _chosen(test, options, kernel, data)
+    results = {}
     for name, configured in tests.items():
         with show.progress_bar(name, quiet=options.silent) as progress:
             try:
                 results[name] = configured(data, rng=options.seed, progress=progress)
             except InputError as error:
-                if test != ("all",):  # A test that was requested by name must run.
+                if test != (ALL,):  # A test that was requested by name must run.
                     raise InputError(f"--test {name}: {error}") from error
                 refused[name] = str(error)
     if not results:
@@ -88,12 +94,45 @@ def run_tests(
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
 
 
-def _chosen(names: tuple[str, ...], options: Options, kernel: str | None, data: object) -> dict[str, Any]:
-    """Return the tests that are named, or the default one."""
-    if not names and kernel is None and _are_ensembles(data):
-        return {"consistency": _ByRanks(options.resamples)}
+def _chosen(
+    names: tuple[str, ...], options: Options, kernel: str | None, data: object
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the tests that are named, or the default one, and why others are not for such data."""
     found = _names(names, data) if names else (_default(data, kernel),)
-    return {name: _configured(name, options, kernel, data) for name in found}
+    refused = {name: reason for name in found if (reason := _unsuited(name, data))}
+    if refused and names != (ALL,):  # A test that was requested by name must run.
+        name, reason = next(iter(refused.items()))
+        raise InputError(f"--test {name}: {reason}")
+    suited = [name for name in found if name not in refused]
+    tests: dict[str, Any] = {name: _configured(name, options, kernel, data) for name in suited}
+    if names in {(), (ALL,)} and kernel is None and _are_ensembles(data):
+        tests["consistency"] = _ByRanks(options.resamples)
+    return tests, refused
+
+
+def _unsuited(name: str, data: object) -> str:
+    """Say why a test is not for this kind of data; nothing if it is."""
+    suited = _suited(data)
+    if name in suited:
+        return ""
+    why = (
+        "it needs whole distributions, but columns of quantiles say nothing about what lies between and beyond them"
+        if suited == [OF_QUANTILES]
+        else "it tests predictions of classes, but these rows are forecasts"
+    )
+    return f"{why}. For them there {'is' if len(suited) == 1 else 'are'}: {', '.join(suited)}."
+
+
+def _suited(data: object) -> list[str]:
+    """Return the names of the tests that are for this kind of data."""
+    from calibrant.forecasts import Forecasts, Quantiles
+    from calibrant.hypotest import TESTS
+
+    if not isinstance(data, Forecasts):
+        return list(TESTS)
+    if isinstance(data.distribution, Quantiles):
+        return [OF_QUANTILES]
+    return [name for name, test in TESTS.items() if test.takes_forecasts]
 
 
 def _are_ensembles(data: object) -> bool:
@@ -150,7 +189,6 @@ def _measured(test: "CalibrationTest") -> str:
 
 
 def _check_level(level: float | None) -> None:
-    from calibrant.exceptions import InputError
 
     if level is not None and not 0 <= level <= 1:
         raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {level:g}.")
@@ -164,17 +202,14 @@ def _default(data: object, kernel: str | None) -> str:
 
 def _names(names: tuple[str, ...], data: object) -> tuple[str, ...]:
     from calibrant._border.names import meant
-    from calibrant.exceptions import InputError
-    from calibrant.forecasts import Forecasts, Quantiles
     from calibrant.hypotest import TESTS
 
-    if names == ("all",):
-        quantiles = isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles)
-        return ("consistency",) if quantiles else tuple(TESTS)
+    if names == (ALL,):
+        return tuple(TESTS)
     unknown = [name for name in names if name not in TESTS]
     if unknown:
         raise InputError(
-            f'--test must be "all" or names of tests, but {unknown[0]!r} is not. {meant(unknown[0], TESTS)}'
+            f'--test must be "all" or names of tests, but {unknown[0]!r} is not. {meant(unknown[0], _suited(data))}'
         )
     return tuple(dict.fromkeys(names))
 
@@ -184,10 +219,12 @@ def _configured(name: str, options: Options, kernel: str | None, data: object) -
     from calibrant.forecasts import Forecasts, Quantiles
     from calibrant.hypotest import TESTS, ConsistencyTest
     from calibrant.metrics import SKCE
+    from calibrant.metrics.forecast_table import suited_metrics
 
     chosen: Any = TESTS[name]
     if isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles):
-        return _of_quantiles(name, chosen, options, data)
+        # At their own levels, which all that is known about them comes to.
+        return replace(chosen, metric=suited_metrics(data)["mace"], n_resamples=options.resamples)
     if isinstance(chosen, ConsistencyTest) and (isinstance(data, Forecasts) or kernel is not None):
         chosen = replace(chosen, metric=SKCE())
     settings = {field.name for field in fields(chosen)}
@@ -202,22 +239,7 @@ def _configured(name: str, options: Options, kernel: str | None, data: object) -
     return replace(chosen, **{part: replace(getattr(chosen, part), kernel=joint)}) if part in settings else chosen
 
 
-def _of_quantiles(name: str, test: "CalibrationTest", options: Options, data: "Forecasts") -> "CalibrationTest":
-    """Return the test of columns of quantiles at their own levels, which all that is known about them comes to."""
-    from calibrant.exceptions import InputError
-    from calibrant.hypotest import ConsistencyTest
-    from calibrant.metrics.forecast_table import suited_metrics
-
-    if not isinstance(test, ConsistencyTest):
-        raise InputError(
-            f"--test {name} needs whole distributions, but columns of quantiles say nothing about what lies between "
-            "and beyond them. Use --test consistency."
-        )
-    return replace(test, metric=suited_metrics(data)["mace"], n_resamples=options.resamples)
-
-
 def _kernel(name: str, data: Any) -> Any:
-    from calibrant.exceptions import InputError
     from calibrant.forecasts import Forecasts
     from calibrant.kernels import KERNELS, RadialKernel
     from calibrant.kernels.discrepancy import default_kernel

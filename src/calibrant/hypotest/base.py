@@ -25,9 +25,12 @@ class CalibrationTest(ABC):
     ----------
     cells : bool
         Whether it is right for the cells of a sketch, whose rows stand for many (`Predictions.copies`).
+    takes_forecasts : bool
+        Whether it also tests predictive distributions.
     """
 
     cells: ClassVar[bool] = False
+    takes_forecasts: ClassVar[bool] = True
 
     def about(self) -> Description:
         """Return how it is presented: by the name of its class, unless it says more."""

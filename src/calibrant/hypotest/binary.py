@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class BinaryTest(CalibrationTest):
     tested, "binary" or "top-label". They also hold ``smallest_pvalue``, the floor at which p-values stop, and
     ``redraws``, which is 0 where the p-value is that of the closed form; else ``closed_form`` keeps that.
     """
+
+    takes_forecasts: ClassVar[bool] = False
 
     @abstractmethod
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:

@@ -163,6 +163,7 @@ class OmnibusTest(CalibrationTest):
     """
 
     cells: ClassVar[bool] = True
+    takes_forecasts: ClassVar[bool] = False
     n_resamples: int = 999
 
     def about(self) -> Description:

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile
+from calibrant._border.labels import ONE_EACH
 from calibrant._border.text import brief, damaged, printable, quoted
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns, Request, choose_columns
@@ -24,6 +25,7 @@ _WORDS = {
     "Divide them by 100.": "Read them with percent=True.",
     "Pass classes=[...] in the order of the columns of probs, or for one column positive=, the class whose probability "
     "it is.": "Name the class whose probability the column holds with positive=.",
+    ONE_EACH: "Name the columns of all classes with probs=, with commas between them.",
     "loc and scale must": "mean and sd must",
     "loc must": "mean must",
     "scale must": "sd must",

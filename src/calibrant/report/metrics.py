@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from calibrant.report.series import AnySeries
 from calibrant.report.tables import limits_text, of_result
-from calibrant.results import Assessment, Description, Estimate, Interval, missing_limits
+from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
 from calibrant.results.caveats import fit_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words
 from calibrant.results.estimate import BRIER, OF_CLASSES
+from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import counted, number
 
 ABSENT = "\N{EN DASH}"
@@ -144,4 +145,14 @@ def metric_notes(series: Sequence[AnySeries]) -> list[str]:
             rest = len(keys) - len(shown)
             others = f" and {counted(rest, 'other')}" if rest else ""
             notes.append(f"No interval for {labels}{others}, as none has known coverage: {reason}.")
+        notes += _of_forecasts(s)
     return list(dict.fromkeys(notes))
+
+
+def _of_forecasts(series: AnySeries) -> list[str]:
+    """Say what limits and ranks mean, if these are forecasts."""
+    found = series.assessment
+    if not isinstance(found, ForecastAssessment):
+        return []
+    said = forecast_notes(found, found.metrics, lambda key: of_result(found.metrics[key], key).label)
+    return [f"{words[0].upper()}{words[1:]}." for words in said]

@@ -19,6 +19,7 @@ from calibrant.results import (
     TestResult,
     Verdict,
 )
+from calibrant.results.bounds import smallest_adjusted, smallest_pvalue
 from calibrant.results.comparison import shown_limits
 from calibrant.results.parts import part_name
 from calibrant.results.writing import aligned, count, machine, name, number, pvalue
@@ -54,6 +55,11 @@ def status(verdict: Verdict) -> str:
     if verdict.code in DIRECTIONS and verdict.size == "within tolerance":
         return f"Slightly {called.lower()}"
     return called
+
+
+def limits_heading(assessment: Assessment | ForecastAssessment) -> str:
+    """Return what the limits of the error are called: those of forecasts may hold with more than 95%."""
+    return "Its limits (at least 95%)" if isinstance(assessment, ForecastAssessment) else "Its 95% limits"
 
 
 def limits(verdict: Verdict) -> str:
@@ -94,6 +100,7 @@ def group_rows(assessment: Assessment | ForecastAssessment) -> list[Row]:
     ordered = sorted(groups.items(), key=lambda item: -item[1].verdict.error)
     parts = [part for _, part in ordered]
     adjusted = [assessment.adjusted.get(key, math.nan) for key, _ in ordered]
+    bound = smallest_adjusted(assessment)
     columns = [
         _column([a.n_samples for a in parts], [count(a.n_samples) for a in parts]),
         _column([a.verdict.error for a in parts]),
@@ -101,7 +108,7 @@ def group_rows(assessment: Assessment | ForecastAssessment) -> list[Row]:
         _column([a.verdict.detectable for a in parts]),
         _column([a.verdict.gap for a in parts], sign=True),
         _column([a.verdict.pvalue for a in parts], [test_pvalue(a) for a in parts]),
-        _column(adjusted, ["" if math.isnan(value) else pvalue(value) for value in adjusted]),
+        _column(adjusted, ["" if math.isnan(value) else pvalue(value, bound) for value in adjusted]),
     ]
     rows = zip(ordered, zip(*columns, strict=True), strict=True)
     return [Row(name(key), cells, part.verdict) for (key, part), cells in rows]
@@ -139,13 +146,6 @@ def test_names(series: Sequence[AnySeries]) -> list[str]:
 def test_pvalue(assessment: Assessment | ForecastAssessment) -> str:
     """Return the p-value of an assessment's test, as a bound if no smaller one was possible."""
     return pvalue(assessment.test.pvalue, smallest_pvalue(assessment.test))
-
-
-def smallest_pvalue(test: TestResult) -> float | None:
-    """Return the least p-value that the test can give with its number of draws."""
-    if test.null is None:
-        return None
-    return float(test.details.get("smallest_pvalue", 1 / (1 + len(test.null))))
 
 
 def setting_rows(series: Sequence[AnySeries]) -> list[tuple[str, list[str]]]:

@@ -1,6 +1,6 @@
 """Outcomes of looking at predictive distributions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +109,13 @@ class SpreadCurve(Readable):
     kind: str
 
 
+AT_LEAST = "dvoretzky-kiefer-wolfowitz"
+"""The method of limits that hold with at least their probability."""
+
+TIES = "ties"
+"""Among the details of an error by ranks: what became of ties."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ForecastAssessment(Readable):
     """Everything that a report shows about predictive distributions.
@@ -126,7 +133,8 @@ class ForecastAssessment(Readable):
         "miscalibrated" (in shape only). `error` is that of the test, MACE, beside its values by chance; `gap` is 0.9
         minus the coverage of central 90% intervals, so that it is positive if the laws are too narrow.
     metrics : mapping of str to Estimate
-        By their name in `FORECAST_METRICS`; those that the laws have what is needed for.
+        By their name in `FORECAST_METRICS`; those that the laws have what is needed for. "mace" is the error of the
+        verdict: of ensembles, by ranks with ties broken once at random.
     test : TestResult
         The exact test behind the verdict. Its details name the coordinate that it is about if there are several.
     pit : PITHistogram or None
@@ -161,6 +169,25 @@ class ForecastAssessment(Readable):
 
     def _printed(self) -> list[tuple[str, str]]:
         return main_rows(self, self.limits)
+
+
+def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named: Callable[[str], str]) -> list[str]:
+    """Say what the limits and the ranks behind metrics that are shown mean; `named` writes the name of a metric."""
+    notes = []
+    for key in shown:
+        known = assessment.limits.get(key)
+        if known is not None and known.method == AT_LEAST:
+            share = f"{known.level:.0%}"
+            notes.append(f"the limits of {named(key)} are those of the verdict, and hold with at least {share}")
+        if TIES in assessment.metrics[key].details:
+            ties = assessment.metrics[key].details[TIES]
+            notes.append(f"{named(key)} is by ranks, as in the verdict: ties are {ties}")
+        if key == "interval-coverage" and assessment.law == "Samples":
+            notes.append(
+                f"{named(key)} is that of intervals between quantiles of the members, which hold fewer targets than "
+                "the intervals by rank of the verdict, also for calibrated ensembles"
+            )
+    return notes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

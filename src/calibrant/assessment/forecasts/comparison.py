@@ -122,7 +122,7 @@ def _compared(
                 metric=key,
                 better=metric.better,
                 value=values[model, key],
-                interval=limits_of(metric, f, values[model, key], None, rng) if intervals else None,
+                interval=limits_of(metric, f, values[model, key], rng) if intervals else None,
                 difference=differences.get((model, key)),
             )
         )

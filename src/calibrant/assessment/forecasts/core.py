@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray, Progress, Rng
-from calibrant.assessment.forecasts.limits import limits_of
+from calibrant.assessment.forecasts.limits import LEVEL, limits_of
 from calibrant.assessment.forecasts.transforms import Transforms, all_transforms, interval_level
 from calibrant.assessment.forecasts.words import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
@@ -21,9 +21,10 @@ from calibrant.hypotest import holm
 from calibrant.hypotest.base import monte_carlo_pvalue
 from calibrant.metrics import Metric, QuantileCalibration
 from calibrant.metrics.forecast_base import level_array
-from calibrant.metrics.forecast_chance import draw_masses, has_uniform_transforms
+from calibrant.metrics.forecast_chance import draw_masses
 from calibrant.metrics.forecast_table import central_pairs, known_levels, suited_metrics
 from calibrant.results import Estimate, ForecastAssessment, Interval, TestResult
+from calibrant.results.forecasts import AT_LEAST, TIES
 
 LEVELS = level_array(99)
 """Levels of MACE, as in the table of metrics: between two neighbours there is a hundredth of the transforms."""
@@ -54,6 +55,8 @@ def redraw_test(
         "expected": float(null.mean()),
         "detectable": float(np.quantile(null, DETECTABLE)),
     }
+    if checks[worst].is_drawn:
+        details[TIES] = "broken once at random"
     if len(checks) > 1:
         details |= {"subject": checks[worst].subject, "tests": len(checks)}
     result = TestResult(
@@ -145,7 +148,7 @@ def assess_forecasts(
     generator = np.random.default_rng(rng)
     found = _judged(forecasts, name, n_resamples, tolerance, generator)
     steps.add(1)
-    metrics, limits = _measured(suited, forecasts, found.test, generator, steps)
+    metrics, limits = _measured(suited, forecasts, found, generator, steps)
     parts = {}
     for key, part in groups.items():
         own = {each: suited[each].estimate(part) for each in OF_GROUPS if each in suited}
@@ -187,23 +190,52 @@ def _judged(
 
 
 def _measured(
-    suited: Mapping[str, Metric], forecasts: Forecasts, test: TestResult, rng: np.random.Generator, steps: Steps
+    suited: Mapping[str, Metric],
+    forecasts: Forecasts,
+    judged: ForecastAssessment,
+    rng: np.random.Generator,
+    steps: Steps,
 ) -> tuple[dict[str, Estimate], dict[str, Interval]]:
     """Return the values of the metrics, and what is known about their limits and about chance."""
     metrics, limits = dict[str, Estimate](), dict[str, Interval]()
     for key, metric in suited.items():
+        if key == TESTED:
+            metrics[key], limits[key] = _as_judged(metric, forecasts, judged)
+            steps.add(1)
+            steps.add(1)  # Its limits.
+            continue
         rows = _compared_rows(metric, forecasts)
         some = forecasts if rows is None else forecasts.take(rows)
         found = metric.estimate(some)
         metrics[key] = found if rows is None else replace(found, details={**found.details, "rows": len(rows)})
         steps.add(1)
-        # The verdict has drawn the error of laws with a density already.
-        null = test.null if key == TESTED and has_uniform_transforms(forecasts.distribution) else None
-        known = limits_of(metric, some, found.value, null, rng)
+        known = limits_of(metric, some, found.value, rng)
         if known is not None:
             limits[key] = known
         steps.add(1)
     return metrics, limits
+
+
+def _as_judged(metric: Metric, forecasts: Forecasts, judged: ForecastAssessment) -> tuple[Estimate, Interval]:
+    """Return the error that the verdict is about, with its limits and what chance makes of it: one number everywhere.
+
+    Where laws have atoms it is that of transforms drawn once at random, as the exact test needs them.
+    """
+    test, verdict = judged.test, judged.verdict
+    found = metric.estimate(forecasts)
+    ties = {TIES: test.details[TIES]} if TIES in test.details else {}
+    known = Interval(
+        name=found.name,
+        value=verdict.error,
+        low=verdict.low,
+        high=verdict.high,
+        level=LEVEL,
+        method="none" if verdict.low is None else AT_LEAST,
+        expected=verdict.expected,
+        null=(0.0, verdict.detectable),
+        reason=verdict.reason,
+    )
+    return replace(found, value=verdict.error, details={**found.details, **ties}), known
 
 
 def _compared_rows(metric: Metric, forecasts: Forecasts) -> IntArray | None:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Laplace, MvNormal, Normal, Samples
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import KCE, SKCE, Metric
@@ -24,9 +23,7 @@ NOTHING = Bootstrap(1)
 """Limits are formulas: nothing is resampled."""
 
 
-def limits_of(
-    metric: Metric, forecasts: Forecasts, value: float, null: FloatArray | None, rng: np.random.Generator
-) -> Interval | None:
+def limits_of(metric: Metric, forecasts: Forecasts, value: float, rng: np.random.Generator) -> Interval | None:
     """Return confidence limits of a metric or why there are none, and its range by chance; None if nothing is known.
 
     Parameters
@@ -34,11 +31,10 @@ def limits_of(
     metric : Metric
     forecasts : Forecasts
     value : float
-    null : ndarray or None
-        Values of the metric under calibration, if they are known already.
     rng : Generator
     """
-    if null is None and has_range(metric, forecasts, NOTHING) and _is_quick(metric, forecasts.distribution):
+    null = None
+    if has_range(metric, forecasts, NOTHING) and _is_quick(metric, forecasts.distribution):
         law = forecasts.distribution
         cells = forecasts.n_samples * (law.n_draws if isinstance(law, Samples) else 1)
         null = metric.by_chance(forecasts, int(np.clip(RANGE_CELLS // cells, FEWEST_REDRAWS, MOST_REDRAWS)), rng)
