@@ -8,7 +8,7 @@ import pytest
 
 import calibrant.results
 from binary_cases import binary
-from calibrant import Forecasts, Normal, Predictions, compare, learning_curve, recommend, reliability_curve
+from calibrant import Forecasts, Normal, Predictions, assess, compare, learning_curve, recommend, reliability_curve
 from calibrant.curves import classwise_curves, cumulative_curve, kernel_curve, pit_histogram, quantile_curve
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ECE, NLL, decompose
@@ -99,6 +99,12 @@ def test_numbers_are_those_of_the_result():
     assert f"{ECE()(p):.3g}" in "".join(shown)
     test = ConsistencyTest(ECE(), 99)(p, rng=0)
     assert "p ≤ 0.01" in read(test._repr_html_()).text
+
+
+def test_a_verdict_alone_has_no_empty_table():
+    alone = assess(calibrated(n=50, k=3), sections=(), n_resamples=19, rng=0)
+    assert alone.verdict.headline in notebook_html(alone)
+    assert "<table" not in notebook_html(alone)
 
 
 def test_curves_have_a_figure_and_no_row_of_arrays():

@@ -126,7 +126,9 @@ def _verdict(result: Verdict) -> list[Element]:
 
 
 def _metrics(metrics: Mapping[str, Estimate]) -> list[Element]:
-    """Show the first few metrics, and all on request."""
+    """Show the first few metrics, and all on request; nothing where none was computed."""
+    if not metrics:
+        return []
     rows = [(str(key), _value(one.value)) for key, one in metrics.items()]
     head = ("metric", "value")
     if len(rows) <= FEW_METRICS:
