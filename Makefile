@@ -55,6 +55,7 @@ dist: $(BIN)/python$(EXE)
 	$(PIP) "build>=1.2" "hatchling>=1.26" "ziglang>=0.14"
 	$(BIN)/python -m build --no-isolation --sdist --outdir dist .
 	for target in $(TARGETS); do CALIBRANT_TARGET=$$target $(BIN)/python -m build --no-isolation --wheel --outdir dist . || exit 1; done
+	@test -z "$$(ls dist/*-none-any.whl 2>/dev/null)" || { echo "A wheel was built without its compiled core; see the errors above."; exit 1; }
 	$(PYTHON) -m venv --clear dist/venv
 	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*manylinux*x86_64.whl)[cli]"
 	cd dist && venv/bin/calibrant --version && venv/bin/calibrant selfcheck --quiet && venv/bin/calibrant demo --quiet --out page >/dev/null

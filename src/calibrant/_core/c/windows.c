@@ -9,6 +9,12 @@ void *memset(void *to, int value, size_t count) {
     return to;
 }
 
+void *memcpy(void *restrict to, const void *restrict from, size_t count) {
+    void *at = to;
+    __asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(count) : : "memory");
+    return to;
+}
+
 /* Touch every page of the rax bytes that a function is about to take from the stack, which grows by a page at a time. */
 __attribute__((naked)) void ___chkstk_ms(void) {
     __asm__("pushq %rcx\n"
