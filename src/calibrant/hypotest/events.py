@@ -7,7 +7,7 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.discrepancy import Data
 
-CELLS_AT_ONCE = 2**20
+CELLS_AT_ONCE = 2**18
 """Probabilities that are squared at once, so that no copies of all predictions are made."""
 
 CERTAIN = "the predictions are certain, so residuals have no spread, and nothing can be tested."
