@@ -62,6 +62,10 @@ def fit_forecasts(
     )
 
 
+STEPS = 2
+"""Before a file is written again: its forecasts are read, and calibrated."""
+
+
 def apply_forecasts(
     file: Path, stored: "StoredCalibrator", out: Path, source: "EitherSource", *, replace: bool
 ) -> None:
@@ -77,16 +81,19 @@ def apply_forecasts(
     def calibrated(law: "Distribution", *more: Any) -> "Distribution | dict[str, Any]":
         nonlocal rows
         rows = law.n
+        progress(1, STEPS)
         if stored.details.get("fingerprint") == fingerprint(law):
             message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
             warnings.warn(message, DataWarning, stacklevel=2)
         if stored.calibrator.gives == "intervals":
             ends = stored.calibrator.interval(law, *more)
-            return {"low": ends.low, "high": ends.high}
-        found: Distribution = stored.calibrator.apply(law)
+            found: Distribution | dict[str, Any] = {"low": ends.low, "high": ends.high}
+        else:
+            found = stored.calibrator.apply(law)
+        progress(STEPS, STEPS)
         return found
 
-    with show.progress_bar("calibrating", quiet=source.silent):
+    with show.progress_bar("calibrating", quiet=source.silent, then="writing") as progress:
         column = stored.details.get(COLUMN)
         columns = rewrite_forecasts(
             file, out, calibrated, other=column, replace=replace, **source.as_forecast_options()
