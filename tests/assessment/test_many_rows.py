@@ -7,7 +7,7 @@ import pytest
 from calibrant import DataWarning, Predictions, assess
 from calibrant.assessment import many_rows
 from calibrant.cli import main
-from calibrant.metrics import METRICS
+from calibrant.metrics import METRICS, SKCE
 from calibrant.metrics.counted import counted_anew
 from calibrant.metrics.pooled import PooledMetric
 from scale_cases import SHAPES, classes
@@ -114,12 +114,12 @@ def test_errors_that_need_all_cells_have_the_range_by_chance_of_the_rows(weighte
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_redraws_that_share_their_pools_are_those_of_predictions_made_anew(weighted):
+def test_redraws_that_share_pools_or_lengthscale_are_those_of_predictions_made_anew(weighted):
     weights = np.random.default_rng(1).integers(0, 3, 3000) if weighted else None
     cells = many_rows.summarised(rows(3000, weights))
-    pooled = {name: metric for name, metric in METRICS.items() if isinstance(metric, PooledMetric)}
-    assert {"ici", "emax", "ecce", "ece-sweep", "miscalibration", "refinement"} <= set(pooled)
-    for name, metric in pooled.items():
+    sharing = {name: metric for name, metric in METRICS.items() if isinstance(metric, (PooledMetric, SKCE))}
+    assert {"ici", "emax", "ecce", "ece-sweep", "miscalibration", "refinement", "skce"} <= set(sharing)
+    for name, metric in sharing.items():
         shared, anew = metric.prepare_counts(cells), counted_anew(cells, metric)
         counts = next(shared.cells.draw(3, np.random.default_rng(0)))
         np.testing.assert_allclose(shared.evaluate(counts), anew.evaluate(counts), rtol=1e-10, atol=1e-14, err_msg=name)

@@ -18,6 +18,7 @@ from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics.base import KERNEL, Metric, Weights, relative
+from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
 from calibrant.results import Description
@@ -215,6 +216,12 @@ class SKCE(KernelMetric):
         if size < data.n_samples or self.features is not None or not isinstance(kernel, JointKernel):
             return Metric.prepare_labels(replace(self, kernel=kernel), data)
         return self._relabelled(data, kernel) if isinstance(data, Predictions) else self._redrawn(data, kernel)
+
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in the cells of a sketch to values: redraws share the lengthscale."""
+        if predictions.copies is None:
+            return None
+        return counted_anew(predictions, replace(self, kernel=tune(self.kernel, predictions)))
 
     def details(self, data: Data) -> Mapping[str, object]:
         """Give what was chosen: lengthscale and block size, and the Monte Carlo error if there is one."""
