@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibrant._border.types import FloatArray
+    from calibrant.forecasts import Distribution, Forecasts
     from calibrant.predictions import Predictions
 
 
@@ -57,6 +58,25 @@ def fingerprint(probs: "FloatArray") -> str:
     import numpy as np
 
     return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
+
+
+def law_fingerprint(law: "Distribution") -> str:
+    """Return a fingerprint that distinguishes sets of forecasts."""
+    import numpy as np
+
+    numbers = law.draws if hasattr(law, "draws") else law.values if hasattr(law, "values") else None
+    return fingerprint(np.column_stack([law.mean(), law.sd()]) if numbers is None else numbers)
+
+
+def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, Any]:
+    """Return what a file of a fitted calibrator says about its method and the rows that it was fitted on."""
+    law = forecasts.distribution
+    return {
+        "method": method,
+        "law": type(law).__name__,
+        "n_samples": forecasts.n_samples,
+        "fingerprint": law_fingerprint(law),
+    }
 
 
 def learnt(calibrator: object) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What `calibrant fit` and `apply` do with predictive distributions."""
 
-import hashlib
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ def fit_forecasts(
     from calibrant.calibrators.forecasts import forecast_calibrator_name, parse_forecast
     from calibrant.calibrators.store import save
     from calibrant.cli import show
-    from calibrant.cli.fitted import describe, learnt, print_fitted
+    from calibrant.cli.fitted import describe, forecast_details, learnt, print_fitted
     from calibrant.cli.intervals import fit_intervals
     from calibrant.metrics.forecast_table import suited_metrics
 
@@ -40,13 +39,7 @@ def fit_forecasts(
     method = USUAL[type(forecasts.distribution).__name__] if named is None else named
     with show.listening_bar("fitting", quiet=source.silent):
         calibrator = parse_forecast(method).fit(forecasts)
-    law = forecasts.distribution
-    details = {
-        "method": method,
-        "law": type(law).__name__,
-        "n_samples": forecasts.n_samples,
-        "fingerprint": fingerprint(law),
-    }
+    details = forecast_details(method, forecasts)
     checksum = save(calibrator, out, details=details)
     after = calibrator.calibrate(forecasts)
     metrics = {name: metric for name, metric in suited_metrics(forecasts).items() if name in MEASURES}
@@ -67,7 +60,7 @@ def apply_forecasts(
 ) -> None:
     """Write a copy of the file with columns of calibrated forecasts."""
     from calibrant.cli import show
-    from calibrant.cli.fitted import listed
+    from calibrant.cli.fitted import law_fingerprint, listed
     from calibrant.cli.intervals import COLUMN
     from calibrant.exceptions import DataWarning
     from calibrant.io.rewrite_forecasts import rewrite_forecasts
@@ -77,7 +70,7 @@ def apply_forecasts(
     def calibrated(law: "Distribution", *more: Any) -> "Distribution | dict[str, Any]":
         nonlocal rows
         rows = law.n
-        if stored.details.get("fingerprint") == fingerprint(law):
+        if stored.details.get("fingerprint") == law_fingerprint(law):
             message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
             warnings.warn(message, DataWarning, stacklevel=2)
         if stored.calibrator.gives == "intervals":
@@ -99,13 +92,3 @@ def apply_forecasts(
     show.print_path("table", out)
     if not replace:
         show.print_lines([f"The new columns are {listed(columns)}."])
-
-
-def fingerprint(law: "Distribution") -> str:
-    """Return a fingerprint that distinguishes sets of forecasts."""
-    import numpy as np
-
-    numbers = law.draws if hasattr(law, "draws") else law.values if hasattr(law, "values") else None
-    if numbers is None:
-        numbers = np.column_stack([law.mean(), law.sd()])
-    return hashlib.sha256(np.ascontiguousarray(numbers, dtype="<f8").data).hexdigest()
