@@ -10,7 +10,7 @@ from calibrant._border.files import OpenFile
 from calibrant._border.text import quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.textual import TextTable, no_number
+from calibrant.io.tables import TextTable, no_number
 from calibrant.io.values import NUMBER, NUMBER_MARKS
 
 if TYPE_CHECKING:

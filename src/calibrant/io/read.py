@@ -24,7 +24,7 @@ from calibrant.io.matching import expand, is_pattern
 from calibrant.io.paths import Paths, as_paths
 from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source, located
-from calibrant.io.textual import TextTable, intact, unpacked
+from calibrant.io.tables import TextTable, intact, unpacked
 from calibrant.io.values import LeftOut, as_labels, read_complete, taken, warn_of
 from calibrant.predictions import Predictions
 
