@@ -12,6 +12,7 @@ from calibrant._core.steps import portion, tell, told
 from calibrant.groups.cells import Cell, Combination, Grid, Sizes, combinations_of
 from calibrant.groups.columns import Levels, cut_into_levels
 from calibrant.groups.evidence import Evidence
+from calibrant.groups.rows import Rows
 from calibrant.groups.tree import Leaf, ResidualTree
 from calibrant.hypotest.holm import holm
 
@@ -191,3 +192,25 @@ def normal_pvalues(z: FloatArray) -> FloatArray:
     from scipy.special import erfc
 
     return np.asarray(erfc(np.abs(z) / np.sqrt(2)))
+
+
+def draw_half(rows: Rows, clusters: IntArray | None, rng: np.random.Generator) -> BoolArray:
+    """Return which rows are in the first half.
+
+    Of two neighbours in the order of the predictions one is drawn, so that both halves have about the same
+    predictions. Labels play no part: given predictions and features, those of the other half remain independent.
+    Clusters are drawn as a whole, by their mean predictions.
+    """
+    if clusters is None:
+        return _one_of_two(rows.probs, rng)
+    sizes = np.bincount(clusters)
+    return _one_of_two(np.bincount(clusters, rows.probs) / sizes, rng)[clusters]
+
+
+def _one_of_two(values: np.ndarray, rng: np.random.Generator) -> BoolArray:
+    order = np.argsort(values, kind="stable")
+    first = rng.random((len(values) + 1) // 2) < 0.5
+    chosen = np.stack([first, ~first], axis=1).ravel()[: len(values)]
+    found = np.empty(len(values), dtype=bool)
+    found[order] = chosen
+    return found
