@@ -7,8 +7,8 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.groups.evidence import Evidence
-from calibrant.groups.parts import Tested
 from calibrant.groups.rows import Rows
+from calibrant.groups.tested import Tested
 from calibrant.results import FoundGroup
 
 MOST = 100

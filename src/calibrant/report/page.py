@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.report import (
     decisions,
+    decomposition,
     diagram,
     figures,
     fix,
@@ -19,7 +20,6 @@ from calibrant.report import (
     group_search,
     intervals,
     metrics,
-    parts,
     tables,
     views,
 )
@@ -255,7 +255,7 @@ def environment() -> "Environment":
         intervals=intervals,
         metrics=metrics,
         diagram=diagram,
-        parts=parts,
+        decomposition=decomposition,
         state=state,
         tables=tables,
         views=views,
