@@ -14,7 +14,7 @@ from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics.base import KERNEL, Metric
-from calibrant.metrics.kernel import KernelMetric, monte_carlo_error
+from calibrant.metrics.kernel_base import KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
