@@ -12,7 +12,7 @@ from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import TOLERANCE, Choice, choose
 from calibrant.advice.forecast_rule import forecast_shortlist
 from calibrant.advice.rule import NOTHING
-from calibrant.advice.words import NAMES, differences_in_words, disagreement, headline
+from calibrant.advice.words import differences_in_words, disagreement, headline
 from calibrant.assessment.forecasts.core import redraw_test
 from calibrant.assessment.forecasts.transforms import all_transforms
 from calibrant.assessment.forecasts.words import judge
@@ -32,6 +32,7 @@ from calibrant.metrics.forecast_intervals import IntervalCoverage
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
+from calibrant.results.advice import SCORE_NAMES
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
 """What candidates may be compared by: proper scores."""
@@ -181,7 +182,7 @@ def _with_words(advice: ForecastRecommendation, verdict: Verdict) -> ForecastRec
     names = ", ".join(one.name for one in advice.candidates[1:]) or "none"
     tried = (
         f"Candidates for {advice.n_samples:,} forecasts ({advice.law}): {names}. Each was judged by the "
-        f"{NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
+        f"{SCORE_NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
     )
     few = ""
     if advice.n_samples < FEW_ROWS and advice.law != "Samples":

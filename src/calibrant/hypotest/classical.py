@@ -70,6 +70,7 @@ class SpiegelhalterTest(BinaryTest):
             label="Spiegelhalter's z",
             meaning="Over- and under-confidence only; errors that cancel are not seen.",
             caution=DRAWN_IF_FEW,
+            principal=True,
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:

@@ -91,6 +91,7 @@ class CoxTest(BinaryTest):
             label="Cox",
             meaning="A wrong slope or intercept of the log-odds only.",
             caution=f"{DRAWN_IF_FEW} Refused where no finite line fits best.",
+            principal=True,
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:

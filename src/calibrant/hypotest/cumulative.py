@@ -92,7 +92,7 @@ class ECCETest(BinaryTest):
             seen = "Net miscalibration over any interval of predictions; needs no bins."
             return Description(label="Cumulative, range", meaning=seen, caution=DRAWN_IF_FEW)
         seen = "Net miscalibration of all predictions up to some value; needs no bins."
-        return Description(label="Cumulative (ECCE)", meaning=seen, caution=DRAWN_IF_FEW)
+        return Description(label="Cumulative (ECCE)", meaning=seen, caution=DRAWN_IF_FEW, principal=True)
 
     def __post_init__(self) -> None:
         if self.statistic not in ("mad", "range"):

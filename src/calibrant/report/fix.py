@@ -26,12 +26,10 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
+from calibrant.results.advice import SCORE_NAMES
 from calibrant.results.writing import number, percent, pvalue, signed
 
 WIDTH, HEIGHT = 150.0, 20.0
-
-SCORES = {"nll": "Log loss", "brier": "Brier score", "crps": "CRPS", "log": "Log score"}
-"""What decides between candidates."""
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""
@@ -170,10 +168,15 @@ def _capital(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
+def score(advice: Recommendation | ForecastRecommendation) -> str:
+    """Name what decides between candidates."""
+    return _capital(SCORE_NAMES.get(advice.score, advice.score))
+
+
 def headings(advice: Recommendation | ForecastRecommendation) -> tuple[str, ...]:
     """Return what the table of candidates shows for information."""
     if isinstance(advice, ForecastRecommendation):
-        return ("90 % coverage", "MACE")
+        return ("90% coverage", "MACE")
     return ("Accuracy", "KDE-ECE", "Classes changed")
 
 

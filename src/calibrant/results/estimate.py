@@ -28,7 +28,7 @@ class Description(Readable):
     group : str
         The heading under which it is shown.
     principal : bool
-        Whether it is shown by default.
+        Whether it is shown by default: a metric in tables, a test beside the verdict on the page.
     """
 
     label: str
