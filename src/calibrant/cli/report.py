@@ -194,7 +194,7 @@ def _named(files: list[Path]) -> dict[str, Path]:
 
 
 def _assessed(
-    predictions: "Predictions", groups: Any, name: str, options: Judging, heading: str | None = None
+    predictions: "Predictions", groups: object, name: str, options: Judging, heading: str | None = None
 ) -> "Assessment":
     """Print the verdict as soon as it is known, below a heading; then assess all that the page shows."""
     if not options.json:

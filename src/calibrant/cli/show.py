@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from threading import Timer
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -96,7 +96,7 @@ def listening_bar(what: str, *, quiet: bool) -> Iterator[None]:
         yield
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Write a result as JSON."""
     record = as_record(value)
     text = json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False)
@@ -185,7 +185,7 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
         yield result.about.caution
 
 
-def _listed(parts: Mapping[str, Mapping[str, Any]], keys: Iterable[str]) -> str:
+def _listed(parts: Mapping[str, Mapping[str, object]], keys: Iterable[str]) -> str:
     """Return parts of a test, the class that each is about, and their p-values."""
     classes = {key: f" ({printable(str(part['class']))})" for key, part in parts.items() if part["class"] is not None}
     named = {key: f"{part_name(key, keys).label}{classes.get(key, '')}" for key in parts}

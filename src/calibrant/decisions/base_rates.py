@@ -24,7 +24,7 @@ MOST_CLASSES = 30
 
 
 def estimate_base_rates(
-    probs: Any, trained_rate: Any, sample_weight: Any = None, *, classes: Any = None, level: float = 0.95
+    probs: object, trained_rate: object, sample_weight: object = None, *, classes: object = None, level: float = 0.95
 ) -> BaseRates:
     r"""Return the most likely share of every class among rows without labels, with limits.
 

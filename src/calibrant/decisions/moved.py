@@ -1,7 +1,5 @@
 """Labelled predictions as they would be where the event is rarer, or more frequent."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._border.types import FloatArray
@@ -11,7 +9,7 @@ from calibrant.hypotest.finding.weights import mark
 from calibrant.predictions import Predictions, check_predictions
 
 
-def move_base_rate(predictions: Predictions, base_rate: Any) -> Predictions:
+def move_base_rate(predictions: Predictions, base_rate: object) -> Predictions:
     """Return predictions, and weights of their rows, for another base rate.
 
     The probabilities are corrected, as `PriorShift` does, and the rows of each class are weighted so that the labels

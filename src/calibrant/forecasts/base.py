@@ -64,7 +64,7 @@ class Distribution(ABC):
         return self.event_shape[0] if self.event_shape else 1
 
     @abstractmethod
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: object) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class Distribution(ABC):
         """Return P(Z < y), which differs from `cdf` where a law has atoms."""
         return self.cdf(y)
 
-    def quantile(self, level: Any) -> FloatArray:
+    def quantile(self, level: object) -> FloatArray:
         """Return the least y with P(Z <= y) >= level, for laws on the line.
 
         Parameters

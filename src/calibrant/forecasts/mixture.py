@@ -71,7 +71,7 @@ class Mixture(Composed):
 
     weights: FloatArray
 
-    def __init__(self, weights: Any, components: Sequence[Distribution]) -> None:
+    def __init__(self, weights: object, components: Sequence[Distribution]) -> None:
         parts = _as_parts(components)
         matrix, raw = as_mixture_weights(weights, parts[0].n, len(parts))
         sources = [source_of([raw]), *(part.source for part in parts)]
@@ -185,7 +185,7 @@ class Mixture(Composed):
         )
 
 
-def _as_parts(components: Any) -> tuple[Distribution, ...]:
+def _as_parts(components: object) -> tuple[Distribution, ...]:
     if isinstance(components, Distribution) or not isinstance(components, Sequence) or not components:
         raise TypeError(
             "components must be a non-empty list of distributions, such as [Normal(...), Normal(...)], but is "

@@ -37,7 +37,7 @@ class ProbabilityMap:
     levels: FloatArray
     shares: FloatArray
 
-    def __init__(self, levels: Any, shares: Any) -> None:
+    def __init__(self, levels: object, shares: object) -> None:
         for name, values in (("levels", levels), ("shares", shares)):
             knots = np.concatenate([[0.0], np.asarray(values, dtype=np.float64).ravel(), [1.0]])
             if not np.all(np.diff(knots) > 0):

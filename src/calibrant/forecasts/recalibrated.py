@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeGuard
+from typing import Self, TypeGuard
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class Recalibrated(ByQuantiles):
         """Whether the base has standard deviations."""
         return self.base.has_sd
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: object) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(base=self.base.take(rows), map=self.map)
 

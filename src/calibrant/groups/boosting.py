@@ -98,7 +98,13 @@ class GroupBoosting(Estimator):
         self.scores = scores
 
     def fit(
-        self, scores: Any, labels: Any = None, sample_weight: Any = None, *, features: Any, classes: Any = None
+        self,
+        scores: object,
+        labels: object = None,
+        sample_weight: object = None,
+        *,
+        features: object,
+        classes: object = None,
     ) -> Self:
         """Learn steps from scores, labels and features, or from predictions and features.
 
@@ -132,7 +138,7 @@ class GroupBoosting(Estimator):
         self._keep(boosted, grid, predictions.n_samples)
         return self
 
-    def predict_proba(self, scores: Any, features: Any = None) -> FloatArray:
+    def predict_proba(self, scores: object, features: object = None) -> FloatArray:
         """Return fixed probabilities of all classes, of shape (n, K).
 
         Parameters
@@ -147,7 +153,7 @@ class GroupBoosting(Estimator):
             return probs  # To the last bit, so that rounding is not taken for a gain.
         return softmax(self.slope_ * self._moved(logits, features))
 
-    def predict(self, scores: Any, features: Any = None) -> Any:
+    def predict(self, scores: object, features: object = None) -> Any:
         """Return the more probable class of every row."""
         return self.classes_[self.predict_proba(scores, features).argmax(axis=1)]
 
@@ -157,7 +163,7 @@ class GroupBoosting(Estimator):
         if self.scores not in ("probs", "logits"):
             raise InputError(f'scores must be "probs" or "logits", but is {self.scores!r}.')
 
-    def _as_predictions(self, scores: Any, labels: Any, sample_weight: Any, classes: Any) -> Predictions:
+    def _as_predictions(self, scores: object, labels: object, sample_weight: object, classes: object) -> Predictions:
         if isinstance(scores, Predictions):
             if any(other is not None for other in (labels, sample_weight, classes)):
                 raise TypeError(
@@ -172,7 +178,7 @@ class GroupBoosting(Estimator):
             raise InputError("a sketch holds no features. Fit to the rows that it was made of.")
         return found
 
-    def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
+    def _read(self, scores: object) -> tuple[FloatArray, FloatArray]:
         """Return probabilities and logits."""
         if isinstance(scores, Predictions):
             probs, log_probs = scores.probs, scores.log_probs
@@ -189,7 +195,7 @@ class GroupBoosting(Estimator):
             )
         return np.array(probs), _logits(log_probs)
 
-    def _moved(self, logits: FloatArray, features: Any) -> FloatArray:
+    def _moved(self, logits: FloatArray, features: object) -> FloatArray:
         """Return the logits after all steps."""
         moved = logits.copy()
         table: dict[str, Any] = {}

@@ -279,7 +279,7 @@ def _own(columns: Mapping[str, FloatArray]) -> dict[Levels, IntArray]:
     return {each: each.codes(columns[name]) for name, each in found.items() if isinstance(each, Levels) and each.is_cut}
 
 
-def _cluster_codes(clusters: Any, n: int) -> IntArray | None:
+def _cluster_codes(clusters: object, n: int) -> IntArray | None:
     if clusters is None:
         return None
     values = convert(clusters, "clusters").values.ravel()

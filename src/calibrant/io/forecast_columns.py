@@ -133,7 +133,7 @@ class ForecastRequest:
         return {name for name in (self.target, self.mean, self.sd, self.weight) if name is not None}
 
 
-def as_forecast_request(*, draws: Any = None, quantiles: Any = None, **names: Any) -> ForecastRequest:
+def as_forecast_request(*, draws: object = None, quantiles: object = None, **names: Any) -> ForecastRequest:
     """Bring the caller's arguments into one form."""
     for argument, name in names.items():
         if name is not None and not isinstance(name, str):

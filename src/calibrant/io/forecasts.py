@@ -156,7 +156,7 @@ def _read_file(
         return found, {name: taken(source.column(name), rows) for name in others}
 
 
-def law_of(source: Source, numbers: Mapping[str, Any], columns: Arguments, request: ForecastRequest) -> Distribution:
+def law_of(source: Source, numbers: Mapping[str, object], columns: Arguments, request: ForecastRequest) -> Distribution:
     """Return the predictive distributions that columns hold."""
     if "draws" in numbers:
         return Samples(numbers["draws"])

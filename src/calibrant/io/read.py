@@ -44,7 +44,7 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
     probs: str | Sequence[str] | None = None,
     weight: str | None = None,
     logits: bool = False,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[object] | None = None,
     positive: Hashable | None = None,
     percent: bool = False,
     renormalise: bool = False,

@@ -164,7 +164,7 @@ def read_complete(
     source: Source,
     numbers: Mapping[str, Sequence[str]],
     label: str = "",
-    known: Collection[Any] = (),
+    known: Collection[object] = (),
     left_out: LeftOut | None = None,
 ) -> tuple[dict[str, Any], BoolArray | None]:
     """Read columns as `Source.read` does; return those rows that lack nothing, and which these are if not all.

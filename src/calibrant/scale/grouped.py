@@ -82,7 +82,9 @@ class GroupedSketch(Mapping[str, Sketch]):
         """Names of the classes."""
         return self.like.classes
 
-    def update(self, probs: Any, labels: Any, groups: Any, weights: Any = None, *, skip_bad: bool = False) -> Self:
+    def update(
+        self, probs: object, labels: object, groups: object, weights: object = None, *, skip_bad: bool = False
+    ) -> Self:
         """Add a batch of rows.
 
         Parameters

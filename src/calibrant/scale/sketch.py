@@ -140,7 +140,7 @@ class Sketch:
     def __repr__(self) -> str:
         return f"Sketch(n_samples={self.n_samples}, n_classes={self.n_classes})"
 
-    def update(self, probs: Any, labels: Any, weights: Any = None, *, skip_bad: bool = False) -> Self:
+    def update(self, probs: object, labels: object, weights: object = None, *, skip_bad: bool = False) -> Self:
         """Add a batch of rows.
 
         Parameters

@@ -113,7 +113,7 @@ class WaveSums(NamedTuple):
         return {"shape": list(self.waves.shape)} | sums
 
     @classmethod
-    def of(cls, head: dict[str, Any], waves: IntArray) -> "WaveSums":
+    def of(cls, head: dict[str, object], waves: IntArray) -> "WaveSums":
         """Return the sums of which `head` was a part."""
         kind = object if "pairs" in head else np.int64
         sums = [np.array(head[name], dtype=kind) for name in ("squares", "rows", "pairs") if name in head]

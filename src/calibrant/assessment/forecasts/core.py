@@ -89,7 +89,7 @@ def assess_forecasts(
     *,
     name: str = "forecasts",
     n_resamples: int = 999,
-    by: Any = None,
+    by: object = None,
     tolerance: float = TOLERANCE,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -265,6 +265,6 @@ def _curves(forecasts: Forecasts) -> dict[str, Any]:
     return found
 
 
-def _split(forecasts: Forecasts, by: Any) -> dict[str, Forecasts]:
+def _split(forecasts: Forecasts, by: object) -> dict[str, Forecasts]:
     parts = {name: forecasts.take(rows) for name, rows in rows_by_group(by, forecasts.n_samples).items()}
     return {name: part for name, part in parts.items() if part.weights.any()}
