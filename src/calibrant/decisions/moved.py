@@ -38,7 +38,7 @@ def move_base_rate(predictions: Predictions, base_rate: object) -> Predictions:
     if not np.all(found > 0):
         missing = predictions.classes[int(np.flatnonzero(found <= 0)[0])]
         raise InputError(
-            f"another base rate needs rows of every class, but class {missing!r} has none. Give rows of it too."
+            f"another base rate needs rows of every class, but class {missing!r} has none. Add rows of it."
         )
     new = as_rates(base_rate, predictions.n_classes, "base_rate")
     ratios = log_ratios(found, new)

@@ -141,7 +141,7 @@ class Distribution(ABC):
         """Return ``E |Z_i - Z'_i|`` for independent Z_i from row i and Z'_i from row i of `other`, of shape (n,)."""
         self._check_partner(other)
         if other.n != self.n:
-            raise InputError(f"both distributions must have equally many rows, but have {self.n} and {other.n}.")
+            raise InputError(f"both distributions must have the same number of rows, but have {self.n} and {other.n}.")
         if other.precedence > self.precedence:
             return other.differences_from(self)
         return self.differences_from(other)

@@ -60,9 +60,9 @@ class ProbabilityMap:
 
     @property
     def slopes(self) -> FloatArray:
-        """The slope of every piece, of shape (K + 1,)."""
+        """The slope of every segment, of shape (K + 1,)."""
         return np.diff(self.shares) / np.diff(self.levels)
 
-    def piece(self, probabilities: FloatArray) -> Any:
-        """Return the index of the piece that each probability lies in; a knot belongs to the piece above it."""
+    def segment(self, probabilities: FloatArray) -> Any:
+        """Return the index of the segment that each probability lies in; a knot belongs to the segment above it."""
         return np.searchsorted(self.levels[1:-1], probabilities, side="right")

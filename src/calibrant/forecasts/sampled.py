@@ -158,7 +158,7 @@ class MonteCarlo(Drawn):
             return super().expectations_with(profile, lengthscale, other)
         if self.n_draws != other.n_draws:
             raise InputError(
-                f"both distributions must have equally many draws, but have {self.n_draws} and {other.n_draws}."
+                f"both distributions must have the same number of draws, but have {self.n_draws} and {other.n_draws}."
             )
         total = np.zeros((self.n, other.n))
         for s in range(self.n_draws):

@@ -129,11 +129,11 @@ def _listed(
     cells, scores = list[tuple[int, Cell]](), list[FloatArray]()
     n_combinations = sum(comb(len(grid.levels), k) for k in range(depth + 1))
     for combination in told(combinations_of(grid, sizes, depth), n_combinations):
-        enough = evidence[0].has_enough(combination) | (not combination.columns)
-        kept = [cell for cell, ok in zip(combination.cells, enough.tolist(), strict=True) if ok]
+        testable = evidence[0].are_testable(combination) | (not combination.columns)
+        kept = [cell for cell, ok in zip(combination.cells, testable.tolist(), strict=True) if ok]
         for event, each in enumerate(evidence):
             cells += [(event, cell) for cell in kept]
-            scores.append(each.sums(combination).z[enough])
+            scores.append(each.sums(combination).z[testable])
     return cells, np.concatenate(scores)
 
 
@@ -177,8 +177,8 @@ def _as_leaf(
 def _is_large(inside: BoolArray, other: Evidence, least_rows: int) -> bool:
     """Whether the half that tests a leaf has enough rows of it, by features and predictions alone."""
     codes = np.where(inside, 0, 1)
-    enough = Sizes([other.rows], least_rows).enough(np.arange(len(codes)), codes, 2)[0]
-    return bool(enough and other.has_enough(Combination((), codes, ((),)))[0])
+    large = Sizes([other.rows], least_rows).large(np.arange(len(codes)), codes, 2)[0]
+    return bool(large and other.are_testable(Combination((), codes, ((),)))[0])
 
 
 def normal_pvalues(z: FloatArray) -> FloatArray:

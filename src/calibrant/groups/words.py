@@ -92,7 +92,7 @@ def _could(found: GroupFindings) -> list[str]:
     else:
         parts = [f"by {each.size:.3f} in a group of {each.n_rows:,} rows ({each.share:.0%})" for each in sizes.values()]
         errors = f"Predictions that are off {' or '.join(parts)}"
-    return [f"{errors} would have been found with a probability of about 80%; smaller errors may be there."]
+    return [f"{errors} would have been found with a probability of about 80%; smaller errors may exist."]
 
 
 def _of(group: FoundGroup) -> str:

@@ -278,7 +278,7 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
 
 def _need_polars() -> None:
     try:
-        import polars as pl  # noqa: F401 (only whether it is there)
+        import polars as pl  # noqa: F401 (only whether it is installed)
     except ImportError as error:
         raise ImportError(
             'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '

@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.cells.weights import BITS, ONE
 
 BLOCKS = 16
-"""Rows are divided into so many blocks by a hash of what they hold."""
+"""Rows are divided into this many blocks by a hash of what they hold."""
 
 FINE = 15
 """Binary digits of waves and residuals."""
