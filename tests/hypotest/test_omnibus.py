@@ -188,10 +188,10 @@ def test_one_impossible_label_refutes():
     assert OmnibusTest(99)(Predictions(probs, labels), rng=0).details["parts"]["impossible labels"]["pvalue"] == 1.0
 
 
-def spoilt(k, n, harm, seed, concentration=1.0):
+def spoilt(k, n, defect, seed, concentration=1.0):
     rng = np.random.default_rng(seed)
     truth = rng.dirichlet(np.full(k, concentration), n)
-    return Predictions(harm(truth), draw_labels(truth, rng), classes=[f"class {c}" for c in range(k)])
+    return Predictions(defect(truth), draw_labels(truth, rng), classes=[f"class {c}" for c in range(k)])
 
 
 def test_one_bad_class_of_ten_is_found_and_named():

@@ -2,12 +2,14 @@
 
 import json as json_text
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibrant._border.types import FloatArray
+    from calibrant.calibrators.store import StoredCalibrator
     from calibrant.forecasts import Distribution, Forecasts
     from calibrant.predictions import Predictions
 
@@ -58,6 +60,15 @@ def fingerprint(probs: "FloatArray") -> str:
     import numpy as np
 
     return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
+
+
+def warn_if_fitted_here(stored: "StoredCalibrator", rows: str) -> None:
+    """Warn that the rows with this fingerprint are those of the fit, if they are."""
+    from calibrant.exceptions import DataWarning
+
+    if stored.details.get("fingerprint") == rows:
+        message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
+        warnings.warn(message, DataWarning, stacklevel=3)
 
 
 def law_fingerprint(law: "Distribution") -> str:

@@ -1,6 +1,5 @@
 """What `calibrant fit` and `apply` do with predictive distributions."""
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +59,8 @@ def apply_forecasts(
 ) -> None:
     """Write a copy of the file with columns of calibrated forecasts."""
     from calibrant.cli import show
-    from calibrant.cli.fitted import law_fingerprint, listed
+    from calibrant.cli.fitted import law_fingerprint, listed, warn_if_fitted_here
     from calibrant.cli.intervals import COLUMN
-    from calibrant.exceptions import DataWarning
     from calibrant.io.rewrite_forecasts import rewrite_forecasts
 
     rows = 0
@@ -70,9 +68,7 @@ def apply_forecasts(
     def calibrated(law: "Distribution", *more: Any) -> "Distribution | dict[str, Any]":
         nonlocal rows
         rows = law.n
-        if stored.details.get("fingerprint") == law_fingerprint(law):
-            message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
-            warnings.warn(message, DataWarning, stacklevel=2)
+        warn_if_fitted_here(stored, law_fingerprint(law))
         if stored.calibrator.gives == "intervals":
             ends = stored.calibrator.interval(law, *more)
             return {"low": ends.low, "high": ends.high}
