@@ -33,7 +33,7 @@ class Record(ctypes.Structure):
     kept: dict[str, Any]
 
 
-def _as_field(value: Any, name: str, kind: Any) -> Any:
+def _as_field(value: Any, name: str, kind: object) -> Any:
     if kind is WHOLE or kind is REAL:
         return int(value) if kind is WHOLE else float(value)
     if kind is not ctypes.c_void_p:

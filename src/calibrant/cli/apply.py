@@ -193,7 +193,7 @@ class _Counts:
 
 def _calibrated(
     steps: "tuple[StoredCalibrator | None, Shift | None]",
-    read: tuple[Any, Any],
+    read: tuple[Any, object],
     source: Source,
     counts: _Counts,
     progress: "Progress",

@@ -113,9 +113,9 @@ class GroupSearch:
 
     def __call__(
         self,
-        data: Any,
+        data: object,
         y_prob: Any = None,
-        sample_weight: Any = None,
+        sample_weight: object = None,
         *,
         features: Any,
         clusters: Any = None,

@@ -54,7 +54,7 @@ class Coded:
     texts: list[str | None]
     codes: NDArray[Any]
 
-    def map(self, values: Sequence[Any], dtype: Any) -> NDArray[Any]:
+    def map(self, values: Sequence[object], dtype: Any) -> NDArray[Any]:
         """Return the rows with each text replaced by the value at its position."""
         table = np.empty(len(values), dtype=dtype)
         table[:] = values
@@ -181,7 +181,7 @@ def _complete_rows(
     source: Source,
     arrays: dict[str, Any],
     columns: Mapping[str, Sequence[str]],
-    known: Collection[Any],
+    known: Collection[object],
     left_out: LeftOut | None,
 ) -> BoolArray | None:
     """Return which rows lack nothing, None if all are complete."""
