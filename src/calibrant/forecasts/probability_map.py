@@ -1,11 +1,10 @@
 """Increasing maps of [0, 1] onto itself."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 
 
@@ -63,6 +62,6 @@ class ProbabilityMap:
         """The slope of every segment, of shape (K + 1,)."""
         return np.diff(self.shares) / np.diff(self.levels)
 
-    def segment(self, probabilities: FloatArray) -> Any:
+    def segment(self, probabilities: FloatArray) -> IntArray:
         """Return the index of the segment that each probability lies in; a knot belongs to the segment above it."""
         return np.searchsorted(self.levels[1:-1], probabilities, side="right")

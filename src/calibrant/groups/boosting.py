@@ -4,6 +4,7 @@ import math
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies, check_count
 from calibrant._border.types import FloatArray, IntArray
@@ -153,7 +154,7 @@ class GroupBoosting(Estimator):
             return probs  # To the last bit, so that rounding is not taken for a gain.
         return softmax(self.slope_ * self._moved(logits, features))
 
-    def predict(self, scores: object, features: object = None) -> Any:
+    def predict(self, scores: object, features: object = None) -> NDArray[Any]:
         """Return the more probable class of every row."""
         return self.classes_[self.predict_proba(scores, features).argmax(axis=1)]
 
@@ -248,7 +249,7 @@ def _logits(log_probs: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(log_probs, math.log(CERTAIN)))
 
 
-def as_kind(values: Any, levels: Levels) -> Any:
+def as_kind(values: NDArray[Any], levels: Levels) -> NDArray[Any]:
     """Return a column as numbers or as texts, as it was when its levels were learnt."""
     is_number = values.dtype.kind == "f"
     if is_number == levels.are_numbers:

@@ -22,7 +22,7 @@ from calibrant.groups.tested import FINE_CUTS, Part, Tested, draw_half, tested_c
 from calibrant.groups.words import explain, headline
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
-from calibrant.results import Detectable, GroupFindings
+from calibrant.results import Detectable, FoundGroup, GroupFindings
 
 SHARES = (0.5, 0.25, 0.1, 0.05)
 """Shares of the rows for which it is said what would have been found."""
@@ -219,7 +219,7 @@ class _Search:
     leaves: Part
     share: float
 
-    def found(self) -> tuple[tuple[Any, ...], int]:
+    def found(self) -> tuple[tuple[FoundGroup, ...], int]:
         """Return the groups that were found, arranged, and how many there are."""
         chosen = []
         for part in (self.cells, self.leaves):
@@ -229,11 +229,11 @@ class _Search:
         found = tuple(self._as_found(one, level, alone) for one, level, alone in told(shown, len(shown)))
         return found, len(chosen)
 
-    def overall(self) -> Any:
+    def overall(self) -> FoundGroup:
         """Return all rows together, for the first event."""
         return self._as_found(self.cells.groups[0], None, True)
 
-    def _as_found(self, one: Tested, level: float | None, alone: bool) -> Any:
+    def _as_found(self, one: Tested, level: float | None, alone: bool) -> FoundGroup:
         named = self.subject.named(one)
         worth = self.subject.worth(one, self.half)
         evidence = self.subject.evidence[one.event]

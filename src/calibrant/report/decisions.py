@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.report import svg
 from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
 from calibrant.report.series import Series
@@ -167,7 +167,7 @@ def _risks(series: Series, curve: RiskCoverage, y: Scale) -> Iterator[Element]:
         yield speaking(series, said, place, [sign], "point" if few else "point probe", first=j == 0)
 
 
-def thinned(n: int) -> Any:
+def thinned(n: int) -> IntArray:
     """Return which of n points are kept: all, or some hundred at equal steps, the first and the last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, N_POINTS)).round().astype(int))
 

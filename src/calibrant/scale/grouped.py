@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -78,7 +78,7 @@ class GroupedSketch(Mapping[str, Sketch]):
         return self.like.n_classes
 
     @property
-    def classes(self) -> tuple[Any, ...]:
+    def classes(self) -> tuple[Hashable, ...]:
         """Names of the classes."""
         return self.like.classes
 
