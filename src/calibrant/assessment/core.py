@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -113,7 +113,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         steps=steps,
     )
     steps.add(n_resamples - steps.done)  # All at once, if the verdict was known already.
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for key in wanted:
         fields |= SECTIONS[key](work, streams[key])
         steps.end_section()

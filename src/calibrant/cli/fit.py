@@ -123,7 +123,7 @@ def _fit_classes(
     predictions, logits = _read_raw(paths, source) if raw_logits else (_read(paths, source, engine), None)
     with show.listening_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions, logits)
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         "method": method,
         "n_samples": predictions.n_rows,
         "fingerprint": fingerprint(predictions.probs),
@@ -151,7 +151,7 @@ def _fit_passes(paths: list[Path], method: str, source: Source, engine: Engine, 
     from calibrant.cli import show
 
     found = engine.fit(paths, source, method)
-    details: dict[str, Any] = {"method": method, "n_samples": found.n_samples, "class_shares": found.shares.tolist()}
+    details: dict[str, object] = {"method": method, "n_samples": found.n_samples, "class_shares": found.shares.tolist()}
     checksum = save(found.calibrator, out, details=details)
     if source.json:
         measured = {"nll_before": found.before, "nll_after": found.after, "passes": found.n_passes}

@@ -96,7 +96,7 @@ def learnt(calibrator: object) -> dict[str, Any]:
 
     from calibrant.calibrators.estimator import Estimator
 
-    result: dict[str, Any] = {"class": type(calibrator).__name__}
+    result: dict[str, object] = {"class": type(calibrator).__name__}
     for name, value in vars(calibrator).items():
         plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
         if not name.endswith("_") or name in ("classes_", "dim_"):

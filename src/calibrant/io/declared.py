@@ -62,7 +62,7 @@ def _check_pages(file: OpenFile, column: dict[int, Any]) -> None:
 
 def _structure(data: BinaryIO) -> dict[int, Any]:
     """Return a structure of Thrift as a dict from field numbers to values; IndexError where the bytes end too early."""
-    fields: dict[int, Any] = {}
+    fields: dict[int, object] = {}
     number = 0
     while head := data.read(1)[0]:
         number = number + (head >> 4) if head >> 4 else _signed(data)

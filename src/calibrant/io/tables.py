@@ -59,7 +59,7 @@ class Table(Source):
             rows += len(frame)
         if not rows:
             raise InputError(f"{self.file.name} has columns but no rows. At least one row is needed.")
-        arrays: dict[str, Any] = {a: s.values if a in WIDE else s.values[:, 0] for a, s in stacks.items()}
+        arrays: dict[str, object] = {a: s.values if a in WIDE else s.values[:, 0] for a, s in stacks.items()}
         return arrays | {"label": labels.result()} if label else arrays
 
     def column(self, name: str) -> NDArray[Any]:

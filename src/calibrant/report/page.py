@@ -52,7 +52,7 @@ def page_record(
     findings: GroupFindings | None = None,
 ) -> dict[str, Any]:
     """Return the data of a page, ready for JSON."""
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "title": title,
         "assessments": [{"label": s.key, "assessment": _assessment(s.assessment)} for s in series],
     }

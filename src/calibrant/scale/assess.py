@@ -247,14 +247,14 @@ def omnibus(
 
 def _largest_of_classes(sketch: "Sketch") -> dict[str, Mapping[str, Any]]:
     """Return the largest bias and the largest slope of any class, with p-values adjusted for their number."""
-    scores: dict[str, list[tuple[float, Any, Facts]]] = {"bias": [], "slope": []}
+    scores: dict[str, list[tuple[float, object, Facts]]] = {"bias": [], "slope": []}
     for c, name in enumerate(sketch.classes):
         view = sketch.one_vs_rest(c)
         if _variance(view) >= LEAST_VARIANCE:
             facts = facts_of(view)
             scores["bias"].append((-facts.z, name, facts))
             scores["slope"].append((-facts.extreme, name, facts))
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Mapping[str, object]] = {}
     for part, of_part in scores.items():
         if of_part:
             z, name, facts = max(of_part, key=lambda one: abs(one[0]))

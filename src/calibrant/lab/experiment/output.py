@@ -54,7 +54,7 @@ def write_outputs(folder: Path, result: ExperimentResult, plan: Plan, store: Sto
 
 def without_curves(result: ExperimentResult) -> dict[str, Any]:
     """Return the result as a record; the curves have a file of their own."""
-    record: dict[str, Any] = as_record(result)
+    record: dict[str, object] = as_record(result)
     del record["curves"]
     return record
 

@@ -119,7 +119,7 @@ def fit_steps(cells: Cells) -> Steps:
 
 def describe(found: FoundRepair, before: Line | None) -> dict[str, Any]:
     """Return the repair as fields of `Repair`, as a map of the predictions themselves if they were recalibrated."""
-    fields: dict[str, Any] = {"name": found.name, "candidates": found.candidates}
+    fields: dict[str, object] = {"name": found.name, "candidates": found.candidates}
     if isinstance(found.map, Steps):
         x = found.map.log_odds if before is None else (found.map.log_odds - before.intercept) / before.slope
         return fields | {"intercept": None, "slope": None, "log_odds": x, "repaired": expit(found.map.values)}
