@@ -16,10 +16,9 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, common_levels
 from calibrant.groups.columns import Levels, as_table, cut_into_levels
-from calibrant.groups.showing import arranged, as_found
+from calibrant.groups.showing import arranged, as_found, explain, headline
 from calibrant.groups.subjects import Classes, Laws, Subject
 from calibrant.groups.tested import FINE_CUTS, Part, Tested, draw_half, tested_cells, tested_leaves
-from calibrant.groups.words import explain, headline
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Detectable, FoundGroup, GroupFindings
