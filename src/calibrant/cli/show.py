@@ -42,6 +42,9 @@ Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 NAME_ROOM = 20
 """Width of the name of a metric in a narrow terminal."""
 
+FULL_WIDTH = 80
+"""Columns of a terminal from which on names are not broken."""
+
 MOMENT = 0.5
 """Seconds before the bar appears: one that vanishes at once only flickers."""
 
@@ -286,7 +289,7 @@ def print_command(words: str, command: str) -> None:
     console().print(Text(f"{words} {command}"), soft_wrap=True)
 
 
-def folded(name: str, width: int, room: int = 80) -> str:
+def folded(name: str, width: int) -> str:
     """Return a name in lines that break at its hyphens if the terminal has less room.
 
     Examples
@@ -295,7 +298,7 @@ def folded(name: str, width: int, room: int = 80) -> str:
     ['kde-ece-per-', 'predicted-class']
     """
     margin = name[: len(name) - len(name.lstrip())]
-    return name if width >= room else fill(name, len(margin) + NAME_ROOM, subsequent_indent=margin)
+    return name if width >= FULL_WIDTH else fill(name, len(margin) + NAME_ROOM, subsequent_indent=margin)
 
 
 def _symbol(out: Console, code: str) -> str:
