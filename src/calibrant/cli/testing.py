@@ -104,7 +104,7 @@ def _chosen(
         name, reason = next(iter(refused.items()))
         raise InputError(f"--test {name}: {reason}")
     suited = [name for name in found if name not in refused]
-    tests: dict[str, object] = {name: _configured(name, options, kernel, data) for name in suited}
+    tests: dict[str, Any] = {name: _configured(name, options, kernel, data) for name in suited}
     if names in {(), (ALL,)} and kernel is None and _are_ensembles(data):
         tests["consistency"] = _ByRanks(options.resamples)
     return tests, refused

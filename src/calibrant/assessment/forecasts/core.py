@@ -50,7 +50,7 @@ def redraw_test(
     observed = float(errors[worst][0])
     masses = draw_masses(weights, np.diff(levels, prepend=0.0, append=1.0), n_resamples * len(checks), rng)
     null = _error(masses, levels)
-    details: dict[str, object] = {
+    details: dict[str, Any] = {
         "smallest_pvalue": len(checks) / (1 + len(null)),
         "expected": float(null.mean()),
         "detectable": float(np.quantile(null, DETECTABLE)),
