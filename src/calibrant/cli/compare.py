@@ -154,7 +154,7 @@ def _read(
     return models, parts[0][1]
 
 
-def _ids(file: Path, column: str, found: Any) -> dict[Any, int]:
+def _ids(file: Path, column: str, found: Any) -> dict[object, int]:
     from calibrant.exceptions import InputError
 
     values = found.tolist()

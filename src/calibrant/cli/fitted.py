@@ -79,7 +79,7 @@ def law_fingerprint(law: "Distribution") -> str:
     return fingerprint(np.column_stack([law.mean(), law.sd()]) if numbers is None else numbers)
 
 
-def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, Any]:
+def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:
     """Return what a file of a fitted calibrator says about its method and the rows that it was fitted on."""
     law = forecasts.distribution
     return {
@@ -110,7 +110,7 @@ def learnt(calibrator: object) -> dict[str, Any]:
     return result
 
 
-def _short(value: Any, plain: Any) -> Any:
+def _short(value: Any, plain: Any) -> object:
     """Return a number or a few of them; of more, their count."""
     import numpy as np
 

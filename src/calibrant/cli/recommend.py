@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -86,7 +86,7 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
         show.print_command(" ", printable(_command(paths, advice.name, source, features)))
 
 
-def _read(files: list[Path], source: EitherSource, features: str | None) -> tuple[Any, dict[str, Any] | None]:
+def _read(files: list[Path], source: EitherSource, features: str | None) -> tuple[object, dict[str, object] | None]:
     """Read predictions or forecasts, and the columns of features if they are named."""
     from calibrant.exceptions import InputError
 

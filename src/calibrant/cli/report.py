@@ -105,7 +105,9 @@ def _print_extras(extras: dict[str, Any]) -> None:
         show.print_lines(["", extras["fix"].recommendation.disagreement])
 
 
-def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tuple[dict[str, Any], dict[str, Any]]:
+def _several(
+    files: dict[str, Path], options: Judging, deciding: Deciding
+) -> tuple[dict[str, object], dict[str, object]]:
     """Return what the page shows about the predictions of several files, side by side."""
     shown, models = dict[str, Any](), dict[str, Any]()
     rates: dict[str, tuple[float, float]] = {}

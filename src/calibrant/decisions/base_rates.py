@@ -93,7 +93,7 @@ def estimate_base_rates(
     )
 
 
-def _names(probs: object, classes: Any, n_classes: int) -> tuple[Any, ...]:
+def _names(probs: object, classes: Any, n_classes: int) -> tuple[object, ...]:
     if isinstance(probs, Predictions):
         if classes is not None:
             raise TypeError("Predictions hold their classes: pass them alone.")

@@ -166,7 +166,7 @@ class Subject(ABC):
         """Return what fixing a group is worth, learnt from other rows than those it is measured on."""
 
     @abstractmethod
-    def named(self, one: Tested) -> dict[str, Any]:
+    def named(self, one: Tested) -> dict[str, object]:
         """Return what is off in a group, and further numbers that tell of it."""
 
 
@@ -204,7 +204,7 @@ class Classes(Subject):
         """Return by how much the log loss of all rows falls."""
         return worth_of(self.evidence[one.event].rows, one.inside, half, both=one.tested is None)
 
-    def named(self, one: Tested) -> dict[str, Any]:
+    def named(self, one: Tested) -> dict[str, object]:
         """Return the name of the event, if there are several."""
         return {"event": [*self.views][one.event] if len(self.views) > 1 else ""}
 
@@ -252,7 +252,7 @@ class Laws(Subject):
         """Return by how much the CRPS of all rows falls."""
         return worth_of_fix(self._relative, one.inside, half, both=one.tested is None)
 
-    def named(self, one: Tested) -> dict[str, Any]:
+    def named(self, one: Tested) -> dict[str, object]:
         """Return whether location or spread is off, and how many targets central intervals hold."""
         inside = one.inside if one.tested is None else one.inside & one.tested
         held = coverage(self._transforms[inside], self.forecasts.weights[inside])

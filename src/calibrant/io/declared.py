@@ -91,7 +91,7 @@ def _text(data: BinaryIO) -> bytes:
     return found
 
 
-def _items(data: BinaryIO) -> list[Any]:
+def _items(data: BinaryIO) -> list[object]:
     head = data.read(1)[0]
     read = _VALUES[head & 15]
     return [read(data) for _ in range(head >> 4 if head >> 4 < 15 else _unsigned(data))]

@@ -172,7 +172,7 @@ def thinned(n: int) -> IntArray:
     return np.unique(np.linspace(0, n - 1, min(n, N_POINTS)).round().astype(int))
 
 
-def record(report: DecisionReport) -> dict[str, Any]:
+def record(report: DecisionReport) -> dict[str, object]:
     """Return the numbers behind the figures as rows, for the data of a page."""
     return {
         "curves": [
@@ -184,7 +184,7 @@ def record(report: DecisionReport) -> dict[str, Any]:
     }
 
 
-def _curve_rows(name: str, curve: DecisionCurve) -> Iterator[dict[str, Any]]:
+def _curve_rows(name: str, curve: DecisionCurve) -> Iterator[dict[str, object]]:
     band, over = curve.net_benefit, curve.over_all
     columns = {
         "threshold": curve.thresholds,
@@ -210,7 +210,7 @@ def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, object]]:
     yield from _rows(name, {field.removesuffix("s"): getattr(curve, field)[kept] for field in fields})
 
 
-def _rows(name: str, columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows(name: str, columns: dict[str, Any]) -> Iterator[dict[str, object]]:
     lists = {
         key: [value if np.isfinite(value) else None for value in column.tolist()] for key, column in columns.items()
     }

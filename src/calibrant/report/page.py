@@ -68,7 +68,7 @@ def page_record(
     return dict(rounded(record))
 
 
-def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, Any]:
+def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, object]:
     whole: Any = assessment
     record = _without_words(as_record(replace(whole, groups={})))
     record["groups"] = {
@@ -78,7 +78,7 @@ def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, Any]:
     return record
 
 
-def _without_words(record: dict[str, Any]) -> dict[str, Any]:
+def _without_words(record: dict[str, Any]) -> dict[str, object]:
     """Leave out how metrics and tests are presented: the page says that."""
     for result in (record["test"], *record["metrics"].values(), *record.get("tests", {}).values()):
         del result["about"]

@@ -98,7 +98,7 @@ def lighten(assessment: Assessment) -> Assessment:
     return replace(assessment, **changes)
 
 
-def _lightened(value: object) -> Any:
+def _lightened(value: object) -> object:
     if isinstance(value, ReliabilityCurve):
         return thin_curve(value)
     if isinstance(value, ClasswiseCurves):

@@ -87,7 +87,7 @@ def connected(scheduler: str | None, client: object = None) -> Any:
 
 
 @contextmanager
-def _local(distributed: Any) -> Iterator[Any]:
+def _local(distributed: Any) -> Iterator[object]:
     """Start workers on this machine, and stop them in the end.
 
     15 seconds after a worker died, Dask looks whether another is in its place, and if there is none at that moment,

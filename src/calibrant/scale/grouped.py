@@ -179,7 +179,7 @@ def merged(first: Packed, second: Packed) -> Packed:
     return Packed(mine | sums | {"waves": mine["waves"] | both.head()}, lines, both.waves)
 
 
-def _sum(a: object, b: Any) -> Any:
+def _sum(a: object, b: Any) -> object:
     """Add numbers, and the numbers in lists and mappings."""
     if isinstance(a, dict):
         return {key: a[key] + b[key] for key in a}

@@ -269,7 +269,7 @@ class Sketch:
         waves = None if self._waves is None else self._waves.waves
         return Packed(head, [_columns(line) for line in self._lines], waves)
 
-    def _head_of_waves(self) -> dict[str, Any] | None:
+    def _head_of_waves(self) -> dict[str, object] | None:
         if self.waves is None or self._waves is None:
             return None
         choice = {name: getattr(self.waves, name) for name in ("features", "fingerprint", "lengthscale")}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -158,7 +158,7 @@ def _calibrated(step: Step, name: str, bench: Bench) -> Predictions:
     return calibrate(load(bench.store.path(fit)), bench.predictions(step.needs[f"test {name}"]))
 
 
-def _curves(tuning: Step, p: Predictions, bench: Bench) -> dict[str, Any]:
+def _curves(tuning: Step, p: Predictions, bench: Bench) -> dict[str, object]:
     from calibrant.curves import classwise_curves, kernel_curve
 
     arrays = unpack(bench.store.read(tuning))
