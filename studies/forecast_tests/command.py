@@ -11,7 +11,7 @@ from studies.simulations.command import Study, run
 from studies.simulations.units import Simulation
 
 ROWS = (20, 100, 400)
-NULL_SETS, POWER_SETS = 1000, 400
+NULL_SETS, POWER_SETS = 400, 200
 OTHERS = ("5 quantiles", "ensembles of 5", "ensembles of 50")
 """Kinds other than normals whose power is simulated, at 400 rows and the larger strength."""
 PARTS = ("centre", "spread", "shape", "quantiles", "trend")
