@@ -113,7 +113,8 @@ def test_the_rule_names_what_there_is():
         assert FORECAST_CALIBRATORS[row.name]().gives == "law"
     assert forecast_shortlist(Normal([0.0], 1.0), 49) == ("scale",)
     assert "student" in forecast_shortlist(Normal([0.0], 1.0), 200)
-    assert forecast_shortlist(Samples(np.zeros((2, 3, 2))), 999) == ("inflate",)
+    assert forecast_shortlist(Samples(np.zeros((2, 3, 2))), 999) == ("inflate-moments",)
+    assert forecast_shortlist(Samples(np.zeros((2, 50))), 999) == ("inflate",)
 
 
 def test_candidates_may_be_given():
@@ -139,7 +140,8 @@ def test_fix_and_held_out_rows():
     fitted = fix(FIT, method="scale")
     assert isinstance(fitted, SpreadScaling)
     assert LogScore()(fitted.calibrate(TEST)) == pytest.approx(1.664151131, abs=1e-8)
-    assert isinstance(fix(made(100, RNG.standard_normal), rng=0), UnchangedForecasts)
+    left_alone = [isinstance(fix(made(100, RNG.standard_normal), rng=0), UnchangedForecasts) for _ in range(3)]
+    assert sum(left_alone) >= 2  # The test behind it is wrong in 5 of 100 sets.
     after, how = calibrate_held_out(FIT, "shift-scale>pit", rng=0)
     assert how.method == "shift-scale>pit"
     assert after.n_samples == 200

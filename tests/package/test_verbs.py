@@ -238,7 +238,7 @@ def test_intervals_print_the_name_of_the_table_and_what_chance_does():
 
 def test_labels_alone_are_refused():
     for verb in (measure, calibrant.test, fix, show):
-        with pytest.raises(TypeError, match=r"Predictions, but (is of type|got) ndarray"):
+        with pytest.raises(TypeError, match=r"Predictions( or Forecasts)?, but (is of type|got) ndarray"):
             verb(Y_TRUE)
 
 

@@ -55,7 +55,8 @@ def fit(
         fitted by a few passes over the files, others to a sketch.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
-        quotation marks. By default ts; for forecasts shift-scale, for draws inflate, for quantiles quantile-shift.
+        quotation marks. By default ts; for forecasts shift-scale, for quantiles quantile-shift,
+        for draws inflate, below 50 of them inflate-moments.
         With --features groups, which fixes groups of rows whose predictions are off.
     features
         Columns of features that groups are made of: a pattern like 'x_*', or a list with commas; with --method groups

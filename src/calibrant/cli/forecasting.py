@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MEASURES = ("crps", "log-score", "interval-coverage", "interval-width", "mace")
 """What is printed before and after, as far as the laws have it."""
 
-USUAL = {"Normal": "shift-scale", "Samples": "inflate", "Quantiles": "quantile-shift"}
-"""The method for each kind of laws, if none is named."""
+USUAL = {"Normal": "shift-scale", "Quantiles": "quantile-shift"}
+"""The method for each kind of laws, if none is named; ensembles have the one that recommend tries."""
 
 
 def fit_forecasts(
@@ -35,7 +35,7 @@ def fit_forecasts(
         fit_intervals(files, source, named, options, out)
         return
     forecasts, _ = source.forecasts(files)
-    method = USUAL[type(forecasts.distribution).__name__] if named is None else named
+    method = _usual(forecasts.distribution) if named is None else named
     with show.listening_bar("fitting", quiet=source.silent):
         calibrator = parse_forecast(method).fit(forecasts)
     details = forecast_details(method, forecasts)
@@ -52,6 +52,12 @@ def fit_forecasts(
         out,
         json=source.json,
     )
+
+
+def _usual(law: "Distribution") -> str:
+    from calibrant.advice.forecast_rule import forecast_shortlist
+
+    return USUAL.get(type(law).__name__) or forecast_shortlist(law, law.n)[0]
 
 
 def apply_forecasts(

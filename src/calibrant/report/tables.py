@@ -59,7 +59,12 @@ def status(verdict: Verdict) -> str:
 
 def limits_heading(assessment: Assessment | ForecastAssessment) -> str:
     """Return what the limits of the error are called: those of forecasts may hold with more than 95%."""
-    return "Its limits (at least 95%)" if isinstance(assessment, ForecastAssessment) else "Its 95% limits"
+    return f"Its {limits_name(assessment)}"
+
+
+def limits_name(assessment: Assessment | ForecastAssessment) -> str:
+    """Return what such limits are called in a table."""
+    return "limits (at least 95%)" if isinstance(assessment, ForecastAssessment) else "95% limits"
 
 
 def limits(verdict: Verdict) -> str:
