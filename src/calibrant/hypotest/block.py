@@ -108,7 +108,7 @@ class BlockSKCETest(CalibrationTest):
 
     def _check_pairs(self, data: Data) -> float:
         """Refuse data in which too few pairs of events make the estimates of the blocks; return their number."""
-        second, fourth = (_pair_sum(values, self.blocksize) for values in moments(data, data.weights))
+        second, fourth = (_pair_sum(values, self.blocksize) for values in moments(data, relative_weights(data)))
         if fourth == 0:
             raise InputError(CERTAIN)
         if second**2 / fourth < LEAST_PAIRS:
