@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning import Binning, Bins, Cells, EqualWidth
+from calibrant.binning.sums import class_bin_sums
 from calibrant.curves.bands import wilson
-from calibrant.curves.view import binary_view, outcome_histograms
+from calibrant.curves.view import binary_view, class_histograms, outcome_histograms
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
-from calibrant.results import Estimate, ReliabilityCurve
+from calibrant.results import Estimate, OutcomeHistogram, ReliabilityCurve
 
 BLOCK_CELLS = 2**20
 """Predictions processed at a time, so that memory does not grow with the number of classes."""
@@ -46,14 +47,9 @@ class Columns:
         """Cut every column."""
         return cls(positions, events, weights, bins.cut_columns(positions, weights))
 
-    @property
-    def starts(self) -> IntArray:
-        """Where the bins of each column begin among those of all, and where the last end; of shape (m + 1,)."""
-        return np.concatenate([[0], np.cumsum([cut.n_bins for cut in self.cuts])])
-
     def totals(self, *values: NDArray[np.generic]) -> list[FloatArray]:
         """Return the sums in the bins of all columns, one after the other, of values that broadcast to (n, m)."""
-        starts = self.starts
+        starts = _starts(self.cuts)
         index = np.column_stack([cut.index for cut in self.cuts])
         kept = index >= 0
         flat, size = (index + starts[:-1])[kept], int(starts[-1])
@@ -184,7 +180,17 @@ def reliability_curve(
 def one_vs_rest_curves(predictions: Predictions) -> list[ReliabilityCurve]:
     """Return `reliability_curve` of every class against the rest, without a pass over the rows for each class."""
     bins = EqualWidth()
-    return [curve for block in class_blocks(predictions, bins) for curve in _drawn(block, bins, 0.95, "class")]
+    if predictions.is_weighted:
+        return [curve for block in class_blocks(predictions, bins) for curve in _drawn(block, bins, 0.95, "class")]
+    mass, predicted, hits = np.array([*class_bin_sums(predictions, bins)]).swapaxes(0, 1).reshape(3, -1)
+    totals = _Totals(
+        cuts=[bins.cut(np.empty(0), np.empty(0))] * predictions.n_classes,
+        sums=(mass, mass, mass, mass, predicted, hits),
+        histograms=class_histograms(predictions),
+        largest=1.0,
+        relative=predictions.n_samples,
+    )
+    return _curves(totals, bins, 0.95, "class")
 
 
 def _drawn(
@@ -202,15 +208,47 @@ def _drawn(
         columns.positions * weights,
         columns.events * weights,
     )
-    used = sums[0] > 0
-    mass, count, once, twice, predicted, hits = (total[used] for total in sums)
+    histograms = outcome_histograms(columns.positions, columns.events, columns.weights)
+    totals = _Totals(columns.cuts, (*sums,), histograms, float(weights.max()), float(relative.sum()))
+    return _curves(totals, bins, level, view)
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """What the curves of some columns are made of.
+
+    Attributes
+    ----------
+    cuts : list of Bins
+        Those of each column.
+    sums : tuple of six arrays
+        Of all bins, one column after the other: weights, rows, relative weights and their squares, weighted predictions
+        and events.
+    histograms : list of OutcomeHistogram
+    largest, relative : float
+        The largest weight, and the sum of the weights divided by it.
+    """
+
+    cuts: list[Bins]
+    sums: tuple[FloatArray, ...]
+    histograms: list[OutcomeHistogram]
+    largest: float
+    relative: float
+
+
+def _curves(
+    totals: _Totals, bins: Binning, level: float, view: Literal["class", "top-label"]
+) -> list[ReliabilityCurve]:
+    """Return the curve of each column."""
+    used = totals.sums[0] > 0
+    mass, count, once, twice, predicted, hits = (total[used] for total in totals.sums)
     predicted, observed = predicted / mass, hits / mass
     low, high = wilson(observed, once**2 / twice, level)
-    ends = np.concatenate([[0], np.cumsum(used)])[columns.starts]
+    starts = _starts(totals.cuts)
+    ends = np.concatenate([[0], np.cumsum(used)])[starts]
     parts = [slice(*pair) for pair in pairwise(ends.tolist())]
-    occupied = [np.flatnonzero(used[slice(*pair)]) for pair in pairwise(columns.starts.tolist())]
-    histograms = outcome_histograms(columns.positions, columns.events, columns.weights)
-    shares, gaps = mass / weights.max(), np.abs(predicted - observed)
+    occupied = [np.flatnonzero(used[slice(*pair)]) for pair in pairwise(starts.tolist())]
+    shares, gaps = mass / totals.largest, np.abs(predicted - observed)
     return [
         ReliabilityCurve(
             predicted=predicted[part],
@@ -224,8 +262,13 @@ def _drawn(
             level=level,
             kind=repr(bins),
             view=view,
-            error=Estimate(name="ECE", value=float(shares[part] @ gaps[part] / relative.sum())),
+            error=Estimate(name="ECE", value=float(shares[part] @ gaps[part] / totals.relative)),
             histogram=histogram,
         )
-        for part, cells, cut, histogram in zip(parts, occupied, columns.cuts, histograms, strict=True)
+        for part, cells, cut, histogram in zip(parts, occupied, totals.cuts, totals.histograms, strict=True)
     ]
+
+
+def _starts(cuts: list[Bins]) -> IntArray:
+    """Return where the bins of each column begin among those of all, and where the last end; of shape (m + 1,)."""
+    return np.concatenate([[0], np.cumsum([cut.n_bins for cut in cuts])])

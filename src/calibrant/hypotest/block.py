@@ -9,11 +9,12 @@ from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import student_quantile, student_tail
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest
-from calibrant.hypotest.events import CERTAIN, moments, relative_weights
+from calibrant.hypotest.events import CELLS_AT_ONCE, CERTAIN, moments, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, tune
 from calibrant.kernels.general import GeneralKernel
+from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
 
 LEAST_PAIRS = 5.0
@@ -87,7 +88,7 @@ class BlockSKCETest(CalibrationTest):
             )
         pairs = self._check_pairs(data)
         weights = relative_weights(data)
-        sums = weighted_pairs(data, tune(self.kernel, data), weights).block_sums(self.blocksize)
+        sums = self._block_sums(data, weights)
         estimates = sums / _mean_pairs(weights[: n_blocks * self.blocksize].reshape(n_blocks, -1))
         mean, error = float(estimates.mean()), float(estimates.std(ddof=1) / np.sqrt(n_blocks))
         if error <= 1e-12 * abs(mean):  # Equal up to rounding.
@@ -104,6 +105,16 @@ class BlockSKCETest(CalibrationTest):
                 "detectable": student_quantile(0.95, n_blocks - 1) * error,
                 "event_pairs": pairs,
             },
+        )
+
+    def _block_sums(self, data: Data, weights: FloatArray) -> FloatArray:
+        """Return the sum over the pairs of each complete block: some blocks at a time, as residuals are a matrix."""
+        kernel, size = tune(self.kernel, data), self.blocksize
+        depth = data.n_classes if isinstance(data, Predictions) else 1
+        step = size * max(1, CELLS_AT_ONCE // (size * depth))
+        parts = [slice(first, first + step) for first in range(0, len(weights) // size * size, step)]
+        return np.concatenate(
+            [weighted_pairs(data.take(rows), kernel, weights[rows]).block_sums(size) for rows in parts]
         )
 
     def _check_pairs(self, data: Data) -> float:

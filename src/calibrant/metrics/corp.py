@@ -7,7 +7,8 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import PARTS
+from calibrant.metrics.base import PARTS, Metric
+from calibrant.metrics.counted import Counted
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.scores import NLL, Score, SquaredError
 from calibrant.predictions import Predictions
@@ -195,3 +196,7 @@ class Miscalibration(PooledMetric):
             return np.maximum(0.0, share @ own - rest(labels))
 
         return evaluate
+
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in cells to values: the score needs both labels of each cell."""
+        return Metric.prepare_counts(self, predictions)
