@@ -48,7 +48,7 @@ def test_with_many_rows_the_shortcut_is_hardly_optimistic(monkeypatch):
     """Weights that depend on the fold they are judged by gain less than .0005; studies have the exact size."""
     monkeypatch.setattr("calibrant.advice.cross_fit.NESTED_ROWS", 0)
     stack, changes = StackedCalibration([TemperatureScaling(), VectorScaling(), MatrixScaling()]), []
-    for seed in range(6):  # Of single data sets it is up to .0009, in either direction.
+    for seed in range(4):  # Of single data sets it is up to .0009, in either direction.
         p = sharpened(calibrated(n=3000, k=3, seed=seed), 0.6)
         folds = draw_folds(p, 3, np.random.default_rng(seed))
         shared = NLL()(cross_fit(stack, p, folds, lambda: None).predictions)
