@@ -88,7 +88,7 @@ def test_rows_in_another_order_are_refused_unless_an_id_names_them(files, capsys
     code, _, err = run(capsys, "compare", *files, "--metrics", "nll", "--resamples", "9")
     assert code == 2
     assert "same labels in the same order" in err
-    assert "first row" in err
+    assert "the first is row" in err
     code, out, _ = run(capsys, "compare", *files, "--metrics", "nll", "--resamples", "9", "--id", "row")
     assert code == 0
     frame(sharpened(GOOD, 0.3)).write_csv(files[1])

@@ -18,7 +18,6 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.estimate import BRIER
 from calibrant.results.writing import count, name, number, percent, signed
 
 
@@ -177,7 +176,7 @@ PAGE = {
     "findings": findings,
     "setting_rows": setting_rows,
     "source": source,
-    "brier": BRIER,
+    "of_metric": of_metric,
     "limits_read": limits_read,
     "metric_label": metric_label,
 }
