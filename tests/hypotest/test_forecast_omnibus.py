@@ -5,7 +5,8 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import ndtri
 
-from calibrant import Forecasts, MvNormal, Normal, Quantiles, Samples
+from calibrant import Forecasts, MvNormal, Normal, Predictions, Quantiles, Samples
+from calibrant.decisions import move_base_rate
 from calibrant.hypotest import OmnibusTest
 from calibrant.hypotest.forecasts import evidence as module
 from calibrant.hypotest.forecasts.evidence import ForecastEvidence
@@ -229,3 +230,10 @@ def test_weights_are_relative_and_the_error_is_that_of_the_table():
     shares = [f.weights[u <= level].sum() / f.weights.sum() for level in LEVELS]
     assert first.estimate == pytest.approx(np.abs(shares - LEVELS).mean())
     assert first.details["smallest_pvalue"] == 0.01
+
+
+def test_the_caution_of_tests_says_that_weights_follow_the_labels():
+    p = Predictions([0.2, 0.4, 0.6, 0.9] * 5, [0, 0, 1, 1] * 5)
+    moved = move_base_rate(p, 0.1)
+    assert OmnibusTest(19)(p, rng=0).about.caution == "Exact for independent rows."
+    assert OmnibusTest(19)(moved, rng=0).about.caution.startswith("Rough here")
