@@ -35,9 +35,8 @@ forecasts = {
 for name, f in forecasts.items():
     verdict = assess_forecasts(f, rng=0).verdict
     print(f"{name}: {verdict.headline}")
-    print(
-        f"    revealed by {verdict.gave_away or 'nothing'}; MACE {verdict.error:.3f}, chance up to {verdict.detectable:.3f}"
-    )
+    revealed = verdict.gave_away or "nothing"
+    print(f"    revealed by {revealed}; MACE {verdict.error:.3f}, by chance up to {verdict.detectable:.3f}")
     print(
         f"    CRPS {CRPS()(f):.3f}, 90 % intervals hold {IntervalCoverage(0.9)(f):.1%}, sharpness {Sharpness()(f):.2f}"
     )

@@ -23,8 +23,8 @@ def base_rate_words(report: DecisionReport) -> str:
     return (
         f"Probabilities and rows are moved to another base rate, {words}, which is right if the probabilities are "
         f"calibrated here and each class looks the same there. {_halved(report)}Weights fix the share of each class, "
-        "so that tests and ranges by chance, which redraw labels, are rough here: judge calibration at the base rate of "
-        "the rows."
+        "so that tests and ranges by chance, which redraw labels, are rough here: judge calibration at the base rate "
+        "of the rows."
     )
 
 
