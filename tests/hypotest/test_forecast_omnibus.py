@@ -135,17 +135,10 @@ def test_counts_of_groups_of_many_rows_have_the_law_of_rows(monkeypatch):
     for j in range(4):
         assert second[j] == pytest.approx(first[j])
     assert second[4] == pytest.approx(first[4], abs=0.35)  # Ranks within an eighth are taken as equal.
-    drawn = [
-        [
-            np.concatenate(
-                [np.abs(b[j]).max(axis=0) for b in map(e.components, e.redrawn(600, np.random.default_rng(s)))]
-            )
-        ]
-        for s, e in enumerate((rows, groups))
-        for j in range(5)
-    ]
-    for j in range(5):
-        assert stats.ks_2samp(drawn[j][0], drawn[5 + j][0]).pvalue > 0.001
+    blocks = [map(e.components, e.redrawn(600, np.random.default_rng(s))) for s, e in enumerate((rows, groups))]
+    drawn = [[np.stack([np.abs(part).max(axis=0) for part in block]) for block in some] for some in blocks]
+    for by_rows, by_groups in zip(*(np.concatenate(some, axis=1) for some in drawn), strict=True):
+        assert stats.ks_2samp(by_rows, by_groups).pvalue > 0.001
 
 
 def test_the_places_of_ensembles_do_not_change_if_the_target_changes_places_with_a_member():
