@@ -5,7 +5,8 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import ndtri
 
-from calibrant import Forecasts, MvNormal, Normal, Quantiles, Samples
+from calibrant import Forecasts, MvNormal, Normal, Predictions, Quantiles, Samples
+from calibrant.decisions import move_base_rate
 from calibrant.hypotest import OmnibusTest
 from calibrant.hypotest.forecasts import evidence as module
 from calibrant.hypotest.forecasts.evidence import ForecastEvidence
@@ -134,17 +135,10 @@ def test_counts_of_groups_of_many_rows_have_the_law_of_rows(monkeypatch):
     for j in range(4):
         assert second[j] == pytest.approx(first[j])
     assert second[4] == pytest.approx(first[4], abs=0.35)  # Ranks within an eighth are taken as equal.
-    drawn = [
-        [
-            np.concatenate(
-                [np.abs(b[j]).max(axis=0) for b in map(e.components, e.redrawn(600, np.random.default_rng(s)))]
-            )
-        ]
-        for s, e in enumerate((rows, groups))
-        for j in range(5)
-    ]
-    for j in range(5):
-        assert stats.ks_2samp(drawn[j][0], drawn[5 + j][0]).pvalue > 0.001
+    blocks = [map(e.components, e.redrawn(600, np.random.default_rng(s))) for s, e in enumerate((rows, groups))]
+    drawn = [[np.stack([np.abs(part).max(axis=0) for part in block]) for block in some] for some in blocks]
+    for by_rows, by_groups in zip(*(np.concatenate(some, axis=1) for some in drawn), strict=True):
+        assert stats.ks_2samp(by_rows, by_groups).pvalue > 0.001
 
 
 def test_the_places_of_ensembles_do_not_change_if_the_target_changes_places_with_a_member():
@@ -229,3 +223,10 @@ def test_weights_are_relative_and_the_error_is_that_of_the_table():
     shares = [f.weights[u <= level].sum() / f.weights.sum() for level in LEVELS]
     assert first.estimate == pytest.approx(np.abs(shares - LEVELS).mean())
     assert first.details["smallest_pvalue"] == 0.01
+
+
+def test_the_caution_of_tests_says_that_weights_follow_the_labels():
+    p = Predictions([0.2, 0.4, 0.6, 0.9] * 5, [0, 0, 1, 1] * 5)
+    moved = move_base_rate(p, 0.1)
+    assert OmnibusTest(19)(p, rng=0).about.caution == "Exact for independent rows."
+    assert OmnibusTest(19)(moved, rng=0).about.caution.startswith("Rough here")

@@ -59,10 +59,10 @@ class CalibrationTest(ABC):
             raise InputError(
                 f"{type(self).__name__} needs single rows, which a sketch does not hold. Use OmnibusTest, or the rows."
             )
-        return replace(self.run(present, rng, progress), about=self._about(present))
+        return replace(self.run(present, rng, progress), about=self.about_data(present))
 
-    def _about(self, data: object) -> Description:
-        """Return how it is presented, with a caution where weights were made from labels."""
+    def about_data(self, data: object) -> Description:
+        """Return how it is presented for these data, with a caution where weights were made from labels."""
         rough = isinstance(data, Predictions) and weights_follow_labels(data)
         return replace(self.about(), caution=ROUGH) if rough else self.about()
 

@@ -1,7 +1,7 @@
 """One exact test that sees many kinds of errors: several statistics of the same redraws, one p-value."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +26,9 @@ from calibrant.hypotest.finding.evidence import LEVEL, with_names
 from calibrant.hypotest.finding.facts import corrected_direction, facts_of
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
+
+OF_FORECASTS = "Centre, spread and shape of forecasts, and trends of these, in one p-value; the verdict uses it."
+"""What the test sees if there are no classes."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,14 @@ class OmnibusTest(CalibrationTest):
         """Return how it is presented."""
         return Description(
             label="Omnibus",
-            meaning="Bias, slope, every class, and with less power other shapes, in one p-value; of forecasts their "
-            "centre, spread and shape, and trends of these. The verdict uses it.",
+            meaning="Bias, slope, every class, and with less power other shapes, in one p-value; the verdict uses it.",
             caution="Exact for independent rows.",
         )
+
+    def about_data(self, data: object) -> Description:
+        """Return how it is presented, by what it looks at in data of this kind."""
+        found = super().about_data(data)
+        return replace(found, meaning=OF_FORECASTS) if isinstance(data, Forecasts) else found
 
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")

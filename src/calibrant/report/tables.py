@@ -168,6 +168,8 @@ def _setting(value: object) -> str:
         return "not given"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(name(one) for one in value)
     return name(value, limit=200)
 
 

@@ -130,7 +130,7 @@ def _judged(
     present = forecasts.take(np.flatnonzero(forecasts.weights > 0))
     kind = OmnibusTest(n_resamples)
     test, worst = run_on_forecasts(present, repr(kind), n_resamples, rng)
-    test = replace(test, about=kind.about())
+    test = replace(test, about=kind.about_data(forecasts))
     return ForecastAssessment(
         name=name,
         n_samples=forecasts.n_samples,
