@@ -178,8 +178,8 @@ def between(limits: Sequence[float], write: Callable[[float], str]) -> str:
 
     Examples
     --------
-    >>> between((-0.02, 0.01), signed), between((-math.inf, 0.01), signed), between((0.02, math.inf), signed)
-    ('−0.0200 to +0.0100', 'at most +0.0100', 'at least +0.0200')
+    >>> between((0.005, 0.01), signed), between((-math.inf, 0.01), signed), between((0.02, math.inf), signed)
+    ('+0.00500 to +0.0100', 'at most +0.0100', 'at least +0.0200')
     """
     if not limits:
         return ""
