@@ -17,7 +17,7 @@ def nnls(factor: FloatArray, target: FloatArray, near: FloatArray | None = None)
     target : ndarray of shape (m,)
         b.
     near : ndarray of shape (n,), optional
-        A point without a negative entry, whose zeros are tried first: those of the solution of a similar problem.
+        Which entries are tried as zeros first: those that are not positive here, as in the solution without limits.
 
     Examples
     --------

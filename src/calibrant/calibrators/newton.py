@@ -156,4 +156,4 @@ def _nonnegative_minimum(x: FloatArray, found: Curve) -> FloatArray:
     if free.min() >= 0:
         return scale * free
     factor = roots[:, None] * vectors.T
-    return scale * nnls(factor, factor @ start - pull, near=x)
+    return scale * nnls(factor, factor @ start - pull, near=free)

@@ -1,6 +1,7 @@
 """Cox's test: logistic recalibration, its slope and its intercept."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -257,6 +258,11 @@ def _tail(statistic: float, scales: FloatArray) -> float:
     In polar coordinates the squared radius is exponential, and the mean over the angle, a smooth periodic function, is
     the mean over equidistant angles to machine precision.
     """
-    angles = np.pi * np.arange(4096) / 4096
-    mixture = scales[0] * np.cos(angles) ** 2 + scales[1] * np.sin(angles) ** 2
+    mixture = scales[1] + (scales[0] - scales[1]) * _squared_cosines()
     return float(np.exp(-statistic / (2 * mixture)).mean())
+
+
+@cache
+def _squared_cosines() -> FloatArray:
+    """Return the squared cosines of equidistant angles."""
+    return np.cos(np.pi * np.arange(4096) / 4096) ** 2

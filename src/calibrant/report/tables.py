@@ -22,7 +22,7 @@ from calibrant.results import (
 from calibrant.results.bounds import smallest_adjusted, smallest_pvalue
 from calibrant.results.comparison import shown_limits
 from calibrant.results.parts import part_name
-from calibrant.results.writing import aligned, count, machine, name, number, pvalue
+from calibrant.results.writing import aligned, between, count, machine, name, number, pvalue
 
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:
@@ -246,4 +246,4 @@ def _written(result: TestResult | None) -> tuple[str, str] | None:
 
 def limits_text(interval: Interval | None) -> str:
     """Return limits in words, nothing if there are none."""
-    return " to ".join(map(number, shown_limits(interval)))
+    return between(shown_limits(interval), number)
