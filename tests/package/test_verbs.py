@@ -33,7 +33,7 @@ Y_TRUE = (RNG.random(400) < Y_PROB**2).astype(int)
 WEIGHTS = RNG.integers(1, 4, 400)
 NAMES = np.array(["no", "yes"])[Y_TRUE]
 SAME = Predictions(Y_PROB, Y_TRUE, WEIGHTS)
-WEATHER = Forecasts(Normal(Y_PROB, 1.0), Y_PROB)
+WEATHER = Forecasts(Normal(Y_PROB[:100], 1.0), Y_PROB[:100])
 
 
 def test_measure_takes_any_names_of_metrics():

@@ -223,7 +223,8 @@ def block_sums(
 
     def task(first: int) -> Floats:
         rows = slice(first * blocksize, min(first + step, n_blocks) * blocksize)
-        points, left, other = (None if X is None else layout.spaced(X[rows], blocksize) for X in (P, A, B))
+        points, left = (layout.spaced(X[rows], blocksize) for X in (P, A))
+        other = None if B is None else layout.spaced(B[rows], blocksize)
         out = np.empty(len(points) // height)
         problem = problem_of(core, kernel, points, left, other)
         core.block_sums(problem, height, len(out), out)

@@ -215,14 +215,14 @@ def _raw(method: str) -> "Calibrator":
 
 def _read_raw(files: list[Path], source: Source) -> "tuple[Predictions, FloatArray]":
     """Read logits, and keep them beside the predictions."""
-    from calibrant.cli.show import progress_bar
+    from calibrant.cli.show import listening_bar
     from calibrant.exceptions import InputError
     from calibrant.io import read_raw_logits
 
     if source.renormalise or source.percent:
         option = "--renormalise" if source.renormalise else "--percent"
         raise InputError(f"{option} is for probabilities, but --raw-logits means that the columns hold logits.")
-    with progress_bar("reading", quiet=source.silent):
+    with listening_bar("reading", quiet=source.silent):
         return read_raw_logits(files, **{key: value for key, value in source.as_options().items() if key != "logits"})
 
 

@@ -54,6 +54,10 @@ def fit_forecasts(
     )
 
 
+STEPS = 2
+"""Before a file is written again: its forecasts are read, and calibrated."""
+
+
 def _usual(law: "Distribution") -> str:
     from calibrant.advice.forecast_rule import forecast_shortlist
 
@@ -74,14 +78,17 @@ def apply_forecasts(
     def calibrated(law: "Distribution", *more: Any) -> "Distribution | dict[str, Any]":
         nonlocal rows
         rows = law.n
+        progress(1, STEPS)
         warn_if_fitted_here(stored, law_fingerprint(law))
         if stored.calibrator.gives == "intervals":
             ends = stored.calibrator.interval(law, *more)
-            return {"low": ends.low, "high": ends.high}
-        found: Distribution = stored.calibrator.apply(law)
+            found: Distribution | dict[str, Any] = {"low": ends.low, "high": ends.high}
+        else:
+            found = stored.calibrator.apply(law)
+        progress(STEPS, STEPS)
         return found
 
-    with show.progress_bar("calibrating", quiet=source.silent):
+    with show.progress_bar("calibrating", quiet=source.silent, then="writing") as progress:
         column = stored.details.get(COLUMN)
         columns = rewrite_forecasts(
             file, out, calibrated, other=column, replace=replace, **source.as_forecast_options()

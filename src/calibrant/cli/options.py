@@ -133,12 +133,12 @@ class Source:
 
     def rows(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Predictions, dict[str, Any]]":
         """Read class predictions, and other columns of the same rows, of which None is no name."""
-        from calibrant.cli.show import progress_bar
+        from calibrant.cli.show import listening_bar
         from calibrant.io.columns import as_request
         from calibrant.io.read import read_rows
 
         refuse_columns(files, self.probs, self.classes)
-        with progress_bar("reading", quiet=self.silent):
+        with listening_bar("reading", quiet=self.silent):
             part = read_rows(files, as_request(**self.as_options()), [name for name in others if name is not None])
         return part.predictions, part.others
 
@@ -164,11 +164,11 @@ class EitherSource(Source):
 
     def forecasts(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Forecasts, dict[str, Any]]":
         """Read forecasts, the rows of several files one after another, and other columns, of which None is no name."""
-        from calibrant.cli.show import progress_bar
+        from calibrant.cli.show import listening_bar
         from calibrant.io.forecasts import read_forecast_rows
 
         refuse_columns(files, self.draws, self.quantiles)
-        with progress_bar("reading", quiet=self.silent):
+        with listening_bar("reading", quiet=self.silent):
             return read_forecast_rows(
                 files, [name for name in others if name is not None], **self.as_forecast_options()
             )
