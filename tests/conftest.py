@@ -39,9 +39,9 @@ def pytest_collection_finish():
     gc.set_threshold(7000)  # Ten times the usual number: tests make many objects and few cycles.
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium():
-    """Start the browser once for a file of tests."""
+    """Start the browser once: to start it takes as long as four pages."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -56,7 +56,13 @@ def forecast_calibrators_table():
     return "\n".join(lines)
 
 
-KINDS = {"density": "laws with a density", "columns": "quantiles", "ensemble": "ensembles", "vector": "vectors"}
+KINDS = {
+    "density": "laws with a density",
+    "columns": "quantiles",
+    "ensemble": "ensembles of 50 members",
+    "few members": "ensembles of fewer",
+    "vector": "vectors",
+}
 
 
 def forecast_rule_table():

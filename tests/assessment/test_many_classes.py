@@ -23,6 +23,12 @@ def weighted(k, n=40, seed=0):
     return Predictions(p.probs.round(2) + 1e-4, p.labels, rng.integers(0, 3, n) + (np.arange(n) == 0), renormalise=True)
 
 
+def unweighted(k):
+    """Return predictions of which many lie on the edges of bins and intervals."""
+    p = weighted(k, n=200)
+    return Predictions((p.probs * 40).round() + 0.5 * (p.probs < 0.01), p.labels, renormalise=True)
+
+
 @pytest.mark.parametrize("bins", [EqualWidth(15), EqualWidth(7, "guo"), EqualMass(5)], ids=repr)
 @pytest.mark.parametrize("metric", [ECE, DebiasedECE])
 def test_all_classes_at_once_have_the_values_of_each_view(metric, bins):
@@ -32,14 +38,25 @@ def test_all_classes_at_once_have_the_values_of_each_view(metric, bins):
     assert [*Classwise(metric(bins)).details(p)["classes"].values()] == one_by_one
 
 
-def test_curves_of_all_classes_are_those_of_each_view():
-    p = weighted(5)
+@pytest.mark.parametrize("made", [weighted, unweighted])
+def test_curves_of_all_classes_are_those_of_each_view(made):
+    p = made(5)
     for c, curve in enumerate(classwise_curves(p, reliability_curve).curves):
         alone = reliability_curve(p.one_vs_rest(c))
         for name in ("predicted", "observed", "low", "high", "lower", "upper", "count", "weight"):
             np.testing.assert_array_equal(getattr(curve, name), getattr(alone, name))
         assert curve.error.value == alone.error.value
-        np.testing.assert_array_equal(curve.histogram.positives, alone.histogram.positives)
+        for name in ("edges", "positives", "negatives"):
+            np.testing.assert_array_equal(getattr(curve.histogram, name), getattr(alone.histogram, name))
+
+
+def test_the_cells_of_the_average_hold_the_predictions_of_all_classes():
+    p = unweighted(5)
+    average = classwise_curves(p, reliability_curve).average
+    cells = zip(average.lower, average.upper, strict=True)
+    inside = [((low < p.probs) | (p.probs == 0) & (low == 0)) & (p.probs <= high) for low, high in cells]
+    assert average.count.tolist() == average.weight.tolist() == [part.sum() for part in inside]
+    assert average.count.sum() == p.probs.size
 
 
 def test_histograms_are_those_of_numpy():

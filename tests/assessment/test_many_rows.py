@@ -8,6 +8,8 @@ from calibrant import DataWarning, Predictions, assess
 from calibrant.assessment import many_rows
 from calibrant.cli import main
 from calibrant.metrics import METRICS
+from calibrant.metrics.counted import counted_anew
+from calibrant.metrics.pooled import PooledMetric
 from scale_cases import SHAPES, classes
 
 
@@ -109,6 +111,18 @@ def test_errors_that_need_all_cells_have_the_range_by_chance_of_the_rows(weighte
         # The means of 66 redraws each, whose standard deviation is about a quarter of the range.
         assert found.intervals[name].expected == pytest.approx(own.expected, abs=4 * (high - low) / 4 * (2 / 66) ** 0.5)
         assert found.intervals[name].null == pytest.approx(own.null, abs=(high - low) / 2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_redraws_that_share_their_pools_are_those_of_predictions_made_anew(weighted):
+    weights = np.random.default_rng(1).integers(0, 3, 3000) if weighted else None
+    cells = many_rows.summarised(rows(3000, weights))
+    pooled = {name: metric for name, metric in METRICS.items() if isinstance(metric, PooledMetric)}
+    assert {"ici", "emax", "ecce", "ece-sweep", "miscalibration", "refinement"} <= set(pooled)
+    for name, metric in pooled.items():
+        shared, anew = metric.prepare_counts(cells), counted_anew(cells, metric)
+        counts = next(shared.cells.draw(3, np.random.default_rng(0)))
+        np.testing.assert_allclose(shared.evaluate(counts), anew.evaluate(counts), rtol=1e-10, atol=1e-14, err_msg=name)
 
 
 def test_the_value_is_that_of_its_own_events():

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -325,6 +326,36 @@ def test_progress_is_shown_to_people_only(name, words, run, monkeypatch):
     assert "\x1b" not in out
     assert run(*CASES[name], "--quiet")[2] == ""
     assert run(*CASES[name], "--json")[2] == ""
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Return what bars count, (done, in all) by what they say."""
+    found = {}
+
+    @contextmanager
+    def progress_bar(what, *, quiet, then=""):
+        yield lambda *steps: found.setdefault(what, []).append(steps)
+
+    monkeypatch.setattr(show, "progress_bar", progress_bar)
+    return found
+
+
+def test_reading_deciding_and_calibrating_forecasts_are_counted(run, counted, folder):
+    assert run("evaluate", "p.csv", "q.csv", *FEW)[0] == 0
+    assert counted["reading"] == [(done, 6) for done in range(1, 7)]
+    rng = np.random.default_rng(0)
+    (folder / "events.csv").write_text(
+        "proba_1,label\n" + "".join(f"{p:.3f},{int(rng.random() < p)}\n" for p in rng.random(200)), encoding="utf-8"
+    )
+    assert run("evaluate", "events.csv", "--cost-fp", "1", "--cost-fn", "5", *FEW)[0] == 0
+    assert counted["deciding"] == [(0, 3), (1, 3), (2, 3)]
+    forecasts = "y,mu,sigma\n" + "".join(f"{y:.3f},0,1\n" for y in rng.normal(size=60))
+    (folder / "f.csv").write_text(forecasts, encoding="utf-8")
+    named = ("--label", "y", "--mean", "mu", "--sd", "sigma")
+    assert run("fit", "f.csv", *named, "--method", "shift-scale", "--out", "f.json")[0] == 0
+    assert run("apply", "f.csv", *named, "--calibrator", "f.json", "--out", "fixed.csv")[0] == 0
+    assert counted["calibrating"] == [(1, 2), (2, 2)]
 
 
 # Mistakes --------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import omnibus_definition as slow
 from calibrant import InputError, Predictions, interval
 from calibrant.assessment.verdict import examine
 from calibrant.binning import EqualMass
-from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import TESTS, OmnibusTest
 from calibrant.hypotest.evidence import kernel, line
 from calibrant.hypotest.finding.facts import facts_of
@@ -277,11 +276,11 @@ def test_progress_is_told():
     assert seen[-1] == (30, 30)
 
 
-def test_bad_settings_and_forecasts_are_refused():
+def test_bad_settings_and_other_data_are_refused():
     with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1"):
         OmnibusTest(0)
-    with pytest.raises(TypeError, match="tests Predictions, but got Forecasts"):
-        OmnibusTest()(Forecasts(Normal([0.0, 1.0], 1.0), [0.0, 1.0]))
+    with pytest.raises(TypeError, match="tests Predictions or Forecasts, but got list"):
+        OmnibusTest()([0.0, 1.0])
 
 
 def shifted(slope, shift, n=3000):

@@ -130,3 +130,13 @@ def test_median_variance_counts_effective_rows():
 def test_bad_settings_are_refused(build, error, words):
     with pytest.raises(error, match=words):
         build()
+
+
+@pytest.mark.parametrize("bins", [EqualWidth(10), EqualWidth(300), EqualWidth(70_000), EqualWidth(5, "guo")], ids=repr)
+def test_cells_of_the_grid_are_numbered_in_the_order_of_their_rows(bins):
+    probs = np.random.default_rng(0).dirichlet([0.5] * 3, 400).round(2)
+    grid = np.column_stack([bins.cut(column, np.ones(400)).index for column in probs.T])
+    rows = sorted(set(map(tuple, grid.tolist())))
+    cells = bins.cells(probs, np.ones(400))
+    assert cells.n_bins == len(rows)
+    assert cells.index.tolist() == [rows.index(row) for row in map(tuple, grid.tolist())]

@@ -33,7 +33,7 @@ Y_TRUE = (RNG.random(400) < Y_PROB**2).astype(int)
 WEIGHTS = RNG.integers(1, 4, 400)
 NAMES = np.array(["no", "yes"])[Y_TRUE]
 SAME = Predictions(Y_PROB, Y_TRUE, WEIGHTS)
-WEATHER = Forecasts(Normal(Y_PROB, 1.0), Y_PROB)
+WEATHER = Forecasts(Normal(Y_PROB[:100], 1.0), Y_PROB[:100])
 
 
 def test_measure_takes_any_names_of_metrics():
@@ -238,7 +238,7 @@ def test_intervals_print_the_name_of_the_table_and_what_chance_does():
 
 def test_labels_alone_are_refused():
     for verb in (measure, calibrant.test, fix, show):
-        with pytest.raises(TypeError, match=r"Predictions, but (is of type|got) ndarray"):
+        with pytest.raises(TypeError, match=r"Predictions( or Forecasts)?, but (is of type|got) ndarray"):
             verb(Y_TRUE)
 
 

@@ -11,10 +11,14 @@ from calibrant._core.library import Library, Points
 Floats = NDArray[np.float64]
 
 
+CACHE_LINE = 64
+"""Bytes."""
+
+
 def zeros(size: int) -> Floats:
     """Return flat zeros that begin on a cache line: a load of eight doubles then never touches two lines."""
     room = np.zeros(size + 8)
-    start = (-room.ctypes.data % 64) // 8
+    start = (-room.ctypes.data % CACHE_LINE) // 8
     return room[start : start + size]
 
 
@@ -48,7 +52,8 @@ class Layout:
     def spaced(self, values: Floats, blocksize: int) -> Floats:
         """Pad every block of rows with zeros to whole panels."""
         depth = values.shape[1]
-        blocks = np.zeros((len(values) // blocksize, self.padded(blocksize), depth))
+        n_blocks, height = len(values) // blocksize, self.padded(blocksize)
+        blocks = zeros(n_blocks * height * depth).reshape(n_blocks, height, depth)
         blocks[:, :blocksize] = values.reshape(-1, blocksize, depth)
         return blocks.reshape(-1, depth)
 
@@ -62,6 +67,8 @@ class Layout:
 
     def _by_row(self, values: Floats) -> Floats:
         n, depth = values.shape
+        if n % self.panel == 0 and values.flags.c_contiguous and values.ctypes.data % CACHE_LINE == 0:
+            return values.reshape(-1)  # As it should be already.
         flat = zeros(self.padded(n) * depth)
         flat[: n * depth].reshape(n, depth)[:] = values
         return flat

@@ -213,15 +213,18 @@ def block_sums(
     if blocksize <= _SMALL_BLOCK:
         return twin.block_sums(P, A, B, kernel=kernel, blocksize=blocksize)
     core, layout = _core()
-    n_blocks, height, right = len(P) // blocksize, layout.padded(blocksize), A if B is None else B
+    n_blocks, height = len(P) // blocksize, layout.padded(blocksize)
     if blocksize >= _ROWS_OF_BLOCKS_PER_JOB:
         blocks = [slice(i * blocksize, (i + 1) * blocksize) for i in range(n_blocks)]
-        return np.array([pair_sum(P[b], A[b], right[b], kernel=kernel, n_threads=n_threads) for b in blocks])
+        others = [None if B is None else B[block] for block in blocks]
+        sums = zip(blocks, others, strict=True)
+        return np.array([pair_sum(P[b], A[b], other, kernel=kernel, n_threads=n_threads) for b, other in sums])
     step = max(min(_ROWS_OF_BLOCKS_PER_JOB, _CELLS_OF_BLOCKS_PER_JOB // P.shape[1]) // height, 1)
 
     def task(first: int) -> Floats:
         rows = slice(first * blocksize, min(first + step, n_blocks) * blocksize)
-        points, left, other = (layout.spaced(X[rows], blocksize) for X in (P, A, right))
+        points, left = (layout.spaced(X[rows], blocksize) for X in (P, A))
+        other = None if B is None else layout.spaced(B[rows], blocksize)
         out = np.empty(len(points) // height)
         problem = problem_of(core, kernel, points, left, other)
         core.block_sums(problem, height, len(out), out)

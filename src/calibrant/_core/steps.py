@@ -4,7 +4,7 @@ A function that takes long has a callback as an argument. A calibrator is fitted
 the search that takes the time is several calls below: it tells its steps, and a listener around all of this hears them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -62,6 +62,22 @@ def portion(done: int, total: int) -> Iterator[None]:
         return
     with listening(lambda inner, of: progress(done * of + inner, total * of)):
         yield
+
+
+def portions(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield items, and let what is told while one of them is in use be a part of its step.
+
+    Examples
+    --------
+    >>> with listening(lambda done, total: print(done, "of", total)):
+    ...     for _ in portions("ab"):
+    ...         tell(1, 3)
+    1 of 6
+    4 of 6
+    """
+    for done, item in enumerate(items):
+        with portion(done, len(items)):
+            yield item
 
 
 def told(items: Iterable[Item], total: int) -> Iterator[Item]:

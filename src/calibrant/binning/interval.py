@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -85,9 +85,12 @@ class EqualWidth(Binning, SimplexBinning):
 
     def cells(self, probs: FloatArray, weights: FloatArray) -> Cells:
         """Assign every row of probabilities to a cell of the grid."""
-        grid = self.cut(probs.ravel(), weights).index.reshape(probs.shape)
-        occupied, index = np.unique(grid, axis=0, return_inverse=True)
-        return Cells(index.ravel(), len(occupied))
+        grid = self.cut(probs.ravel(), weights).index.reshape(probs.shape) + 1
+        # Rows as strings of bytes have the order of their numbers, largest bytes first, and are compared at once.
+        rows = grid.astype(np.min_scalar_type(self.n_bins + 1).newbyteorder(">"))
+        strings: Any = rows.view(f"V{rows.itemsize * probs.shape[1]}")
+        occupied, index = np.unique(strings[:, 0], return_inverse=True)
+        return Cells(index, len(occupied))
 
 
 def _edges(n_bins: int) -> FloatArray:

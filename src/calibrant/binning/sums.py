@@ -56,23 +56,32 @@ def class_bin_sums(predictions: Predictions, bins: Binning) -> Iterator[FloatArr
         views = (predictions.one_vs_rest(c) for c in range(predictions.n_classes))
         yield from (_summed(bins.cut_view(view), view) for view in views)
         return
-    last, k = largest_values(bins.n_bins), predictions.n_classes
-
-    def task(first: int) -> FloatArray:
-        return bin_columns(predictions.probs[:, first : first + CLASSES_PER_JOB], predictions.weights, last)
-
-    hits = _class_hits(predictions, last)
-    for first, block in zip(range(0, k, CLASSES_PER_JOB), in_order(task, range(0, k, CLASSES_PER_JOB)), strict=True):
-        for c, sums in enumerate(block, first):
-            yield np.vstack([sums, hits[c]])
+    key = ("class bin sums", bins.n_bins)
+    yield from predictions.once(key, lambda: class_sums_below(predictions, largest_values(bins.n_bins)))
 
 
-def _class_hits(predictions: Predictions, last: FloatArray) -> FloatArray:
-    """Return the weight of the rows of each class, by the bin of its probability: (K, n_bins)."""
+def class_sums_below(predictions: Predictions, last: FloatArray) -> FloatArray:
+    """Return these sums, (K, 3, n_bins), in bins that are given by the largest value of each but the last.
+
+    Examples
+    --------
+    >>> p = Predictions([[0.5, 0.5], [0.25, 0.75]], labels=[0, 1])
+    >>> class_sums_below(p, np.array([0.5]))[1].tolist()
+    [[1.0, 1.0], [0.5, 0.75], [0.0, 1.0]]
+    """
     n_bins, k, labels = len(last) + 1, predictions.n_classes, predictions.labels
     own = bin_index(predictions.probs[np.arange(len(labels)), labels], last)
     hits = np.bincount(labels * n_bins + own, weights=predictions.weights, minlength=k * n_bins)
-    return np.asarray(hits, dtype=float).reshape(k, n_bins)
+    sums = column_sums(predictions.probs, predictions.weights, last)
+    return np.concatenate([sums, hits.reshape(k, 1, n_bins)], axis=1)
+
+
+def column_sums(values: FloatArray, weights: FloatArray, last: FloatArray) -> FloatArray:
+    """Return the sums of weights and of weighted values, (m, 2, n_bins), of every column of values (n, m)."""
+    jobs = range(0, values.shape[1], CLASSES_PER_JOB)
+    return np.concatenate(
+        [*in_order(lambda first: bin_columns(values[:, first : first + CLASSES_PER_JOB], weights, last), jobs)]
+    )
 
 
 BLOCK_CELLS = 2**18

@@ -156,7 +156,9 @@ def _print(
 
     changed = counts.changed / counts.rows
     if source.json:
-        result = {"n_samples": counts.rows, "columns": list(columns), "changed": changed}
+        result: dict[str, Any] = {"n_samples": counts.rows, "columns": list(columns), "changed": changed}
+        if source.percent:
+            result["unit"] = "percent"
         if stored is not None:
             result["sha256"] = stored.sha256
         show.print_json(result | ({} if shift is None else shift.found))

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
+    from calibrant._border.types import Progress
     from calibrant.cli.options import Judging
     from calibrant.metrics.costs import Costs
     from calibrant.predictions import Predictions
-    from calibrant.results import DecisionReport, Decisions
+    from calibrant.results import DecisionChange, DecisionReport, Decisions
 
 DECIDING = Group("Decisions", sort_key=3)
 
@@ -120,32 +121,48 @@ class Deciding:
         return None if self.base_rate is None else float(np.atleast_1d(as_numbers(self.base_rate, "--base-rate"))[-1])
 
     def decide(
-        self, models: "dict[str, Predictions]", rates: "dict[str, tuple[float, float]]", seed: int, change: str = ""
+        self,
+        models: "dict[str, Predictions]",
+        rates: "dict[str, tuple[float, float]]",
+        options: "Judging",
+        change: str = "",
     ) -> "DecisionReport":
         """Return what is asked about these models, of which the last may be a fix of the first by `change`."""
-        from dataclasses import replace
-
-        from calibrant.decisions import DecisionPlan
-        from calibrant.exceptions import InputError
+        from calibrant.cli.show import progress_bar
         from calibrant.results import DecisionReport
 
         if not self.is_asked:
             return DecisionReport(base_rate=rates)
+        with progress_bar("deciding", quiet=options.silent) as progress:
+            found, changed = self._decided(models, options.seed, change, progress)
+        return DecisionReport(models=found, change=changed, base_rate=rates)
+
+    def _decided(
+        self, models: "dict[str, Predictions]", seed: int, change: str, progress: "Progress"
+    ) -> "tuple[dict[str, Decisions], DecisionChange | None]":
+        """Return what is asked about each model, and about the change."""
+        from dataclasses import replace
+
+        from calibrant.decisions import DecisionPlan
+        from calibrant.exceptions import InputError
+
         costs = self.costs
         _check_classes(models, costs)
         plan = DecisionPlan(costs, self.threshold, self.max_risk, self.confidence, self.prevalence)
         fixed = plan if not change else replace(plan, threshold=None)
         found: dict[str, Decisions] = {}
-        for name, p in models.items():
+        steps = len(models) + bool(change)
+        for done, (name, p) in enumerate(models.items()):
+            progress(done, steps)
             try:
                 found[name] = (fixed if found else plan)(p, name, rng=seed)
             except InputError as error:
                 raise InputError(f"{name}: {error}") from error
-        changed = None
-        if change and costs is not None:
-            before, *_, after = models.values()
-            changed = plan.change(before, after, change, rng=seed)
-        return DecisionReport(models=found, change=changed, base_rate=rates)
+        if not change or costs is None:
+            return found, None
+        progress(len(models), steps)
+        before, *_, after = models.values()
+        return found, plan.change(before, after, change, rng=seed)
 
     def examine(
         self, predictions: "Predictions", rates: "dict[str, tuple[float, float]]", name: str, options: "Judging"
@@ -156,11 +173,13 @@ class Deciding:
         from calibrant.decisions.summary import can_fit
 
         models, change = {name: predictions}, ""
-        with progress_bar("deciding", quiet=options.silent):
-            if self.costs is not None and predictions.n_classes == 2 and can_fit(predictions):
-                models[f"{name} > {METHOD}"], _ = calibrate_held_out(predictions, METHOD, rng=options.seed)
-                change = METHOD
-            return self.decide(models, rates, options.seed, change)
+        if self.costs is not None and predictions.n_classes == 2 and can_fit(predictions):
+            with progress_bar("fitting calibrators", quiet=options.silent) as progress:
+                models[f"{name} > {METHOD}"], _ = calibrate_held_out(
+                    predictions, METHOD, progress=progress, rng=options.seed
+                )
+            change = METHOD
+        return self.decide(models, rates, options, change)
 
 
 def _check_classes(models: "dict[str, Predictions]", costs: "Costs | None") -> None:

@@ -55,7 +55,8 @@ def fit(
         fitted by a few passes over the files, others to a sketch.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
-        quotation marks. By default ts; for forecasts shift-scale, for draws inflate, for quantiles quantile-shift.
+        quotation marks. By default ts; for forecasts shift-scale, for quantiles quantile-shift,
+        for draws inflate, below 50 of them inflate-moments.
         With --features groups, which fixes groups of rows whose predictions are off.
     features
         Columns of features that groups are made of: a pattern like 'x_*', or a list with commas; with --method groups
@@ -214,14 +215,14 @@ def _raw(method: str) -> "Calibrator":
 
 def _read_raw(files: list[Path], source: Source) -> "tuple[Predictions, FloatArray]":
     """Read logits, and keep them beside the predictions."""
-    from calibrant.cli.show import progress_bar
+    from calibrant.cli.show import listening_bar
     from calibrant.exceptions import InputError
     from calibrant.io import read_raw_logits
 
     if source.renormalise or source.percent:
         option = "--renormalise" if source.renormalise else "--percent"
         raise InputError(f"{option} is for probabilities, but --raw-logits means that the columns hold logits.")
-    with progress_bar("reading", quiet=source.silent):
+    with listening_bar("reading", quiet=source.silent):
         return read_raw_logits(files, **{key: value for key, value in source.as_options().items() if key != "logits"})
 
 

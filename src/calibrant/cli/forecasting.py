@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MEASURES = ("crps", "log-score", "interval-coverage", "interval-width", "mace")
 """What is printed before and after, as far as the laws have it."""
 
-USUAL = {"Normal": "shift-scale", "Samples": "inflate", "Quantiles": "quantile-shift"}
-"""The method for each kind of laws, if none is named."""
+USUAL = {"Normal": "shift-scale", "Quantiles": "quantile-shift"}
+"""The method for each kind of laws, if none is named; ensembles have the one that recommend tries."""
 
 
 def fit_forecasts(
@@ -35,7 +35,7 @@ def fit_forecasts(
         fit_intervals(files, source, named, options, out)
         return
     forecasts, _ = source.forecasts(files)
-    method = USUAL[type(forecasts.distribution).__name__] if named is None else named
+    method = _usual(forecasts.distribution) if named is None else named
     with show.listening_bar("fitting", quiet=source.silent):
         calibrator = parse_forecast(method).fit(forecasts)
     details = forecast_details(method, forecasts)
@@ -54,6 +54,16 @@ def fit_forecasts(
     )
 
 
+STEPS = 2
+"""Before a file is written again: its forecasts are read, and calibrated."""
+
+
+def _usual(law: "Distribution") -> str:
+    from calibrant.advice.forecast_rule import forecast_shortlist
+
+    return USUAL.get(type(law).__name__) or forecast_shortlist(law, law.n)[0]
+
+
 def apply_forecasts(
     file: Path, stored: "StoredCalibrator", out: Path, source: "EitherSource", *, replace: bool
 ) -> None:
@@ -68,14 +78,17 @@ def apply_forecasts(
     def calibrated(law: "Distribution", *more: Any) -> "Distribution | dict[str, Any]":
         nonlocal rows
         rows = law.n
+        progress(1, STEPS)
         warn_if_fitted_here(stored, law_fingerprint(law))
         if stored.calibrator.gives == "intervals":
             ends = stored.calibrator.interval(law, *more)
-            return {"low": ends.low, "high": ends.high}
-        found: Distribution = stored.calibrator.apply(law)
+            found: Distribution | dict[str, Any] = {"low": ends.low, "high": ends.high}
+        else:
+            found = stored.calibrator.apply(law)
+        progress(STEPS, STEPS)
         return found
 
-    with show.progress_bar("calibrating", quiet=source.silent):
+    with show.progress_bar("calibrating", quiet=source.silent, then="writing") as progress:
         column = stored.details.get(COLUMN)
         columns = rewrite_forecasts(
             file, out, calibrated, other=column, replace=replace, **source.as_forecast_options()

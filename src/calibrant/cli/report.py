@@ -116,7 +116,7 @@ def _several(
         models[name], rates = deciding.moved(read)
         _say_base_rate(rates, options)
         shown[name] = _assessed(models[name], groups, name, options)
-    return shown, {"decisions": deciding.decide(models, rates, options.seed)} if deciding.is_used else {}
+    return shown, {"decisions": deciding.decide(models, rates, options)} if deciding.is_used else {}
 
 
 def _predictions(
@@ -146,7 +146,7 @@ def _predictions(
         # The fix has its row of costs, as in `evaluate`. The page draws no curve of it, and so holds none.
         extras["decisions"] = replace(found, models={name: found.models[name] for name in models if found.models})
     elif deciding.is_used:
-        extras["decisions"] = deciding.decide(models, rates, options.seed, change)
+        extras["decisions"] = deciding.decide(models, rates, options, change)
     return shown, extras
 
 

@@ -219,21 +219,21 @@ def report_failures(failures: Sequence[str]) -> int:
     return int(bool(failures))
 
 
-MEASURED: Mapping[type, tuple[str, str, str]] = {
-    Assessment: ("accuracy", "accuracy", "root mean square, debiased"),
-    ForecastAssessment: ("interval-coverage", "90% cover", "MACE, of quantiles"),
+MEASURED: Mapping[type, tuple[str, str, str, str]] = {
+    Assessment: ("accuracy", "accuracy", "root mean square, debiased", "95% limits"),
+    ForecastAssessment: ("interval-coverage", "90% cover", "MACE, of quantiles", "≥95% limits"),
 }
-"""What the table of groups shows beside the error: a metric and its heading; and which error it is."""
+"""What the table of groups shows beside the error: a metric and its heading; which error it is; and its limits."""
 
 
 def print_groups(assessment: Assessment | ForecastAssessment) -> None:
     """Print a line for each group, the largest error first."""
     if not assessment.groups:
         return
-    measured, heading_of_it, error = MEASURED[type(assessment)]
+    measured, heading_of_it, error, heading_of_limits = MEASURED[type(assessment)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("group", overflow="fold")
-    for heading in ("rows", heading_of_it, "error", "95% limits", "by chance", "p"):
+    for heading in ("rows", heading_of_it, "error", heading_of_limits, "by chance", "p"):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("verdict", overflow="fold")
     groups: Mapping[str, Assessment | ForecastAssessment] = assessment.groups

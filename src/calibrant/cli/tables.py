@@ -40,7 +40,7 @@ from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limi
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
 from calibrant.results.estimate import cautions
 from calibrant.results.forecasts import forecast_notes
-from calibrant.results.writing import percent, significant
+from calibrant.results.writing import between, percent, significant
 
 ALL = "all"
 
@@ -112,8 +112,8 @@ def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> 
     return _range(shown_limits(interval), form)
 
 
-def _range(limits: Iterable[float], form: str) -> str:
-    return " to ".join(f"{limit:{form}}" for limit in limits)
+def _range(limits: Sequence[float], form: str) -> str:
+    return between(limits, lambda limit: f"{limit:{form}}")
 
 
 def _short(value: float) -> str:

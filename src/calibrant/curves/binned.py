@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning import Binning, Bins, Cells, EqualWidth
+from calibrant.binning.sums import class_bin_sums
 from calibrant.curves.bands import wilson
-from calibrant.curves.view import binary_view, outcome_histograms
+from calibrant.curves.view import binary_view, class_histograms, outcome_histograms
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
-from calibrant.results import Estimate, ReliabilityCurve
+from calibrant.results import Estimate, OutcomeHistogram, ReliabilityCurve
 
 BLOCK_CELLS = 2**20
 """Predictions processed at a time, so that memory does not grow with the number of classes."""
@@ -46,14 +47,9 @@ class Columns:
         """Cut every column."""
         return cls(positions, events, weights, bins.cut_columns(positions, weights))
 
-    @property
-    def starts(self) -> IntArray:
-        """Where the bins of each column begin among those of all, and where the last end; of shape (m + 1,)."""
-        return np.concatenate([[0], np.cumsum([cut.n_bins for cut in self.cuts])])
-
     def totals(self, *values: NDArray[np.generic]) -> list[FloatArray]:
         """Return the sums in the bins of all columns, one after the other, of values that broadcast to (n, m)."""
-        starts = self.starts
+        starts = _starts(self.cuts)
         index = np.column_stack([cut.index for cut in self.cuts])
         kept = index >= 0
         flat, size = (index + starts[:-1])[kept], int(starts[-1])
@@ -89,42 +85,53 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
     All m in one pass over W, which is what takes the time. If W says whether something happened, only rows with it are
     added.
     """
-    m = values.shape[1]
-    kept = bins.index >= 0
-    data = np.where(kept[:, None], values, 0.0)
-    cell = np.where(kept, bins.index, 0)[:, None] + bins.n_bins * np.arange(m)
-    counts = _indicators(bins) if m == 1 and len(data) * bins.n_bins <= DENSE_CELLS and (data == 1).all() else None
+    m, kept = values.shape[1], bins.index >= 0
+    data, index = values, bins.index
+    if not kept.all():
+        data, index = np.where(kept[:, None], values, 0.0), np.where(kept, index, 0)
+    return _BinTotals(data, index[:, None] + bins.n_bins * np.arange(m), bins.n_bins)
 
-    @cache
-    def scatter() -> Any:
-        from scipy.sparse import csr_array
 
-        n = len(data)
-        return csr_array((data.ravel(), cell.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
+@dataclass(frozen=True, eq=False)
+class _BinTotals:
+    """Sums of m values (n, m), each row of which belongs to m cells, (n, m)."""
 
-    def totals(columns: NDArray[np.generic]) -> FloatArray:
-        is_event = columns.dtype == np.bool_
+    data: FloatArray
+    cell: IntArray
+    n_bins: int
+
+    def __call__(self, columns: NDArray[np.generic]) -> FloatArray:
+        """Return the sums of each value times columns (n, B) in every bin, (m, n_bins, B)."""
+        m, is_event = self.data.shape[1], columns.dtype == np.bool_
         if m * columns.size > FEW_CELLS and columns.shape[1] > 1 and not is_event:
-            return np.asarray(scatter() @ columns).reshape(m, bins.n_bins, -1)
-        if is_event and counts is not None:
-            return (counts @ columns.astype(np.float64))[None]
+            return np.asarray(self._scatter @ columns).reshape(m, self.n_bins, -1)
+        if is_event and self._indicators is not None:
+            return (self._indicators @ columns.astype(np.float64))[None]
         # The same additions in the same order, without a matrix that takes longer to make than to use.
-        sums = np.empty((m * bins.n_bins, columns.shape[1]))
+        sums = np.empty((m * self.n_bins, columns.shape[1]))
         for b, column in enumerate(columns.T):
             if is_event:
                 rows = np.flatnonzero(column)
-                where, weights = cell[rows], data[rows]
+                where, weights = self.cell[rows], self.data[rows]
             else:
-                where, weights = cell, data * column[:, None]
-            sums[:, b] = np.bincount(where.ravel(), weights=weights.ravel(), minlength=m * bins.n_bins)
-        return sums.reshape(m, bins.n_bins, -1)
+                where, weights = self.cell, self.data * column[:, None]
+            sums[:, b] = np.bincount(where.ravel(), weights=weights.ravel(), minlength=m * self.n_bins)
+        return sums.reshape(m, self.n_bins, -1)
 
-    return totals
+    @cached_property
+    def _scatter(self) -> Any:
+        from scipy.sparse import csr_array
 
+        n, m = self.data.shape
+        return csr_array((self.data.ravel(), self.cell.ravel(), m * np.arange(n + 1)), shape=(n, m * self.n_bins)).T
 
-def _indicators(bins: Cells) -> FloatArray:
-    """Return whether each row is in each bin, (n_bins, n)."""
-    return (np.arange(bins.n_bins)[:, None] == bins.index).astype(np.float64)
+    @cached_property
+    def _indicators(self) -> FloatArray | None:
+        """Whether each row is in each bin, (n_bins, n), if there are few of both, and all values are 1."""
+        n, m = self.data.shape
+        if m > 1 or n * self.n_bins > DENSE_CELLS or not (self.data == 1).all():
+            return None
+        return (np.arange(self.n_bins)[:, None] == self.cell[:, 0]).astype(np.float64)
 
 
 @takes_two_arrays
@@ -173,7 +180,17 @@ def reliability_curve(
 def one_vs_rest_curves(predictions: Predictions) -> list[ReliabilityCurve]:
     """Return `reliability_curve` of every class against the rest, without a pass over the rows for each class."""
     bins = EqualWidth()
-    return [curve for block in class_blocks(predictions, bins) for curve in _drawn(block, bins, 0.95, "class")]
+    if predictions.is_weighted:
+        return [curve for block in class_blocks(predictions, bins) for curve in _drawn(block, bins, 0.95, "class")]
+    mass, predicted, hits = np.array([*class_bin_sums(predictions, bins)]).swapaxes(0, 1).reshape(3, -1)
+    totals = _Totals(
+        cuts=[bins.cut(np.empty(0), np.empty(0))] * predictions.n_classes,
+        sums=(mass, mass, mass, mass, predicted, hits),
+        histograms=class_histograms(predictions),
+        largest=1.0,
+        relative=predictions.n_samples,
+    )
+    return _curves(totals, bins, 0.95, "class")
 
 
 def _drawn(
@@ -191,15 +208,47 @@ def _drawn(
         columns.positions * weights,
         columns.events * weights,
     )
-    used = sums[0] > 0
-    mass, count, once, twice, predicted, hits = (total[used] for total in sums)
+    histograms = outcome_histograms(columns.positions, columns.events, columns.weights)
+    totals = _Totals(columns.cuts, (*sums,), histograms, float(weights.max()), float(relative.sum()))
+    return _curves(totals, bins, level, view)
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """What the curves of some columns are made of.
+
+    Attributes
+    ----------
+    cuts : list of Bins
+        Those of each column.
+    sums : tuple of six arrays
+        Of all bins, one column after the other: weights, rows, relative weights and their squares, weighted predictions
+        and events.
+    histograms : list of OutcomeHistogram
+    largest, relative : float
+        The largest weight, and the sum of the weights divided by it.
+    """
+
+    cuts: list[Bins]
+    sums: tuple[FloatArray, ...]
+    histograms: list[OutcomeHistogram]
+    largest: float
+    relative: float
+
+
+def _curves(
+    totals: _Totals, bins: Binning, level: float, view: Literal["class", "top-label"]
+) -> list[ReliabilityCurve]:
+    """Return the curve of each column."""
+    used = totals.sums[0] > 0
+    mass, count, once, twice, predicted, hits = (total[used] for total in totals.sums)
     predicted, observed = predicted / mass, hits / mass
     low, high = wilson(observed, once**2 / twice, level)
-    ends = np.concatenate([[0], np.cumsum(used)])[columns.starts]
+    starts = _starts(totals.cuts)
+    ends = np.concatenate([[0], np.cumsum(used)])[starts]
     parts = [slice(*pair) for pair in pairwise(ends.tolist())]
-    occupied = [np.flatnonzero(used[slice(*pair)]) for pair in pairwise(columns.starts.tolist())]
-    histograms = outcome_histograms(columns.positions, columns.events, columns.weights)
-    shares, gaps = mass / weights.max(), np.abs(predicted - observed)
+    occupied = [np.flatnonzero(used[slice(*pair)]) for pair in pairwise(starts.tolist())]
+    shares, gaps = mass / totals.largest, np.abs(predicted - observed)
     return [
         ReliabilityCurve(
             predicted=predicted[part],
@@ -213,8 +262,13 @@ def _drawn(
             level=level,
             kind=repr(bins),
             view=view,
-            error=Estimate(name="ECE", value=float(shares[part] @ gaps[part] / relative.sum())),
+            error=Estimate(name="ECE", value=float(shares[part] @ gaps[part] / totals.relative)),
             histogram=histogram,
         )
-        for part, cells, cut, histogram in zip(parts, occupied, columns.cuts, histograms, strict=True)
+        for part, cells, cut, histogram in zip(parts, occupied, totals.cuts, totals.histograms, strict=True)
     ]
+
+
+def _starts(cuts: list[Bins]) -> IntArray:
+    """Return where the bins of each column begin among those of all, and where the last end; of shape (m + 1,)."""
+    return np.concatenate([[0], np.cumsum([cut.n_bins for cut in cuts])])

@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant.binning.sums import class_sums_below, column_sums
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.results import OutcomeHistogram
 
@@ -29,6 +30,10 @@ def cells_around(
     """
     between = (points[1:] + points[:-1]) / 2
     positions = positions.reshape(len(weights), -1)
+    ends = np.concatenate([[0.0], between]), np.concatenate([between, [1.0]])
+    if positions.shape[1] > 1 and np.all(weights == 1):
+        mass = column_sums(positions, weights, between)[:, 0].sum(axis=0)
+        return *ends, mass.astype(np.int64), mass
     count, weight = np.zeros(len(points), dtype=np.int64), np.zeros(len(points))
     step = max(1, CELLS_AT_ONCE // positions.shape[1])
     for first in range(0, len(weights), step):
@@ -38,7 +43,7 @@ def cells_around(
         weight += np.bincount(cell.ravel(), np.repeat(some, cell.shape[1]), len(points))
     if copies is not None:
         count = np.bincount(np.searchsorted(between, positions[:, 0]), copies, len(points)).astype(np.int64)
-    return np.concatenate([[0.0], between]), np.concatenate([between, [1.0]]), count, weight
+    return *ends, count, weight
 
 
 HISTOGRAM_BINS = 40
@@ -61,6 +66,15 @@ def outcome_histograms(positions: FloatArray, events: BoolArray, weights: FloatA
     sums = np.bincount(cell.ravel(), weights=spread.ravel(), minlength=2 * m * HISTOGRAM_BINS)
     parts = sums.reshape(m, 2, HISTOGRAM_BINS)
     return [OutcomeHistogram(edges=edges, positives=positives, negatives=negatives) for negatives, positives in parts]
+
+
+def class_histograms(predictions: Predictions) -> list[OutcomeHistogram]:
+    """Return the same for each class against the rest; all weights must be 1."""
+    edges = np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1)
+    sums = class_sums_below(predictions, np.nextafter(edges[1:-1], 0.0))
+    return [
+        OutcomeHistogram(edges=edges, positives=positives, negatives=mass - positives) for mass, _, positives in sums
+    ]
 
 
 def _interval(positions: FloatArray, edges: FloatArray) -> IntArray:

@@ -14,7 +14,11 @@ from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, tune
 from calibrant.kernels.general import GeneralKernel
+from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
+
+CELLS_AT_ONCE = 2**18
+"""Residuals that are in memory at once."""
 
 LEAST_PAIRS = 5.0
 """With fewer effective pairs of events the level does not hold: chosen by simulation."""
@@ -87,7 +91,7 @@ class BlockSKCETest(CalibrationTest):
             )
         pairs = self._check_pairs(data)
         weights = relative_weights(data)
-        sums = weighted_pairs(data, tune(self.kernel, data), weights).block_sums(self.blocksize)
+        sums = self._block_sums(data, weights)
         estimates = sums / _mean_pairs(weights[: n_blocks * self.blocksize].reshape(n_blocks, -1))
         mean, error = float(estimates.mean()), float(estimates.std(ddof=1) / np.sqrt(n_blocks))
         if error <= 1e-12 * abs(mean):  # Equal up to rounding.
@@ -106,9 +110,19 @@ class BlockSKCETest(CalibrationTest):
             },
         )
 
+    def _block_sums(self, data: Data, weights: FloatArray) -> FloatArray:
+        """Return the sum over the pairs of each complete block: some blocks at a time, as residuals are a matrix."""
+        kernel, size = tune(self.kernel, data), self.blocksize
+        depth = data.n_classes if isinstance(data, Predictions) else 1
+        step = size * max(1, CELLS_AT_ONCE // (size * depth))
+        parts = [slice(first, first + step) for first in range(0, len(weights) // size * size, step)]
+        return np.concatenate(
+            [weighted_pairs(data.take(rows), kernel, weights[rows]).block_sums(size) for rows in parts]
+        )
+
     def _check_pairs(self, data: Data) -> float:
         """Refuse data in which too few pairs of events make the estimates of the blocks; return their number."""
-        second, fourth = (_pair_sum(values, self.blocksize) for values in moments(data, data.weights))
+        second, fourth = (_pair_sum(values, self.blocksize) for values in moments(data, relative_weights(data)))
         if fourth == 0:
             raise InputError(CERTAIN)
         if second**2 / fourth < LEAST_PAIRS:

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.text import printable
+from calibrant._core.steps import portions, tell
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
 from calibrant.io.forecast_columns import LEVELS, Arguments, ForecastRequest, as_forecast_request, levels_of
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.read import open_source, stacked
+from calibrant.io.read import STEPS, open_source, stacked
 from calibrant.io.sources import Source, located
 from calibrant.io.values import LeftOut, read_complete, taken, warn_of
 
@@ -108,7 +109,7 @@ def read_forecast_rows(
     """Read forecasts as `read_forecasts` does, and other columns of the same rows."""
     request, paths = as_forecast_request(**options), as_paths(path)
     left_out = LeftOut() if drop_missing else None
-    parts = [_read_file(each, others, request, left_out) for each in paths]
+    parts = [_read_file(each, others, request, left_out) for each in portions(paths)]
     if left_out is not None:
         warn_of(left_out)
     if len(parts) == 1:
@@ -149,11 +150,15 @@ def _read_file(
 ) -> tuple[Forecasts, dict[str, NDArray[Any]]]:
     with open_source(path) as source:
         columns = source.choose_forecasts(request)
+        tell(1, STEPS)
         numbers, rows = read_complete(source, columns, left_out=left_out)
+        tell(2, STEPS)
         with located(source, columns):
             law = law_of(source, numbers, columns, request)
             found = Forecasts(law, numbers["targets"], numbers.get("weights"))
-        return found, {name: taken(source.column(name), rows) for name in others}
+        more = {name: taken(source.column(name), rows) for name in others}
+        tell(STEPS, STEPS)
+        return found, more
 
 
 def law_of(source: Source, numbers: Mapping[str, object], columns: Arguments, request: ForecastRequest) -> Distribution:

@@ -13,6 +13,7 @@ from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.suspicions import suspicions
 from calibrant._border.text import listing, printable, quoted
 from calibrant._border.types import FloatArray
+from calibrant._core.steps import portions, tell
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, open_npy
 from calibrant.io.columnar import Columnar
@@ -35,6 +36,10 @@ class Part(NamedTuple):
     predictions: Predictions
     scores: NDArray[Any]
     others: dict[str, NDArray[Any]]
+
+
+STEPS = 3
+"""Of reading a file, as they are told: its columns are known, the numbers are read, and they are checked."""
 
 
 def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
@@ -122,7 +127,7 @@ def read_rows(path: Paths, request: Request, others: Sequence[str] = ()) -> Part
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # What is suspicious, all rows together show.
-            parts = [_read_file(each, request, others, left_out) for each in paths]
+            parts = [_read_file(each, request, others, left_out) for each in portions(paths)]
         part = Part(
             join_predictions({str(each): one.predictions for each, one in zip(paths, parts, strict=True)}, request),
             np.concatenate([one.scores for one in parts]),
@@ -156,11 +161,13 @@ def read_raw_logits(path: Paths, **options: object) -> tuple[Predictions, FloatA
 def _read_file(path: str, request: Request, others: Sequence[str], left_out: LeftOut | None) -> Part:
     with open_source(path) as source:
         columns = source.choose(request)
+        tell(1, STEPS)
         if request.percent and isinstance(source, TextTable):
             source.percent = True
         numbers = {"probs": columns.probs} | ({} if columns.weight is None else {"weights": (columns.weight,)})
         known = (*(columns.classes or ()), *(() if request.positive is None else (request.positive,)))
         arrays, rows = read_complete(source, numbers, columns.label, known, left_out)
+        tell(2, STEPS)
         scores = arrays["probs"] / 100 if request.percent else arrays["probs"]
         data = (as_labels(source.file.name, arrays["label"], columns), arrays.get("weights"), columns.classes)
         with located(source, {"probs": columns.probs, "logits": columns.probs}):
@@ -170,7 +177,9 @@ def _read_file(path: str, request: Request, others: Sequence[str], left_out: Lef
                 found = Predictions.from_logits(scores, *data, positive=request.positive)
             else:
                 found = Predictions(scores, *data, positive=request.positive, renormalise=request.renormalise)
-        return Part(found, scores, {name: taken(source.column(name), rows) for name in others})
+        more = {name: taken(source.column(name), rows) for name in others}
+        tell(STEPS, STEPS)
+        return Part(found, scores, more)
 
 
 def _as_raw_logits(scores: NDArray[Any]) -> FloatArray:

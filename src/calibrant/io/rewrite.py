@@ -196,6 +196,7 @@ def write_copy(
         else:
             _write_text(cast("Table", source), old, new, handle, suffix)
         source.file.check_unchanged()
+        source.close()  # It may be the target, and Windows replaces no file that is open.
     return names
 
 

@@ -15,7 +15,9 @@ from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
+from calibrant.metrics.counted import Counted
 from calibrant.predictions import Predictions
+from calibrant.resampling.event_counts import fine_cells
 from calibrant.results import Description
 
 
@@ -113,6 +115,11 @@ class Ties:
         """Whether there are none."""
         return len(self.starts) == len(self.order)
 
+    def rows(self, start: int, end: int) -> NDArray[np.intp]:
+        """Return the rows of the distinct values from one to before another, in ascending order."""
+        last = self.starts[end] if end < len(self.starts) else len(self.order)
+        return self.order[self.starts[start] : last]
+
     def sums(self, columns: FloatArray) -> FloatArray:
         """Return the sums over each distinct value, (m,) or (m, B), of one column (n,) or several (n, B)."""
         ascending = columns[self.order]
@@ -175,6 +182,19 @@ class PooledMetric(Metric):
         target = 1 if view is predictions else predictions.predicted[:, None]
         pools, present = pool(view), _present(ties.sums(view.weights))
         return lambda labels: self.combine_redraws(pools, ties.sums(weights * (labels == target))[present])
+
+    def prepare_counts(self, predictions: Predictions) -> Counted | None:
+        """Return the map from numbers of events in the cells of a sketch to values: only the hits of pools change."""
+        if predictions.copies is None:
+            return None
+        cells = fine_cells(predictions)
+        assert cells is not None  # noqa: S101 (rows that stand for many are cells, few or many)
+        weights = predictions.row_weights[cells.order[cells.starts], None]
+        starts = starts_of_ties(comparable(cells.probs[cells.starts]))
+        pools, present = pool(predictions), _present(Ties.of_view(predictions).sums(predictions.weights))
+        return Counted(
+            cells, lambda counts: self.combine_redraws(pools, np.add.reduceat(weights * counts, starts)[present])
+        )
 
     def combine_redraws(self, pools: Pools, hits: FloatArray) -> FloatArray:
         """Return the values of the same pools with other hits, (m, B)."""

@@ -121,7 +121,6 @@ class Kind:
     question: str
     sections: tuple[str, ...]
     redrawn: str
-    tested: str
 
 
 CLASSES = Kind(
@@ -141,13 +140,11 @@ CLASSES = Kind(
         "settings",
     ),
     redrawn="the labels were drawn from the predictions",
-    tested="the evidence of all parts together would be",
 )
 FORECASTS = Kind(
     question="Do 80% of the values fall into what the model gives a probability of 80%?",
     sections=("verdicts", "forecasts", "metrics", "fix", "intervals", "groups", "group_search", "test", "settings"),
     redrawn="the values were drawn from the forecasts",
-    tested="the calibration error would be",
 )
 
 
