@@ -156,4 +156,5 @@ def _nonnegative_minimum(x: FloatArray, found: Curve) -> FloatArray:
     if free.min() >= 0:
         return scale * free
     factor = roots[:, None] * vectors.T
-    return scale * nnls(factor, factor @ start - pull, near=free)
+    # What was 0 before mostly stays so.
+    return scale * nnls(factor, factor @ start - pull, near=free if x.all() else x)

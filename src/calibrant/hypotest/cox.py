@@ -100,7 +100,7 @@ class CoxTest(BinaryTest):
         if effective_events(view, weights) >= LEAST_EVENTS:
             return None
         log_odds = kept_log_odds(view)
-        return in_blocks(lambda events: _ratios(log_odds, events, weights), max(1, CACHED_CELLS // len(weights)))
+        return in_blocks(lambda events: _ratios(log_odds, events == 1, weights), max(1, CACHED_CELLS // len(weights)))
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Fit slope and intercept and compare the likelihood with that of the predictions."""
