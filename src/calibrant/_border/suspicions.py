@@ -87,14 +87,20 @@ def _about_copies(probs: FloatArray, predicted: IntArray, labels: IntArray) -> I
         times = math.gcd(times, int(same.sum()))
         if times == 1:
             return
-    distinct, counts = np.unique(np.column_stack([probs, labels]), axis=0, return_counts=True)
+    _, first, counts = np.unique(_as_bytes(np.column_stack([probs, labels])), return_index=True, return_counts=True)
     times = int(np.gcd.reduce(counts))
     # Counts of n independent draws of d distinct rows are all even with a probability of about 2**-d.
-    if times > 1 and len(np.unique(distinct[:, :-1], axis=0)) >= 10:
+    if times > 1 and len(np.unique(_as_bytes(probs[first]))) >= 10:
         yield (
             f"every row occurs {times} times, or a multiple of it: copies are not independent, so intervals and "
             "p-values would be too small. Drop them, or pass how often each row occurs as weights."
         )
+
+
+def _as_bytes(rows: FloatArray) -> Any:
+    """Return every row as one string of bytes, (n,): they are compared at once. Zeros of either sign are the same."""
+    positive = np.ascontiguousarray(rows + 0.0)
+    return positive.view(f"V{positive.itemsize * positive.shape[1]}").ravel()
 
 
 def look_like_probabilities(logits: NDArray[Any]) -> bool:
