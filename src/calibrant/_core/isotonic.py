@@ -41,7 +41,7 @@ def isotonic_regression(y: FloatArray, *, weights: FloatArray, increasing: bool 
         fit = isotonic_regression(y[::-1], weights=weights[::-1])
         return Isotonic(fit.x[::-1].copy(), len(y) - fit.blocks[::-1])
     core, n = library(), len(y)
-    if core is None or "isotonic" not in core.routines:
+    if core is None:
         return by_passes(y, weights)
     starts, (means, sums, masses), n_blocks = np.empty(n + 1, dtype=np.int64), np.empty((3, n)), np.empty(1, np.int64)
     y, weights = (np.ascontiguousarray(values, dtype=np.float64) for values in (y, weights))

@@ -192,9 +192,6 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 """What each routine takes; all of them write into arrays that they are given."""
 
-LATER = frozenset({"isotonic"})
-"""What a library that was built before these sources, as in an editable install, may lack: its twin then serves."""
-
 
 class Library(NamedTuple):
     """The routines at one level, and the sizes that arrays are packed for."""
@@ -240,11 +237,7 @@ def required() -> Library:
 def _at_level(loaded: ctypes.CDLL, level: str) -> Library:
     routines = {}
     for name, kinds in _SIGNATURES.items():
-        routine = getattr(loaded, f"calibrant_{level}_{name}", None)
-        if routine is None and name in LATER:
-            continue
-        if routine is None:
-            raise RuntimeError(f"the compiled library has no {name}: it was built from older sources. Install again.")
+        routine = getattr(loaded, f"calibrant_{level}_{name}")
         routine.restype = None
         routine.argtypes = [
             ctypes.POINTER(kind) if isinstance(kind, type) and issubclass(kind, Record) else kind for kind in kinds
