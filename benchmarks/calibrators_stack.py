@@ -58,10 +58,10 @@ AGAINST = ("ts", "svs", "sms", "iop-diag", "stack-order")
 AGAINST_OF_TWO = ("ts>guard", "platt>guard", "spline>guard", "svs")
 ADVISED = {100: 50, 300: 14, 1000: 2, 5000: 1}
 ADVISED_OF_TWO = {100: 8, 300: 8, 1000: 2}
-ADVISED_OF_IMAGES = {100: 8, 300: 4, 1000: 1}
+ADVISED_OF_IMAGES = {100: 8, 300: 12, 1000: 1}
 ADVISED_OF_TWO_OF_IMAGES = {100: 4, 300: 4, 1000: 1}
 MORE_DRAWS = {FOLDER: {300: 12, 500: 6, 1000: 6, 5000: 3}, IMAGES: {500: 10, 1000: 5, 5000: 3}}
-LEFT_ALONE = {(10, 200): 10, (2, 100): 50, (2, 600): 2}
+LEFT_ALONE = {(10, 200): 10, (2, 100): 50, (2, 600): 10, (3, 1000): 5, (10, 1000): 5}
 TESTED = {(10, 200): 4, (2, 100): 20}
 NESTED = {(2, 3000): 10, (5, 3000): 20}
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from calibrant._core import bins, pairs, redraws
 from calibrant._core.distances import distances
+from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.kernel import Kernel
 from calibrant._core.line.beta import BetaSums
 from calibrant._core.line.boxes import Line
@@ -45,6 +46,7 @@ def everything(n_threads):
         bins.bin_index(x, np.array([0.2, 0.7])),
         bins.bin_sums(x, weights[:, 0], own, np.array([0.2, 0.7])),
         bins.bin_columns(weights, x, np.array([0.2, 0.7])),
+        isotonic_regression(happened, weights=weights[:, 0]).x,
         *_sketched(x, happened),
         distances(P, P[:50], squared=False, n_threads=n_threads),
         *(np.asarray(found) for part in _rows(P, rng).redraw(np.arange(40, dtype=np.uint64)) for found in part),

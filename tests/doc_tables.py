@@ -56,7 +56,13 @@ def forecast_calibrators_table():
     return "\n".join(lines)
 
 
-KINDS = {"density": "laws with a density", "columns": "quantiles", "ensemble": "ensembles", "vector": "vectors"}
+KINDS = {
+    "density": "laws with a density",
+    "columns": "quantiles",
+    "ensemble": "ensembles of 50 members",
+    "few members": "ensembles of fewer",
+    "vector": "vectors",
+}
 
 
 def forecast_rule_table():
@@ -72,7 +78,8 @@ def metrics_table():
     lines = ["| name | shown as | group | better | meaning | caution |", "|---|---|---|---|---|---|"]
     for name, metric in METRICS.items():
         about = metric.about()
-        cells = (f"`{name}`", about.label, about.group, about.better, about.meaning, about.caution)
+        caution = about.caution and f"It {about.caution}."
+        cells = (f"`{name}`", about.label, about.group, about.better, about.meaning, caution)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import integrate
 
-from calibrant import Forecasts, Normal, Samples
+from calibrant import Forecasts, Mixture, Normal, Samples
 
 
 def g1():
@@ -40,3 +40,19 @@ def crps_by_definition(law, y, cuts=()):
 
     pieces = [integrate.quad(square, a, b, epsabs=1e-10, epsrel=1e-9, limit=100)[0] for a, b in pairwise(places)]
     return sum(pieces)
+
+
+def deep_ensemble():
+    """Return mixtures of three normal laws each, as an ensemble of networks predicts them, for six observed values."""
+    means = np.array(
+        [
+            [14.272, 14.931, 14.727],
+            [14.399, 13.955, 13.886],
+            [12.907, 12.885, 12.781],
+            [16.134, 16.141, 15.919],
+            [8.414, 8.882, 9.146],
+            [20.037, 19.656, 18.734],
+        ]
+    )
+    mixture = Mixture(np.full(3, 1 / 3), [Normal(means[:, m], sd) for m, sd in enumerate((3.546, 3.639, 3.66))])
+    return Forecasts(mixture, [11.615, 18.362, 13.365, 14.121, 6.599, 17.945])

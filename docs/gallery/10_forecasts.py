@@ -23,13 +23,20 @@ forecasts = {
     "right": Forecasts(Normal(mean, spread), targets),
     "too narrow": Forecasts(Normal(mean, 0.6 * spread), targets),
     "one spread for all": Forecasts(Normal(mean, np.full(1000, spread.mean())), targets),
+    "spreads too different": Forecasts(Normal(mean, 0.9 * spread**1.5), targets),
 }
 
 # %%
 # In words and numbers
 # --------------------
+# The verdict names what revealed an error. Spreads that differ too much are nearly right on average: the mean gap of
+# quantiles hardly shows it, and the trend over the forecasts does.
+
 for name, f in forecasts.items():
-    print(f"{name}: {assess_forecasts(f, rng=0).verdict.headline}")
+    verdict = assess_forecasts(f, rng=0).verdict
+    print(f"{name}: {verdict.headline}")
+    revealed = verdict.gave_away or "nothing"
+    print(f"    revealed by {revealed}; MACE {verdict.error:.3f}, by chance up to {verdict.detectable:.3f}")
     print(
         f"    CRPS {CRPS()(f):.3f}, 90 % intervals hold {IntervalCoverage(0.9)(f):.1%}, sharpness {Sharpness()(f):.2f}"
     )
@@ -39,7 +46,7 @@ for name, f in forecasts.items():
 # ----------
 # F(y) of each row is uniform if the forecasts are right. A U says too narrow, a hump too wide, a slope shifted.
 
-fig, axes = plt.subplots(1, 3, figsize=(10.5, 3))
+fig, axes = plt.subplots(1, 4, figsize=(12, 3))
 for ax, (name, f) in zip(axes, forecasts.items(), strict=True):
     plot_pit(pit_histogram(f), ax=ax)
     ax.set_title(name)
@@ -54,6 +61,6 @@ fig.tight_layout()
 fig, axes = plt.subplots(1, 2, figsize=(8.5, 4))
 plot_quantiles(quantile_curve(forecasts["too narrow"]), ax=axes[0])
 axes[0].set_title("too narrow")
-plot_spread(spread_curve(forecasts["right"]), ax=axes[1])
-axes[1].set_title("right")
+plot_spread(spread_curve(forecasts["spreads too different"]), ax=axes[1])
+axes[1].set_title("spreads too different")
 fig.tight_layout()

@@ -44,7 +44,7 @@ def ecdf_record(row: Summary) -> Record:
 
 def power_record(row: Summary) -> Record:
     """Return the rate of a test on spoilt predictions."""
-    return {"harm": row.unit.cell.defect} | _columns(row) | _rate_columns(row.rates[0])
+    return {"defect": row.unit.cell.defect} | _columns(row) | _rate_columns(row.rates[0])
 
 
 MAKERS = {"null": null_record, "ecdf": ecdf_record, "power": power_record}
@@ -89,7 +89,7 @@ def _read(path: Path) -> dict[tuple[str, ...], Record]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     columns = ("test", "predictions", "classes", "n", "weights", "sets")
-    return {(row.get("harm", "none"), *(row[name] for name in columns)): row for row in rows}
+    return {(row.get("defect", "none"), *(row[name] for name in columns)): row for row in rows}
 
 
 def _key(unit: Unit) -> tuple[str, ...]:

@@ -47,12 +47,13 @@ def test_with_few_rows_a_stack_is_judged_by_nested_cross_validation(k):
 def test_with_many_rows_the_shortcut_is_hardly_optimistic(monkeypatch):
     """Weights that depend on the fold they are judged by gain less than .0005; studies have the exact size."""
     monkeypatch.setattr("calibrant.advice.cross_fit.NESTED_ROWS", 0)
-    p = sharpened(calibrated(n=3000, k=3, seed=0), 0.6)
-    folds = draw_folds(p, 3, np.random.default_rng(0))
-    stack = StackedCalibration([TemperatureScaling(), VectorScaling(), MatrixScaling()])
-    shared = NLL()(cross_fit(stack, p, folds, lambda: None).predictions)
-    exact = -nested(stack, p, folds)[np.arange(3000), p.labels].mean()
-    assert shared > exact - 0.0005
+    stack, changes = StackedCalibration([TemperatureScaling(), VectorScaling(), MatrixScaling()]), []
+    for seed in range(4):  # Of single data sets it is up to .0009, in either direction.
+        p = sharpened(calibrated(n=3000, k=3, seed=seed), 0.6)
+        folds = draw_folds(p, 3, np.random.default_rng(seed))
+        shared = NLL()(cross_fit(stack, p, folds, lambda: None).predictions)
+        changes.append(shared + nested(stack, p, folds)[np.arange(3000), p.labels].mean())
+    assert np.mean(changes) > -0.0005
 
 
 def test_calibrated_predictions_of_several_classes_are_left_alone():

@@ -113,7 +113,8 @@ def test_the_rule_names_what_there_is():
         assert FORECAST_CALIBRATORS[row.name]().gives == "law"
     assert forecast_shortlist(Normal([0.0], 1.0), 49) == ("scale",)
     assert "student" in forecast_shortlist(Normal([0.0], 1.0), 200)
-    assert forecast_shortlist(Samples(np.zeros((2, 3, 2))), 999) == ("inflate",)
+    assert forecast_shortlist(Samples(np.zeros((2, 3, 2))), 999) == ("inflate-moments",)
+    assert forecast_shortlist(Samples(np.zeros((2, 50))), 999) == ("inflate",)
 
 
 def test_candidates_may_be_given():
@@ -139,7 +140,8 @@ def test_fix_and_held_out_rows():
     fitted = fix(FIT, method="scale")
     assert isinstance(fitted, SpreadScaling)
     assert LogScore()(fitted.calibrate(TEST)) == pytest.approx(1.664151131, abs=1e-8)
-    assert isinstance(fix(made(100, RNG.standard_normal), rng=0), UnchangedForecasts)
+    left_alone = [isinstance(fix(made(100, RNG.standard_normal), rng=0), UnchangedForecasts) for _ in range(3)]
+    assert sum(left_alone) >= 2  # The test behind it is wrong in 5 of 100 sets.
     after, how = calibrate_held_out(FIT, "shift-scale>pit", rng=0)
     assert how.method == "shift-scale>pit"
     assert after.n_samples == 200
@@ -149,6 +151,12 @@ def test_fix_and_held_out_rows():
     assert how.recommendation.name == how.method
     assert how.recommendation.candidate(how.method).loss == pytest.approx(CRPS()(after))
     assert how.recommendation.candidate(how.method).loss == recommend(FIT, rng=0).candidate(how.method).loss
+
+
+def test_a_map_through_all_points_has_a_density_that_loses():
+    advice = recommend(made(300, RNG.standard_normal), candidates=["pit-all"], score="log", rng=0, n_resamples=99)
+    assert advice.name == "identity"
+    assert advice.candidate("pit-all").loss > advice.candidate("identity").loss + 0.2
 
 
 def test_weights_are_kept_apart():
@@ -164,7 +172,6 @@ def test_weights_are_kept_apart():
     [
         (lambda: recommend(FIT, score="mace"), 'score must be "crps" or "log"'),
         (lambda: recommend(g2()[0], score="log"), "the log score needs distributions with a density"),
-        (lambda: recommend(FIT, candidates=["pit-all"], score="log"), "'pit-all' leaves none"),
         (lambda: recommend(FIT.take(slice(0, 19))), "at least 20 rows are needed"),
         (lambda: recommend(FIT, n_folds=150), "from 2 to half the rows, 100"),
         (lambda: recommend(FIT, candidates=["studnet"]), "Did you mean 'student'"),

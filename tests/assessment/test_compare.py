@@ -265,9 +265,9 @@ def test_default_metrics_are_rows_of_the_table():
         (
             {"a": GOOD, "b": GOOD.with_labels(np.roll(GOOD.labels, 1))},
             {},
-            "the same labels in the same order.*first row",
+            "the same labels in the same order.*first is row",
         ),
-        ({"a": GOOD, "b": Predictions(GOOD.probs, GOOD.labels, np.arange(1, 301))}, {}, "same weights.*first row 1"),
+        ({"a": GOOD, "b": Predictions(GOOD.probs, GOOD.labels, np.arange(1, 301))}, {}, "same weights.*first is row 1"),
         ({"a": GOOD, "b": calibrated(n=300, k=4)}, {}, "same classes"),
         ({"a": GOOD}, {"by": [1, 2]}, "by must have one value per row"),
         ({"a": GOOD}, {"differences": "basic"}, "differences must be 'valid' or 'percentile', but is 'basic'"),

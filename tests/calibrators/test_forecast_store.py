@@ -1,9 +1,5 @@
 """Calibrators of predictive distributions in files."""
 
-import base64
-import hashlib
-import json
-
 import numpy as np
 import pytest
 
@@ -12,6 +8,7 @@ from calibrant.calibrators import load, save
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, ForecastCalibrator, SpreadScaling, StudentScaling
 from calibrant.calibrators.store import load_with_details
 from forecast_laws import g1, g2
+from stored_cases import as_array, forge
 
 FIT, TEST, _ = g1()
 LEVELS = np.array([0.05, 0.5, 0.95])
@@ -41,19 +38,6 @@ def test_every_calibrator_comes_back_the_same(name, tmp_path):
     )
 
 
-def forge(path, change):
-    document = json.loads(path.read_text())
-    change(document["calibrator"])
-    document["sha256"] = "0" * 64
-    content = json.dumps(document, indent=1).encode()
-    path.write_bytes(content.replace(b"0" * 64, hashlib.sha256(content).hexdigest().encode(), 1))
-
-
-def as_array(values):
-    values = np.asarray(values, dtype="<f8")
-    return {"dtype": "<f8", "shape": list(values.shape), "data": base64.b64encode(values.tobytes()).decode()}
-
-
 @pytest.mark.parametrize(
     "name, key, value, words",
     [
@@ -73,7 +57,7 @@ def test_what_no_fit_can_give_is_refused(name, key, value, words, tmp_path):
     calibrator = FORECAST_CALIBRATORS[name]()
     path = tmp_path / "c.json"
     save(calibrator.fit(data_for(calibrator)[0]), path)
-    forge(path, lambda found: found["fitted"].update({key: value}))
+    forge(path, lambda whole: whole["calibrator"]["fitted"].update({key: value}))
     with pytest.raises(InputError, match=words):
         load(path)
 
@@ -81,7 +65,7 @@ def test_what_no_fit_can_give_is_refused(name, key, value, words, tmp_path):
 def test_a_stage_of_another_kind_is_refused(tmp_path):
     path = tmp_path / "c.json"
     save(SpreadScaling().fit(FIT), path)
-    forge(path, lambda found: found.update({"class": "TemperatureScaling", "params": {}, "fitted": {}}))
+    forge(path, lambda whole: whole["calibrator"].update({"class": "TemperatureScaling", "params": {}, "fitted": {}}))
     with pytest.raises(InputError, match="cannot be used as a calibrator"):
         load(path)
 

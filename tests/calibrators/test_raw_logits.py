@@ -1,8 +1,6 @@
 """Calibrators of raw logits, whose common offset in a row carries information."""
 
 import base64
-import hashlib
-import json
 import pickle
 
 import numpy as np
@@ -35,6 +33,7 @@ from calibrant.calibrators import (
 )
 from calibrant.metrics import NLL
 from simulate import draw_labels
+from stored_cases import forge
 
 K = 3
 FACTORS = np.array([0.4, 0.8, 1.2])
@@ -279,15 +278,6 @@ def test_degenerate_data_have_a_result(name, labels):
         assert result.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
 
 
-def forge(path, change):
-    """Change a saved document and give it a right checksum again."""
-    document = json.loads(path.read_text())
-    change(document["calibrator"])
-    document["sha256"] = "0" * 64
-    content = json.dumps(document, indent=1).encode()
-    path.write_bytes(content.replace(b"0" * 64, hashlib.sha256(content).hexdigest().encode(), 1))
-
-
 def _canonical_first_stage(calibrator):
     calibrator["fitted"]["stages_"][0]["params"]["scores"] = "logits"
 
@@ -320,7 +310,7 @@ def _without_raw_logits(calibrator):
 def test_a_file_that_contradicts_itself_is_refused(name, change, words, tmp_path):
     path = tmp_path / "c.json"
     save(fitted(name), path)
-    forge(path, change)
+    forge(path, lambda document: change(document["calibrator"]) and None)
     with pytest.raises(InputError, match=words):
         load(path)
 

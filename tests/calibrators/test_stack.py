@@ -40,14 +40,20 @@ def rows_of(n=200, k=3, seed=0):
 
 class TestFolds:
     @pytest.mark.parametrize("k", [2, 5, 60])
-    def test_every_row_is_in_one_fold_and_every_class_in_all_alike(self, k):
+    def test_every_row_is_in_one_fold_and_folds_have_the_same_size(self, k):
         log_probs, labels, weights = rows_of(230, k)
         masses = fold_masses(log_probs, labels, weights, 5)
         assert set(np.unique(masses)) == {0.0, 1.0}
         assert masses.sum(axis=0).tolist() == [1.0] * 230
         assert masses.sum(axis=1).tolist() == [46.0] * 5
-        for c in range(k):
-            assert np.ptp(masses[:, labels == c].sum(axis=1)) <= 1
+
+    @pytest.mark.parametrize("scale", [1e-3, 1.0])
+    def test_rows_of_a_rare_class_are_in_different_folds(self, scale):
+        log_probs, labels, weights = rows_of(130, 60)
+        masses = fold_masses(log_probs, labels, scale * weights, 3) / scale
+        rare = [c for c in range(60) if 2 <= (labels == c).sum() <= 3]
+        assert len(rare) > 10
+        assert all(masses[:, labels == c].sum(axis=1).max() == 1 for c in rare)
 
     def test_neither_the_order_of_rows_nor_that_of_classes_matters(self):
         log_probs, labels, weights = rows_of(300, 4)
@@ -84,11 +90,11 @@ class TestFolds:
         excess = []
         for seed in range(200):
             log_probs, labels, weights = rows_of(100, 2, seed)
-            own = log_probs[np.arange(100), labels]
-            own = own - np.array([own[labels == c].mean() for c in range(2)])[labels]
-            means = fold_masses(log_probs, labels, weights, 5) @ own / 20
-            excess.append(means.var(ddof=0) / (own.var() / 20 * (1 - 20 / 100)))
-        assert abs(np.mean(excess) - 1) < 4 * np.std(excess) / np.sqrt(200)
+            # Neither the score of the label nor how often a class occurs may be alike in all folds.
+            both = np.column_stack([log_probs[np.arange(100), labels], labels])
+            means = fold_masses(log_probs, labels, weights, 5) @ both / 20
+            excess.append(means.var(axis=0) / (both.var(axis=0, ddof=1) / 20 * (1 - 20 / 100)))
+        assert (np.abs(np.mean(excess, axis=0) - 1) < 4 * np.std(excess, axis=0) / np.sqrt(200)).all()
 
 
 class TestSharedStages:

@@ -1,7 +1,6 @@
 """Calibrators in files."""
 
 import base64
-import hashlib
 import json
 import os
 import pickle
@@ -34,6 +33,7 @@ from calibrant.calibrators import (
 from calibrant.calibrators.store import load_with_details
 from calibrant.counts import LaplaceCorrection, MEstimate
 from simulate import calibrated, sharpened
+from stored_cases import as_array, forge
 
 EVERY = [*CALIBRATORS, "ts>irova", "irova>ts>guard"]
 
@@ -53,20 +53,6 @@ def rows(k):
     """Rows of all kinds: usual, certain, with exact zeros."""
     usual = sharpened(calibrated(k=k, seed=5), 0.5).probs
     return np.vstack([usual, np.eye(k), np.full((1, k), 1 / k)])
-
-
-def forge(path, change):
-    """Change a saved document and give it a right checksum again."""
-    document = json.loads(path.read_text())
-    document = change(document) or document
-    document["sha256"] = "0" * 64
-    content = json.dumps(document, indent=1).encode()
-    path.write_bytes(content.replace(b"0" * 64, hashlib.sha256(content).hexdigest().encode(), 1))
-
-
-def as_array(values, dtype="<f8"):
-    values = np.asarray(values, dtype=dtype)
-    return {"dtype": dtype, "shape": list(values.shape), "data": base64.b64encode(values.tobytes()).decode()}
 
 
 @pytest.fixture

@@ -47,6 +47,21 @@ def test_the_table_has_values_intervals_and_differences(files, capsys):
     assert "bootstrap" not in out  # Both have formulas, or no limits.
 
 
+def test_a_difference_with_one_infinite_limit_has_the_other_in_words(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 400)
+    label = (rng.random(400) < p).astype(int)
+    never = np.where(np.arange(400) < 3, 1 - label, p)  # Three labels had probability 0.
+    paths = [tmp_path / "always.csv", tmp_path / "never.csv"]
+    for path, probs in zip(paths, (0.1 + 0.8 * p, never), strict=True):
+        pl.DataFrame({"p": probs, "label": label}).write_csv(path)
+    for order, side in ((paths, "at least"), (paths[::-1], "at most")):
+        _, out, _ = run(capsys, "compare", *order, "--metrics", "nll", "--resamples", "99")
+        assert side in out
+        assert " to +inf" not in out
+        assert "-inf to" not in out
+
+
 @pytest.mark.parametrize("width", [30, 80, 120])
 def test_the_table_fits_the_terminal(files, capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
@@ -88,7 +103,7 @@ def test_rows_in_another_order_are_refused_unless_an_id_names_them(files, capsys
     code, _, err = run(capsys, "compare", *files, "--metrics", "nll", "--resamples", "9")
     assert code == 2
     assert "same labels in the same order" in err
-    assert "first row" in err
+    assert "the first is row" in err
     code, out, _ = run(capsys, "compare", *files, "--metrics", "nll", "--resamples", "9", "--id", "row")
     assert code == 0
     frame(sharpened(GOOD, 0.3)).write_csv(files[1])

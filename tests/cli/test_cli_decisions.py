@@ -132,7 +132,7 @@ def test_costs_of_more_classes_are_refused(tmp_path, capsys):
     file = tmp_path / "three.csv"
     file.write_text("\n".join(["p0,p1,p2,label", *rows]))
     assert main(["evaluate", str(file), *COSTS, "--metrics", "nll"]) == 2
-    assert "about two classes, but there are 3" in capsys.readouterr().err
+    assert "for two classes, but there are 3" in capsys.readouterr().err
     assert main(["evaluate", str(file), "--max-risk", "0.5", "--base-rate", "0.2,0.3,0.5", "--metrics", "nll"]) == 2
     assert "one of them at a time" in capsys.readouterr().err
     assert main(["evaluate", str(file), "--base-rate", "0.2,0.3,0.5", "--metrics", "nll"]) == 0

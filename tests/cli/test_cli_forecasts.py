@@ -119,7 +119,7 @@ def test_columns_of_quantiles_are_evaluated_and_tested(tmp_path, capsys):
     assert set(values) >= {"pinball", "interval-coverage", "mace"}
     assert main(["test", path, "--quantiles", "q*", "--test", "all", "--resamples", "99", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [name for name, entry in found.items() if "result" in entry] == ["consistency"]
+    assert [name for name, entry in found.items() if "result" in entry] == ["omnibus", "consistency"]
     assert main(["test", path, "--quantiles", "q*", "--test", "skce"]) == 2
     assert "--test skce: it needs whole distributions" in capsys.readouterr().err
 
@@ -147,7 +147,7 @@ def test_ensembles_are_tested_as_evaluate_judges_them(tmp_path, capsys):
     pl.DataFrame({"y": rng.normal(0, 1.4, 60), **draws}).write_csv(path)
     options = [str(path), "--label", "y", "--draws", "draw_*", "--json", "--seed", "3"]
     assert main(["test", *options]) == 0
-    tested = json.loads(capsys.readouterr().out)["consistency"]["result"]
+    tested = json.loads(capsys.readouterr().out)["omnibus"]["result"]
     assert main(["evaluate", *options]) == 0
     judged = json.loads(capsys.readouterr().out)
     assert tested["pvalue"] == judged["test"]["pvalue"]
@@ -167,7 +167,7 @@ def few_forecasts(tmp_path):
     return write(tmp_path / "a.parquet", columns | {f"m{j}": draws[:, j] for j in range(1, 6)})
 
 
-OF_CLASSES = {"omnibus", "spiegelhalter", "hosmer-lemeshow", "cox", "ecce", "ecce-range"}
+OF_CLASSES = {"spiegelhalter", "hosmer-lemeshow", "cox", "ecce", "ecce-range"}
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ OF_CLASSES = {"omnibus", "spiegelhalter", "hosmer-lemeshow", "cox", "ecce", "ecc
     [
         (("--mean", "mu", "--sd", "s"), set(TESTS) - OF_CLASSES),
         (("--draws", "m*"), set(TESTS) - OF_CLASSES),
-        (("--quantiles", "q*"), {"consistency"}),
+        (("--quantiles", "q*"), {"omnibus", "consistency"}),
     ],
 )
 def test_all_tests_of_forecasts_say_why_some_cannot_be_applied(tmp_path, capsys, kind, run):
@@ -184,16 +184,16 @@ def test_all_tests_of_forecasts_say_why_some_cannot_be_applied(tmp_path, capsys,
     found = json.loads(capsys.readouterr().out)
     assert set(found) == set(TESTS)
     assert {name for name, entry in found.items() if "For them there" in entry.get("refused", "")} == set(TESTS) - run
-    assert "result" in found["consistency"]
-    assert main([*arguments, "--json"]) == 0  # The default is the same test.
-    assert json.loads(capsys.readouterr().out)["consistency"]["result"] == found["consistency"]["result"]
+    assert ("result" in found["consistency"]) == ("--draws" not in kind)
+    assert main([*arguments, "--json"]) == 0  # The default is one of them.
+    assert json.loads(capsys.readouterr().out)["omnibus"]["result"] == found["omnibus"]["result"]
 
 
 def test_a_test_of_classes_is_refused_for_forecasts_with_the_names_of_the_others(tmp_path, capsys):
     arguments = ["test", few_forecasts(tmp_path), "--label", "y", "--mean", "mu", "--sd", "s", "--test"]
-    assert main([*arguments, "omnibus"]) == 2
+    assert main([*arguments, "cox"]) == 2
     err = capsys.readouterr().err
-    assert "--test omnibus: it tests predictions of classes, but these rows are forecasts." in err
+    assert "--test cox: it tests predictions of classes, but these rows are forecasts." in err
     assert "bug" not in err
     assert main([*arguments, "zzz"]) == 2
     listed = capsys.readouterr().err.split("They are: ")[1].strip().rstrip(".").split(", ")

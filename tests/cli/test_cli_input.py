@@ -145,6 +145,9 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
     np.testing.assert_allclose(100 * fractions, percentages)
     told = [line for line in capsys.readouterr().out.splitlines() if "new column" in line]
     assert ["in percent as" in line for line in told] == [False, True]
+    for name, more in (("a", ()), ("percent", ("--percent",))):
+        assert main(["apply", f"{name}.csv", "--calibrator", "c.json", "--out", "new.csv", "--json", *more]) == 0
+        assert ('"unit": "percent"' in capsys.readouterr().out) == bool(more)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +169,8 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("evaluate", "a.csv", "--positive", "yes", "--resamples", "-3"), "--resamples must be a whole number"),
         (("apply", "a.csv"), "calibrant: --out is missing, and is needed. See calibrant apply --help."),
         (("apply", "a.csv", "--out"), "--out requires an argument"),
+        (("evaluate", "three.csv", "--probs", "cat", "dog", "emu"), "dog is no file. Columns are named with commas"),
+        (("evaluate", "--probs", "cat", "dog", "emu", "three.csv"), "without spaces: cat,dog,emu."),
         (("evaluate", "three.csv", "--probs", "cat"), "but 3 classes: 'cat', 'dog', 'emu'. Name the columns of all"),
         (("evaluate", "three.csv", "--probs", "cat", "--positive", "cat"), "with --probs, with commas between them."),
         (("compare", "a.csv", "b.csv", "--positive", "yes", "--baseline", "c"), ": --baseline must be one of 'a', 'b'"),

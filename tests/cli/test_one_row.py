@@ -59,7 +59,8 @@ class LargestResidual(Metric):
     measures = "both"
 
     def about(self):
-        return Description(label="Largest residual", meaning="Of any row.", group="Mine", principal=True)
+        said = {"label": "Largest residual", "meaning": "Of any row.", "caution": "is no mean", "group": "Mine"}
+        return Description(**said, principal=True)
 
     def prepare(self, predictions):
         residuals = np.abs(predictions.residuals[:, 1])
@@ -71,7 +72,7 @@ class HalfTest(CalibrationTest):
     """A test that always answers one half."""
 
     def about(self):
-        return Description(label="Half", meaning="Nothing at all.", caution="Never valid.")
+        return Description(label="Half", meaning="Nothing at all.", caution="Never valid.", principal=True)
 
     def run(self, data, rng, progress):
         return TestResult(name="HalfTest()", statistic=1.0, pvalue=0.5)
@@ -112,10 +113,11 @@ def test_a_metric(file, capsys, monkeypatch):
     assert main(["evaluate", file, "--quiet"]) == 0
     shown = capsys.readouterr().out
     assert "Mine" in shown
-    assert "largest-residual" in shown
+    assert "largest-residual is no mean" in shown
     source = render_html(assess(DATA, rng=0))
     assert "Largest residual" in source
     assert "Of any row." in source
+    assert "The Largest residual is no mean." in source
     assert "| `largest-residual` | Largest residual | Mine |" in doc_tables.metrics_table()
     assert "largest-residual" in ids(contract("metrics/test_metric_contract.py").every_metric)
 
@@ -124,6 +126,9 @@ def test_a_test(file, capsys, monkeypatch):
     monkeypatch.setitem(TESTS, "half", HalfTest())
     assert main(["test", file, "--test", "half"]) == 0
     assert "Detects: Nothing at all.\n  Never valid." in capsys.readouterr().out
+    source = render_html(assess(DATA, rng=0))
+    assert "Nothing at all." in source
+    assert "Never valid." in source
     assert "| `half` | `HalfTest` | Half | Nothing at all. | Never valid. |" in doc_tables.tests_table()
     assert "half" in ids(contract("metrics/test_weights.py").every_test)
 
@@ -132,6 +137,9 @@ def test_a_calibrator(file, capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(CALIBRATORS, "warmer", WarmerScaling)
     assert main(["recommend", file, "--candidates", "warmer", "--quiet"]) == 0
     assert "warmer" in capsys.readouterr().out
+    few = ["--quiet", "--resamples", "99", "--out", str(tmp_path / "page.html")]
+    assert main(["report", file, "--calibrate", "warmer", *few]) == 0
+    assert "warmer" in (tmp_path / "page.html").read_text()
     assert "| `warmer` | `WarmerScaling` |" in doc_tables.calibrators_table()
     assert "warmer" in ids(contract("calibrators/test_calibrators.py").every_calibrator)
 
@@ -147,9 +155,11 @@ def test_a_metric_of_forecasts(forecasts, capsys, monkeypatch):
     assert "Of any target." in source
 
 
-def test_a_calibrator_of_forecasts(forecasts, capsys, monkeypatch):
+def test_a_calibrator_of_forecasts(forecasts, capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(FORECAST_CALIBRATORS, "unbiased", Unbiased)
     assert main(["recommend", *forecasts, "--candidates", "unbiased"]) == 0
     assert "unbiased" in capsys.readouterr().out
+    assert main(["report", *forecasts, "--calibrate", "unbiased", "--out", str(tmp_path / "page.html")]) == 0
+    assert "unbiased" in (tmp_path / "page.html").read_text()
     assert "| `unbiased` | `Unbiased` |" in doc_tables.forecast_calibrators_table()
     assert "unbiased" in ids(contract("calibrators/test_forecast_calibrators.py").every_calibrator)

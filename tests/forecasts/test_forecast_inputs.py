@@ -209,5 +209,5 @@ def test_laws_that_draw_nonsense_are_refused():
     with pytest.raises(InputError, match=r"must return this shape, or \(\.\.\., d\), but returned \(128,\)"):
         Forecasts(Short(), [0.0, 1.0])
     different = MonteCarlo(stats.norm([0, 0]), n_draws=8)
-    with pytest.raises(InputError, match="must have equally many draws, but have 8 and 6"):
+    with pytest.raises(InputError, match="must have the same number of draws, but have 8 and 6"):
         different.expect_pair("gaussian", 1.0, MonteCarlo(stats.norm([0, 0]), n_draws=6))

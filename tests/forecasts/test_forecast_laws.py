@@ -112,7 +112,7 @@ def test_what_a_law_lacks_is_said():
     mixed = Mixture([0.5, 0.5], [Samples([[1.0, 2.0]]), Normal([10.0], 1.0)])
     with pytest.raises(InputError, match="a log density needs distributions with a density"):
         mixed.log_density(np.array([1.0]))
-    with pytest.raises(InputError, match="equally many rows, but have 1 and 2"):
+    with pytest.raises(InputError, match="the same number of rows, but have 1 and 2"):
         Normal([0.0], 1.0).mean_difference(Normal([0.0, 1.0], 1.0))
 
 

@@ -12,6 +12,7 @@ from calibrant.forecasts import (
     target_deviation,
     target_discrepancy,
 )
+from forecast_laws import deep_ensemble
 
 E = np.e
 
@@ -85,18 +86,8 @@ def test_reference_values_for_mixtures():
 
 
 def test_reference_values_for_a_deep_ensemble():
-    means = np.array(
-        [
-            [14.272, 14.931, 14.727],
-            [14.399, 13.955, 13.886],
-            [12.907, 12.885, 12.781],
-            [16.134, 16.141, 15.919],
-            [8.414, 8.882, 9.146],
-            [20.037, 19.656, 18.734],
-        ]
-    )
-    mixture = Mixture(np.full(3, 1 / 3), [Normal(means[:, m], s) for m, s in enumerate([3.546, 3.639, 3.66])])
-    f = Forecasts(mixture, [11.615, 18.362, 13.365, 14.121, 6.599, 17.945])
+    f = deep_ensemble()
+    mixture = f.distribution
     distances = mixture.mixture_wasserstein(mixture)
     h = np.exp(-distances) * target_discrepancy(f, f, "gaussian", 1.0)
     assert distances[0, 1] == pytest.approx(0.5916333323943137, abs=1e-13)

@@ -99,10 +99,10 @@ def test_groups_need_effective_numbers_of_rows_and_of_the_rarer_outcome():
     keys, inside = np.repeat([0, 1], 100), np.arange(n)
     probs = np.where(keys == 0, 0.5, 0.04)
     plain = Sizes([Rows(probs, np.zeros(n), np.ones(n))], 50)
-    assert plain.enough(inside, keys, 2).tolist() == [True, False]
+    assert plain.large(inside, keys, 2).tolist() == [True, False]
     weights = np.where(np.arange(n) % 100 == 0, 100.0, 1.0)  # (199)^2 / (10099) = 3.9 rows
-    assert not Sizes([Rows(np.full(n, 0.5), np.zeros(n), weights)], 50).enough(inside, keys, 2).any()
-    assert Sizes([Rows(np.full(n, 0.5), np.zeros(n), weights)], 50, are_copies=True).enough(inside, keys, 2).all()
+    assert not Sizes([Rows(np.full(n, 0.5), np.zeros(n), weights)], 50).large(inside, keys, 2).any()
+    assert Sizes([Rows(np.full(n, 0.5), np.zeros(n), weights)], 50, are_copies=True).large(inside, keys, 2).all()
 
 
 def test_sums_over_clusters_are_those_of_loops():

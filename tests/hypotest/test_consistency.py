@@ -6,7 +6,7 @@ import pytest
 from calibrant import InputError, Predictions
 from calibrant.hypotest import TESTS, ConsistencyTest
 from calibrant.metrics import ECE, METRICS, Brier
-from calibrant.resampling.redraws import redraw_labels
+from calibrant.resampling.redraws import redraw_events, redraw_labels
 from simulate import calibrated, sharpened
 
 
@@ -45,9 +45,19 @@ def test_the_seed_decides_and_blocks_do_not(monkeypatch):
 
 def test_labels_are_drawn_with_the_predicted_probabilities():
     p = Predictions([[0.2, 0.5, 0.3]] * 3, [0, 1, 2])
-    (labels,) = redraw_labels(p, 40_000, np.random.default_rng(0))
+    labels = np.concatenate([*redraw_labels(p, 40_000, np.random.default_rng(0))], axis=1)
     share = np.bincount(labels[0], minlength=3) / 40_000
     assert np.abs(share - [0.2, 0.5, 0.3]).max() < 4 * np.sqrt(0.25 / 40_000)
+
+
+def test_events_are_the_labels_of_class_1_regardless_of_how_many_are_drawn_together():
+    p = Predictions(np.linspace(0.02, 0.98, 700), [0, 1] * 350)
+    labels, events = (list(draw(p, 150, np.random.default_rng(0))) for draw in (redraw_labels, redraw_events))
+    assert len(events) > 1
+    cumulative = 1 - p.positive  # One redraw after another from one stream of numbers.
+    expected = cumulative[:, None] <= np.random.default_rng(0).random((150, 700)).T
+    np.testing.assert_array_equal(np.concatenate(events, axis=1), expected)
+    np.testing.assert_array_equal(np.concatenate(labels, axis=1), expected)
 
 
 def test_impossible_classes_are_never_drawn():

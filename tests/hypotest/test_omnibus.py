@@ -12,7 +12,6 @@ import omnibus_definition as slow
 from calibrant import InputError, Predictions, interval
 from calibrant.assessment.verdict import examine
 from calibrant.binning import EqualMass
-from calibrant.forecasts import Forecasts, Normal
 from calibrant.hypotest import TESTS, OmnibusTest
 from calibrant.hypotest.evidence import kernel, line
 from calibrant.hypotest.finding.facts import facts_of
@@ -188,10 +187,10 @@ def test_one_impossible_label_refutes():
     assert OmnibusTest(99)(Predictions(probs, labels), rng=0).details["parts"]["impossible labels"]["pvalue"] == 1.0
 
 
-def spoilt(k, n, harm, seed, concentration=1.0):
+def spoilt(k, n, defect, seed, concentration=1.0):
     rng = np.random.default_rng(seed)
     truth = rng.dirichlet(np.full(k, concentration), n)
-    return Predictions(harm(truth), draw_labels(truth, rng), classes=[f"class {c}" for c in range(k)])
+    return Predictions(defect(truth), draw_labels(truth, rng), classes=[f"class {c}" for c in range(k)])
 
 
 def test_one_bad_class_of_ten_is_found_and_named():
@@ -277,11 +276,11 @@ def test_progress_is_told():
     assert seen[-1] == (30, 30)
 
 
-def test_bad_settings_and_forecasts_are_refused():
+def test_bad_settings_and_other_data_are_refused():
     with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1"):
         OmnibusTest(0)
-    with pytest.raises(TypeError, match="tests Predictions, but got Forecasts"):
-        OmnibusTest()(Forecasts(Normal([0.0, 1.0], 1.0), [0.0, 1.0]))
+    with pytest.raises(TypeError, match="tests Predictions or Forecasts, but got list"):
+        OmnibusTest()([0.0, 1.0])
 
 
 def shifted(slope, shift, n=3000):

@@ -6,7 +6,7 @@ import pytest
 from calibrant import InputError, Quantiles
 from calibrant.exceptions import DataWarning
 from calibrant.io import read_forecasts
-from calibrant.io.quantile_names import level_of
+from calibrant.io.forecast_columns import level_of
 from forecast_cases import WRITERS
 
 VALUES = {"a": [0.0, 1.0], "b": [1.0, 2.5], "c": [3.0, 4.0]}

@@ -1,6 +1,7 @@
 """Writing: the old content or the new, never half of it, and nothing left behind."""
 
 import errno
+import gzip
 import os
 import signal
 import stat
@@ -9,9 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
-from calibrant.io import check_writable, write_atomically, write_text
+from calibrant.io import check_writable, read_predictions, write_atomically, write_text
+from calibrant.io.rewrite import rewrite_probabilities
 
 
 @pytest.fixture
@@ -196,6 +200,29 @@ def test_the_file_is_closed_before_it_replaces_another(tmp_path, monkeypatch, wi
     # Where there are locks, one more descriptor holds that of the file; elsewhere nothing has it open.
     assert open_then == [(True, 1 if with_locks else 0)] * 2
     assert _descriptors(target) == 0
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet", "rows.npz"])
+def test_a_file_that_is_written_over_itself_is_closed_before(tmp_path, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # As on Windows.
+    path, replace = tmp_path / name, os.replace
+    columns = {"label": [0, 1, 1], "p": [0.25, 0.5, 0.75]}
+    if name.endswith(".npz"):
+        np.savez(path, labels=columns["label"], probs=columns["p"])
+    elif name.endswith(".parquet"):
+        pl.DataFrame(columns).write_parquet(path)
+    else:
+        text = pl.DataFrame(columns).write_csv().encode()
+        path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+
+    def refuse_open_files(source, destination):
+        if _descriptors(source) or _descriptors(destination):
+            raise PermissionError(errno.EACCES, "Access is denied", str(destination))
+        return replace(source, destination)
+
+    monkeypatch.setattr(os, "replace", refuse_open_files)
+    rewrite_probabilities(path, path, lambda values: 1 - values, replace=True)
+    assert read_predictions(path, drop_missing=True).positive.tolist() == [0.75, 0.5, 0.25]
 
 
 def _descriptors(path):

@@ -1,11 +1,14 @@
 """Steps of experiments: what names them, damage, the lock, and what may see the test split."""
 
 from functools import partial
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.lab.experiment import load_result, read_config, run, status
+from calibrant.lab.datasets.base import Split
+from calibrant.lab.experiment import load_result, read_config, run, status, work
 from calibrant.lab.experiment.plan import make_plan
 from calibrant.lab.experiment.sources import Splits, check_access
 from calibrant.lab.store import Store, is_running, locked
@@ -39,6 +42,24 @@ def test_a_damaged_step_is_noticed_and_redone_alone(done, damage, name):
     run(config, out, note=redone.append)
     assert redone == [step.words]
     assert outputs(out) == before
+
+
+def test_networks_do_not_depend_on_the_number_of_threads(tmp_path):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    split = Split(rng.random((512, 1, 8, 8), dtype=np.float32), rng.integers(0, 10, 512))
+    settings = {"model": "cnn", "loss": "ce", "seed": 0, "schedule": {"epochs": 1, "batch_size": 256}}
+    step, before, found = SimpleNamespace(settings=settings, needs={}), torch.get_num_threads(), set()
+    for n_threads in (1, 2, 4):
+        bench = SimpleNamespace(
+            splits=SimpleNamespace(take=lambda *_: split, classes=range(10)),
+            store=SimpleNamespace(checkpoint=lambda _, n=n_threads: tmp_path / str(n)),
+        )
+        torch.set_num_threads(n_threads)
+        found.add(work.train_network(step, bench, lambda *_: None))
+        assert torch.get_num_threads() == n_threads
+    torch.set_num_threads(before)
+    assert len(found) == 1
 
 
 def _damage(path, how):

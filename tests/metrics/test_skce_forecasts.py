@@ -18,6 +18,7 @@ from calibrant.kernels import (
     WhiteKernel,
 )
 from calibrant.metrics import ECE, KCE, METRICS, SKCE, UCME
+from forecast_laws import deep_ensemble
 
 W2 = ExponentialKernel(Wasserstein()) @ GaussianKernel()
 LAPLACE = ExponentialKernel(Wasserstein()) @ ExponentialKernel(Euclidean())
@@ -63,18 +64,7 @@ def test_reference_values_for_laplace_forecasts(loc, scale, targets, expected):
 
 
 def test_reference_values_for_ensembles_of_normals():
-    means = np.array(
-        [
-            [14.272, 14.931, 14.727],
-            [14.399, 13.955, 13.886],
-            [12.907, 12.885, 12.781],
-            [16.134, 16.141, 15.919],
-            [8.414, 8.882, 9.146],
-            [20.037, 19.656, 18.734],
-        ]
-    )
-    components = [Normal(means[:, m], sd) for m, sd in enumerate((3.546, 3.639, 3.66))]
-    f = Forecasts(Mixture(np.full(3, 1 / 3), components), [11.615, 18.362, 13.365, 14.121, 6.599, 17.945])
+    f = deep_ensemble()
     assert SKCE(MW2)(f) == pytest.approx(-0.0158109298207318, rel=1e-9)
     assert SKCE(MW2, unbiased=False)(f) == pytest.approx(0.11341210975710848, rel=1e-9)
 

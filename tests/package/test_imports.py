@@ -1,11 +1,16 @@
 """What a command imports: libraries that take longer to load than the command to compute stay out where not needed."""
 
 import json
+import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+import calibrant
 
 HEAVY = {
     "matplotlib",
@@ -107,3 +112,33 @@ def test_an_evaluation_loads_what_it_uses(command, folder):
 def test_a_report_needs_no_scipy(folder):
     command = ("report", "a.npz")
     assert loaded_by(["scipy"], [command], folder) == {command: set()}
+
+
+def test_no_import_closes_a_circle():
+    """Neither at the top of a module nor inside a function, nor by a name that a package imports when it is used."""
+    grimp = pytest.importorskip("grimp")  # Which import-linter needs, and the oldest dependencies do not have.
+    graph = grimp.build_graph("calibrant", exclude_type_checking_imports=True)
+    imported = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    root = Path(calibrant.__file__).parent
+    stubs = {".".join(stub.relative_to(root.parent).parent.parts): stub for stub in root.glob("?*/**/__init__.pyi")}
+    assert "calibrant.results" in stubs
+    for package, stub in stubs.items():
+        imported[package].update(re.findall(r"^from (calibrant\S*) import", stub.read_text(), re.MULTILINE))
+    TopologicalSorter(imported).prepare()  # Raises CycleError, which names the modules of a circle.
+
+
+def test_the_way_of_a_prediction_is_the_one_that_contributors_read(folder):
+    """Every module that the list names is imported by the command of its step."""
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+    steps = re.findall(r"^\d\. .*(?:\n   .*)*", text, re.MULTILINE)
+    assert 8 <= len(steps) <= 10
+    page = next(i for i, step in enumerate(steps) if "calibrant report" in step)
+    named = [
+        {f"calibrant.{name.replace('/', '.')}" for step in part for name in re.findall(r"`([a-z_/]+)\.py`", step)}
+        for part in (steps[:page], steps[page:])
+    ]
+    assert len(named[0]) >= 10
+    commands = (("evaluate", "a.csv"), ("report", "a.csv"))
+    loaded = loaded_by(named[0] | named[1], commands, folder)
+    assert named[0] <= loaded[commands[0]]
+    assert named[1] <= loaded[commands[0]] | loaded[commands[1]]

@@ -136,7 +136,7 @@ def test_positive_names_the_class_of_one_column():
     [
         (lambda: Predictions(Y_PROB, NAMES, positive="Yes"), "there is no 'Yes': 'no', 'yes'. Did you mean 'yes'"),
         (lambda: Predictions([0.1] * 3, ["a", "b", "c"], positive="a"), "there are 3 classes: 'a', 'b', 'c'"),
-        (lambda: Predictions(SAME.probs, NAMES, positive="yes"), "positive is for one column.*but probs have 2"),
+        (lambda: Predictions(SAME.probs, NAMES, positive="yes"), "positive is for one column.*but probs has 2"),
         (lambda: Predictions(Y_PROB, NAMES, classes=["no", "yes"], positive="yes"), "Pass one of them"),
         (lambda: Predictions(Y_PROB, NAMES), "or for one column positive="),
         (lambda: Predictions(Y_TRUE, Y_PROB), "look swapped"),
@@ -238,7 +238,7 @@ def test_intervals_print_the_name_of_the_table_and_what_chance_does():
 
 def test_labels_alone_are_refused():
     for verb in (measure, calibrant.test, fix, show):
-        with pytest.raises(TypeError, match=r"Predictions, but (is of type|got) ndarray"):
+        with pytest.raises(TypeError, match=r"Predictions( or Forecasts)?, but (is of type|got) ndarray"):
             verb(Y_TRUE)
 
 

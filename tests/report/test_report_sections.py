@@ -11,11 +11,11 @@ from calibrant.hypotest import TESTS, CoxTest
 from calibrant.metrics import ECE, METRICS
 from calibrant.metrics.measuring import principal_metrics
 from calibrant.report import (
+    decomposition,
     diagram,
     figures,
     fix,
     metrics,
-    parts,
     render_html,
     tables,
     thin,
@@ -221,22 +221,24 @@ class TestMetrics:
 class TestParts:
     def test_steps_lead_from_uncertainty_to_the_score(self):
         (series,) = as_series(pictured())
-        uncertainty, discrimination, miscalibration, score = parts.bars(parts.find(series, "squared-error"))
+        uncertainty, discrimination, miscalibration, score = decomposition.bars(
+            decomposition.find(series, "squared-error")
+        )
         assert (uncertainty.start, uncertainty.stop) == (0, 0.2)
         assert (discrimination.start, discrimination.stop) == pytest.approx((0.15, 0.2))
         assert (miscalibration.start, miscalibration.stop) == pytest.approx((0.15, 0.18))
         assert (score.written, miscalibration.written) == ("0.180", "+0.0300")
 
     def test_scores_are_named_by_what_is_scored(self):
-        assert parts.score_name(as_series(pictured()), "squared-error") == "Squared error of the confidence"
+        assert decomposition.score_name(as_series(pictured()), "squared-error") == "Squared error of the confidence"
         two = as_series(pictured(classes=("no", "yes")))
-        assert parts.score_name(two, "squared-error") == "Squared error (half the Brier score)"
-        assert parts.score_name(two, "log") == "Log loss"
+        assert decomposition.score_name(two, "squared-error") == "Squared error (half the Brier score)"
+        assert decomposition.score_name(two, "log") == "Log loss"
 
     def test_infinite_scores_are_left_out(self):
         series = as_series(pictured())
-        assert parts.shown_scores(series) == ["squared-error"]
-        assert parts.find(series[0], "log") is None
+        assert decomposition.shown_scores(series) == ["squared-error"]
+        assert decomposition.find(series[0], "log") is None
 
 
 class TestFix:

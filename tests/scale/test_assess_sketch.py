@@ -5,7 +5,7 @@ import pytest
 
 from calibrant import InputError, Predictions, assess
 from calibrant.scale import Sketch, assess_sketch
-from calibrant.scale.judge import omnibus
+from calibrant.scale.assess import omnibus
 from scale_cases import SHAPES, classes
 
 

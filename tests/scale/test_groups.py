@@ -11,7 +11,7 @@ import pytest
 from calibrant import InputError, Predictions, assess
 from calibrant.cli import main
 from calibrant.scale import GroupedSketch, Reading, Sketch, grouped, read_sketch, sketch_dask, sketch_files
-from calibrant.scale.merge import merged
+from calibrant.scale.grouped import merged
 from scale_cases import classes, smooth, weights_of
 
 GOLDEN = Path(__file__).parent / "golden"

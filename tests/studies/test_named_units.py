@@ -9,6 +9,7 @@ import pytest
 from studies.decisions.command import plan as decisions
 from studies.forecast_limits import command as forecast_limits
 from studies.forecast_limits import worlds
+from studies.forecast_tests.command import plan as forecast_tests
 from studies.groups.command import plan as groups
 from studies.groups.worlds import World, categories, numbers
 from studies.over_time.command import plan as over_time
@@ -29,7 +30,7 @@ def test_a_unit_is_computed_with_its_own_random_numbers_and_read_as_it_was(tmp_p
     assert load(Simulation("a, 10 %", draw, unit.arguments, (2026, 2)), tmp_path) is None
 
 
-@pytest.mark.parametrize("plan", [groups, over_time, decisions, forecast_limits.plan])
+@pytest.mark.parametrize("plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests])
 def test_every_unit_has_a_file_of_its_own(plan):
     assert len({unit.filename for unit in plan()}) == len(plan())
 
@@ -52,7 +53,7 @@ def test_the_study_of_limits_of_forecasts_has_a_line_for_every_world_and_size(tm
     assert {len(line.split()) for line in lines[1:]} == {7}
 
 
-@pytest.mark.parametrize("plan", [groups, over_time, decisions, forecast_limits.plan])
+@pytest.mark.parametrize("plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests])
 def test_units_are_keys(plan):
     """The runner keeps what it found by unit."""
     units = plan()

@@ -341,7 +341,7 @@ def test_the_committed_table_shows_that_only_full_tests_see_a_rotation():
     rates = {
         row["test"]: float(row["rate_0.05"])
         for row in committed("power.csv")
-        if row["n"] == "300" and row["harm"] == "rotation"
+        if row["n"] == "300" and row["defect"] == "rotation"
     }
     assert rates["consistency-skce"] > 0.5
     assert max(rates["consistency-top-label"], rates["consistency-ece"], rates["spiegelhalter"]) < 0.1
@@ -357,7 +357,7 @@ def test_the_committed_table_shows_that_the_omnibus_test_is_never_far_behind_the
     columns = {}
     for row in committed("power.csv"):
         if not (row["predictions"].startswith("rare") and row["test"] in liberal):
-            column = (row["harm"], row["predictions"], row["n"])
+            column = (row["defect"], row["predictions"], row["n"])
             columns.setdefault(column, {})[row["test"]] = float(row["rate_0.05"])
     behind = [max(rates.values()) - rates["omnibus"] for rates in columns.values()]
     assert len(behind) == len(cells.power_cells())

@@ -48,7 +48,7 @@ def with_positive(classes: object, positive: Hashable | None, labels: object, pr
         raise InputError("positive and classes both name the classes. Pass one of them.")
     if probs.values.ndim == 2 and probs.values.shape[1] != 1:
         raise InputError(
-            f"positive is for one column, the probability of that class, but {probs.name} have "
+            f"positive is for one column, the probability of that class, but {probs.name} has "
             f"{probs.values.shape[1]}. Pass classes= in the order of the columns."
         )
     return _other_and(positive, _distinct(convert(labels, "labels").values))

@@ -9,7 +9,8 @@ from calibrant._core.threads import run_all
 
 Floats = NDArray[np.float64]
 
-_ROWS_PER_JOB = 64
+_ROWS_PER_JOB, _CELLS_PER_JOB = 64, 2**18
+"""Rows of one job, and distances times classes: with fewer of them there are more rows."""
 
 
 def distances(x: Floats, y: Floats, *, squared: bool, n_threads: int | None = None) -> Floats:
@@ -26,11 +27,13 @@ def distances(x: Floats, y: Floats, *, squared: bool, n_threads: int | None = No
     layout = Layout.of(core)
     points, found = layout.points(x, y), np.empty((layout.padded(len(x)), layout.padded(len(y))))
 
+    rows_per_job = max(_ROWS_PER_JOB, layout.padded(_CELLS_PER_JOB // max(1, found.shape[1] * x.shape[1])))
+
     def task(first: int) -> None:
-        part = found[first : first + _ROWS_PER_JOB]
+        part = found[first : first + rows_per_job]
         core.distances(squared, points, first, *part.shape, part)
 
-    run_all(task, range(0, len(found), _ROWS_PER_JOB), n_threads)
+    run_all(task, range(0, len(found), rows_per_job), n_threads)
     return found[: len(x), : len(y)]
 
 

@@ -1,10 +1,11 @@
-"""Isotonic regression in NumPy, without the import of `scipy.optimize`, which takes longer than most of its uses."""
+"""Isotonic regression: compiled, or in NumPy; importing `scipy.optimize` takes longer than most of its uses."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant._core.library import library
 
 PASSES = 100
 """Nearly all data needs fewer; what needs more is left to SciPy, whose time never grows faster than the data."""
@@ -28,8 +29,7 @@ class Isotonic(NamedTuple):
 def isotonic_regression(y: FloatArray, *, weights: FloatArray, increasing: bool = True) -> Isotonic:
     """Return the monotone values with the least weighted squared distance to y; weights are positive.
 
-    Neighbours in the wrong order, or equal, share their value in the solution. So every run of blocks whose means do
-    not increase becomes one block, all runs in one pass, until the means increase.
+    Neighbours in the wrong order, or equal, share their value in the solution.
 
     Examples
     --------
@@ -40,6 +40,21 @@ def isotonic_regression(y: FloatArray, *, weights: FloatArray, increasing: bool 
     if not increasing:
         fit = isotonic_regression(y[::-1], weights=weights[::-1])
         return Isotonic(fit.x[::-1].copy(), len(y) - fit.blocks[::-1])
+    core, n = library(), len(y)
+    if core is None:
+        return by_passes(y, weights)
+    starts, (means, sums, masses), n_blocks = np.empty(n + 1, dtype=np.int64), np.empty((3, n)), np.empty(1, np.int64)
+    y, weights = (np.ascontiguousarray(values, dtype=np.float64) for values in (y, weights))
+    core.isotonic(y, weights, n, starts, means, sums, masses, n_blocks)
+    blocks = starts[: n_blocks[0] + 1]
+    return Isotonic(np.repeat(means[: n_blocks[0]], blocks[1:] - blocks[:-1]), blocks)
+
+
+def by_passes(y: FloatArray, weights: FloatArray) -> Isotonic:
+    """Return the increasing ones without compiled code.
+
+    Every run of blocks whose means do not increase becomes one block, all runs in one pass, until the means increase.
+    """
     means, mass, sums = y, weights, y * weights
     starts = np.arange(len(y))
     for _ in range(PASSES):

@@ -33,7 +33,7 @@ class Record(ctypes.Structure):
     kept: dict[str, Any]
 
 
-def _as_field(value: Any, name: str, kind: Any) -> Any:
+def _as_field(value: Any, name: str, kind: object) -> Any:
     if kind is WHOLE or kind is REAL:
         return int(value) if kind is WHOLE else float(value)
     if kind is not ctypes.c_void_p:
@@ -171,6 +171,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "bin_index": (Matrix, _REALS, WHOLE, WHOLE, _WHOLES),
     "bin_sums": (Matrix, _REALS, _WHOLES, _REALS, WHOLE, WHOLE, _REALS),
     "bin_columns": (Matrix, _REALS, _REALS, WHOLE, WHOLE, WHOLE, _REALS),
+    "isotonic": (_REALS, _REALS, WHOLE, _WHOLES, _REALS, _REALS, _REALS, _WHOLES),
     "sketch_records": (_NUMBERS, WHOLE, _EVENTS, WHOLE, WHOLE, WHOLE, _LABELS, _REALS, _WHOLES, WHOLE, _WHOLES),
     "sketch_scores": (_REALS, _EVENTS, WHOLE, WHOLE, _WHOLES),
     "distances": (WHOLE, Points, WHOLE, WHOLE, WHOLE, _REALS),

@@ -33,7 +33,21 @@ def median(values: NDArray[Any]) -> float:
     >>> median(np.array([3.0, 1.0, 4.0])), median(np.array([[3.0, 1.0], [4.0, 8.0]]))
     (3.0, 3.5)
     """
-    flat, half = np.ravel(values), values.size // 2
-    if values.size % 2:
-        return float(np.partition(flat, half)[half])
-    return float(np.partition(flat, (half - 1, half))[half - 1 : half + 1].mean())
+    half = values.size // 2
+    low, high = neighbours(values.flatten(), half)
+    return high if values.size % 2 else (low + high) / 2
+
+
+def neighbours(values: NDArray[Any], rank: int) -> tuple[float, float]:
+    """Return the number of this rank from 0 on, after the one before it; the array (n,) is rearranged.
+
+    NumPy finds one rank eight times as fast as two.
+
+    Examples
+    --------
+    >>> neighbours(np.array([3.0, 1.0, 4.0]), 2)
+    (3.0, 4.0)
+    """
+    values.partition(rank)
+    found = float(values[rank])
+    return float(values[:rank].max(initial=-np.inf)), found

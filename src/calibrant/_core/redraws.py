@@ -126,7 +126,7 @@ class Rows:
 
 def _work(n_classes: int, n_keys: int) -> RowWork:
     padded, n_guides = n_classes + DEPTH, 1 << max(6, n_classes.bit_length())
-    tables: dict[str, Any] = {name: np.empty(padded) for name in ("cumulative", "logs", "odds")}
+    tables: dict[str, object] = {name: np.empty(padded) for name in ("cumulative", "logs", "odds")}
     guides = np.empty(n_guides, dtype=np.int64)
     return RowWork.of(n_guides=n_guides, uniform=np.empty(n_keys), guides=guides, **tables)
 

@@ -14,14 +14,14 @@ _SUMS, _CELLS = 2**15, 2**20
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mix(state: Any) -> Any:
+def mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return 64 random bits from a state of 64 bits."""
     bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
 
 
-def row_of(bits: Any, n: int) -> Any:
+def row_of(bits: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
     """Return n times the fraction that the bits are of 2**64, rounded down: one of fewer than 2**32 rows."""
     half, size = np.uint64(32), np.uint64(n)
     upper, lower = bits >> half, bits & np.uint64(0xFFFFFFFF)

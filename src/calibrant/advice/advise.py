@@ -10,7 +10,7 @@ from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.threads import in_order
-from calibrant.advice.choice import SURE, choose
+from calibrant.advice.choice import SURE, Choice, choose
 from calibrant.advice.cross_fit import OutOfFold, check_folds, cross_fit_all, draw_folds
 from calibrant.advice.group_fix import GROUPS, cross_fit_groups, group_table
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
@@ -185,27 +185,7 @@ def _recommend_classes(
         sure=SURE if used.n_classes > TWO_CLASSES else np.inf,
     )
     tick()
-    advice = Recommendation(
-        name=chosen.name,
-        headline="",
-        reasons=(),
-        calibrator=found[chosen.name].calibrator,
-        candidates=tuple(
-            replace(one.candidate, over_nothing=chosen.over_nothing.get(name), behind_best=chosen.behind_best.get(name))
-            for name, one in judged.items()
-        ),
-        best=chosen.best,
-        alternative=chosen.alternative,
-        over_alternative=chosen.over_alternative,
-        keep_argmax=keep_argmax,
-        score=plan.score,
-        n_samples=used.n_samples,
-        n_classes=used.n_classes,
-        n_folds=plan.n_folds,
-        n_resamples=plan.n_resamples,
-        level=plan.level,
-        settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
-    )
+    advice = plan.advice(chosen, judged, found[chosen.name].calibrator, used, keep_argmax, rng)
     differs = disagreement(advice, verdict)
     why = tuple(filter(None, (*reasons(advice, used), differs)))
     return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
@@ -287,3 +267,39 @@ class _Plan:
             behind_best=None,
         )
         return _Judged(candidate, losses)
+
+    def advice(
+        self,
+        chosen: Choice,
+        judged: Mapping[str, _Judged],
+        calibrator: Calibrator,
+        used: Predictions,
+        keep_argmax: bool,
+        rng: Rng,
+    ) -> Recommendation:
+        """Return what was chosen, not yet in words."""
+        return Recommendation(
+            name=chosen.name,
+            headline="",
+            reasons=(),
+            calibrator=calibrator,
+            candidates=tuple(
+                replace(
+                    one.candidate,
+                    over_nothing=chosen.over_nothing.get(name),
+                    behind_best=chosen.behind_best.get(name),
+                )
+                for name, one in judged.items()
+            ),
+            best=chosen.best,
+            alternative=chosen.alternative,
+            over_alternative=chosen.over_alternative,
+            keep_argmax=keep_argmax,
+            score=self.score,
+            n_samples=used.n_samples,
+            n_classes=used.n_classes,
+            n_folds=self.n_folds,
+            n_resamples=self.n_resamples,
+            level=self.level,
+            settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
+        )

@@ -13,7 +13,7 @@ from calibrant._core.threads import available_threads, in_order
 from calibrant.advice.rule import has_impossible_labels
 from calibrant.calibrators import Calibrator, StackedCalibration
 from calibrant.calibrators.estimator import clone
-from calibrant.calibrators.folds import Unseen
+from calibrant.calibrators.folds import RARE, Unseen
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
@@ -40,10 +40,16 @@ def check_folds(n_folds: int, predictions: Predictions) -> None:
 
 
 def draw_folds(predictions: Predictions, n_folds: int, rng: np.random.Generator) -> list[IntArray]:
-    """Divide the rows at random into parts that hold about the same share of every class."""
-    shuffled = rng.permutation(predictions.n_samples)
-    by_label = shuffled[np.argsort(predictions.labels[shuffled], kind="stable")]
-    return [np.sort(by_label[start::n_folds]) for start in range(n_folds)]
+    """Divide the rows at random into parts of the same size; those of a rare class are in different ones.
+
+    Other classes may have different shares in different parts: where all are equal, a fit to the others knows the
+    frequencies of the classes in each, and chance in them counts as a gain of maps that learn them.
+    """
+    shuffled, labels = rng.permutation(predictions.n_samples), predictions.labels
+    is_rare = np.bincount(labels, minlength=predictions.n_classes) <= RARE
+    by_class = np.where(is_rare, np.arange(predictions.n_classes), predictions.n_classes)[labels]
+    dealt = shuffled[np.argsort(by_class[shuffled], kind="stable")]
+    return [np.sort(dealt[start::n_folds]) for start in range(n_folds)]
 
 
 def fitted(calibrator: Calibrator, predictions: Predictions) -> Calibrator:

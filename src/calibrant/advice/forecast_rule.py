@@ -5,8 +5,11 @@ from typing import Literal
 
 from calibrant.forecasts import Distribution, Quantiles, Samples
 
-Kind = Literal["density", "columns", "ensemble", "vector"]
+Kind = Literal["density", "columns", "ensemble", "few members", "vector"]
 """Laws on the line with a density; columns of quantiles and other laws without; ensembles; vectors with a density."""
+
+MEMBERS = 50
+"""Ensembles of fewer members are inflated by moments: the fair CRPS would make them too wide (docs)."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class ForecastRow:
     ----------
     name : str
         Of a calibrator in `FORECAST_CALIBRATORS`, or of a composition.
-    kinds : tuple of {"density", "columns", "ensemble", "vector"}
+    kinds : tuple of {"density", "columns", "ensemble", "few members", "vector"}
         Which laws it is tried for.
     least_rows : int
     """
@@ -29,6 +32,7 @@ class ForecastRow:
 
 FORECAST_RULE = (
     ForecastRow("scale", ("density", "vector"), 20),
+    ForecastRow("inflate-moments", ("few members",), 20),
     ForecastRow("inflate", ("ensemble",), 20),
     ForecastRow("scale-crps", ("columns",), 20),
     ForecastRow("offset-scale", ("density",), 50),
@@ -45,7 +49,7 @@ FORECAST_RULE = (
 def kind_of(law: Distribution) -> Kind | None:
     """Return which kind of laws these are for the rule; None if there is no candidate for them."""
     if isinstance(law, Samples):
-        return "ensemble"
+        return "ensemble" if law.n_draws >= MEMBERS else "few members"
     if law.event_shape:
         return "vector" if law.has_density else None
     return "density" if law.has_density else "columns"
@@ -66,7 +70,7 @@ def forecast_shortlist(law: Distribution, n_rows: int) -> tuple[str, ...]:
     >>> forecast_shortlist(Normal([0.0], 1.0), 100)
     ('scale', 'offset-scale', 'shift-scale')
     >>> forecast_shortlist(Samples([[0.0, 1.0]]), 1000)
-    ('inflate',)
+    ('inflate-moments',)
     """
     kind = kind_of(law)
     names = (row.name for row in FORECAST_RULE if kind in row.kinds and n_rows >= row.least_rows)

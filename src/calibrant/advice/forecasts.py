@@ -12,9 +12,7 @@ from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import TOLERANCE, Choice, choose
 from calibrant.advice.forecast_rule import forecast_shortlist
 from calibrant.advice.rule import NOTHING
-from calibrant.advice.words import NAMES, differences_in_words, disagreement, headline
-from calibrant.assessment.forecasts.core import redraw_test
-from calibrant.assessment.forecasts.transforms import all_transforms
+from calibrant.advice.words import differences_in_words, disagreement, headline
 from calibrant.assessment.forecasts.words import judge
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import (
@@ -26,12 +24,14 @@ from calibrant.calibrators.forecasts import (
 from calibrant.calibrators.forecasts.base import NEEDS
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, join
+from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.metrics import CRPS, LogScore
 from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.metrics.forecast_intervals import IntervalCoverage
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
+from calibrant.results.advice import SCORE_NAMES
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
 """What candidates may be compared by: proper scores."""
@@ -90,7 +90,7 @@ def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
         tell(len(found), total)
     losses = {name: FORECAST_SCORES[score].per_row(one.forecasts) for name, one in found.items()}
     again = np.random.default_rng(rng) if isinstance(rng, int) else generator
-    test, worst = redraw_test(all_transforms(used, again), min(n_resamples, MOST_REDRAWS), again)
+    test, worst = run_on_forecasts(used, "omnibus", min(n_resamples, MOST_REDRAWS), again)
     verdict = judge(worst, test)
     tell(total - 1, total)
     tolerance = _tolerance(losses[NOTHING], used.weights, score)
@@ -181,7 +181,7 @@ def _with_words(advice: ForecastRecommendation, verdict: Verdict) -> ForecastRec
     names = ", ".join(one.name for one in advice.candidates[1:]) or "none"
     tried = (
         f"Candidates for {advice.n_samples:,} forecasts ({advice.law}): {names}. Each was judged by the "
-        f"{NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
+        f"{SCORE_NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
     )
     few = ""
     if advice.n_samples < FEW_ROWS and advice.law != "Samples":

@@ -8,9 +8,8 @@ from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossib
 from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
+from calibrant.results.advice import SCORE_NAMES
 from calibrant.results.writing import percent
-
-NAMES = {"nll": "log loss", "brier": "Brier score", "crps": "CRPS", "log": "log score"}
 
 Advice = Recommendation | ForecastRecommendation
 
@@ -20,7 +19,7 @@ FEW_ROWS = 500
 
 def headline(advice: Advice) -> str:
     """Say in one sentence what to do."""
-    loss = NAMES[advice.score]
+    loss = SCORE_NAMES[advice.score]
     what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
     before, after = advice.candidates[0].loss, advice.candidate(advice.name).loss
     if advice.name != NOTHING and not after < before:
@@ -104,14 +103,14 @@ def _tried(advice: Recommendation) -> str:
     kept = ", predicted classes unchanged" if advice.keep_argmax else ""
     return (
         f"Candidates for {advice.n_samples:,} rows of {advice.n_classes} classes{kept}: {names}. Each was judged by "
-        f"the {NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
+        f"the {SCORE_NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
     )
 
 
 def _gain(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name != NOTHING:
         change = _written(advice, chosen.over_nothing)
-        return f"Compared with doing nothing, the {NAMES[advice.score]} changes by {change}."
+        return f"Compared with doing nothing, the {SCORE_NAMES[advice.score]} changes by {change}."
     if advice.best == NOTHING:
         return "" if np.isinf(chosen.loss) else "Doing nothing has the smallest loss of all."
     best = advice.candidate(advice.best)

@@ -63,6 +63,6 @@ def _check_rows(name: str, first: Predictions, other_name: str, other: Predictio
         differs = np.flatnonzero(getattr(first, what) != getattr(other, what))
         if len(differs):
             raise InputError(
-                f"{names} must have the same {what} in the same order, but {len(differs)} rows differ, first row "
-                f"{differs[0]}. Bring the rows into one order first."
+                f"{names} must have the same {what} in the same order, but {len(differs)} rows differ; the first is "
+                f"row {differs[0]}. Bring the rows into one order first."
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -26,15 +26,15 @@ OF_GROUPS = ("accuracy", "nll", "brier", "squared-error", "ece", "rms-debiased")
 
 
 def assess(  # noqa: PLR0913 (each is one decision of the user)
-    predictions: Any,
-    y_prob: Any = None,
-    sample_weight: Any = None,
+    predictions: object,
+    y_prob: object = None,
+    sample_weight: object = None,
     *,
     name: str = "predictions",
     sections: Iterable[str] | None = None,
     metrics: Mapping[str, Metric] | Sequence[str] | None = None,
     n_resamples: int = 999,
-    by: Any = None,
+    by: object = None,
     tolerance: float = TOLERANCE,
     progress: Progress | None = None,
     rng: Rng = None,
@@ -113,7 +113,7 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
         steps=steps,
     )
     steps.add(n_resamples - steps.done)  # All at once, if the verdict was known already.
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for key in wanted:
         fields |= SECTIONS[key](work, streams[key])
         steps.end_section()
@@ -182,6 +182,6 @@ def _share(n_resamples: int) -> int:
     return max(1, n_resamples // 5)
 
 
-def _split(predictions: Predictions, by: Any) -> dict[str, Predictions]:
+def _split(predictions: Predictions, by: object) -> dict[str, Predictions]:
     parts = {name: predictions.take(rows) for name, rows in rows_by_group(by, predictions.n_samples).items()}
     return {name: summarised(part) for name, part in parts.items() if part.weights.any()}

@@ -51,11 +51,11 @@ FEWEST_RESAMPLES = 199
 
 
 def further_tests(predictions: Predictions, n_resamples: int, rng: np.random.Generator) -> dict[str, TestResult]:
-    """Return further tests than the exact one, by name; those that refuse these predictions are left out.
+    """Return the principal tests beside the exact one, by name; those that refuse these predictions are left out.
 
     The kernel test is exact, by redrawn labels, up to 2000 rows; above it is that of blocks, where its law holds.
     """
-    tests: dict[str, CalibrationTest] = {name: TESTS[name] for name in ("spiegelhalter", "cox", "ecce")}
+    tests: dict[str, CalibrationTest] = {name: test for name, test in TESTS.items() if test.about().principal}
     n_present = int((predictions.weights > 0).sum())
     if n_present <= MOST_PAIRED_ROWS:
         affordable = max(FEWEST_RESAMPLES, REDRAWN_CELLS // (n_present * predictions.n_classes))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from calibrant._border.convert import convert
 from calibrant._border.types import IntArray, Progress
@@ -115,7 +114,7 @@ def measured(
     return found
 
 
-def rows_by_group(by: Any, n_rows: int) -> dict[str, IntArray]:
+def rows_by_group(by: object, n_rows: int) -> dict[str, IntArray]:
     """Return the rows of each group, given the group of each row."""
     keys = convert(by, "by").values.ravel()
     if len(keys) != n_rows:

@@ -72,9 +72,8 @@ def class_sums_below(predictions: Predictions, last: FloatArray) -> FloatArray:
     n_bins, k, labels = len(last) + 1, predictions.n_classes, predictions.labels
     own = bin_index(predictions.probs[np.arange(len(labels)), labels], last)
     hits = np.bincount(labels * n_bins + own, weights=predictions.weights, minlength=k * n_bins)
-    return np.concatenate(
-        [column_sums(predictions.probs, predictions.weights, last), hits.reshape(k, 1, n_bins)], axis=1
-    )
+    sums = column_sums(predictions.probs, predictions.weights, last)
+    return np.concatenate([sums, hits.reshape(k, 1, n_bins)], axis=1)
 
 
 def column_sums(values: FloatArray, weights: FloatArray, last: FloatArray) -> FloatArray:

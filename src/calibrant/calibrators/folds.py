@@ -17,6 +17,9 @@ _FINE, _COARSE = 2.0**20, 2.0**10
 _ROUNDING = 1e-9
 """A share of a row below this counts as 0."""
 
+RARE = 3
+"""Rows of classes that have at most this many are dealt one after another: what is fitted to the rest knows these."""
+
 
 def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_folds: int) -> FloatArray:
     """Return how much of the weight of every row belongs to every fold, (n_folds, n).
@@ -31,11 +34,15 @@ def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_
 
     Notes
     -----
-    The rows of a class stand in an order that is as good as random, by a hash of the scores that does not depend on the
-    order of rows or classes, and are dealt to the folds in turn, one class after another, the rarest first. So every
-    fold holds the same share of every class, within one row, and a second fit has the same folds. Rows that are sorted
-    by their score must not be dealt: each fold would then be a copy of the others, and would say nothing about
-    how much a map depends on its rows.
+    The rows stand in an order that is as good as random, by a hash of the scores that does not depend on the order of
+    rows or classes, and are dealt to the folds in turn; so a second fit has the same folds. Classes of at most three
+    rows come first, one class after another, so that their rows are in different folds, and what is fitted to the rest
+    knows them.
+
+    Rows that are sorted, by their score or by their class, must not be dealt: each fold would then be a copy of the
+    others, and would say nothing about how much a map depends on its rows. If every fold held the same share of every
+    class, the frequencies of the classes, which a map with a number for each class learns, would seem to be known
+    exactly, and chance in them would count as a gain.
 
     A row of weight w is dealt like w copies: with w = 2, it is in two folds with weight 1 each. If weights are on
     average below 1, what is dealt at a time is the mean weight.
@@ -47,7 +54,7 @@ def fold_masses(log_probs: FloatArray, labels: IntArray, weights: FloatArray, n_
     ([1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 2.0])
     """
     unit = min(1.0, float(weights.mean()))
-    order = _order(finite(log_probs), labels, weights)
+    order = _order(finite(log_probs), labels, weights / unit)
     masses = np.empty((n_folds, len(labels)))
     units = weights[order] / unit
     ends = np.cumsum(units)
@@ -66,19 +73,20 @@ def _dealt(up_to: FloatArray, fold: int, n_folds: int) -> FloatArray:
     return rounds + np.clip(up_to - n_folds * rounds - fold, 0.0, 1.0)
 
 
-def _order(scores: FloatArray, labels: IntArray, weights: FloatArray) -> IntArray:
-    """Return the order of dealing: classes by their weight, their rows by a hash."""
+def _order(scores: FloatArray, labels: IntArray, units: FloatArray) -> IntArray:
+    """Return the order of dealing: rare classes by their number of units, and then all other rows, by a hash."""
     n_classes = scores.shape[1]
     own = np.round(scores[np.arange(len(labels)), labels] * _FINE).astype(np.int64)
     total = np.round(scores.sum(axis=1) * _COARSE).astype(np.int64)
     hashes = _mixed(_mixed(own.view(np.uint64)) + total.view(np.uint64))
     first = np.full(n_classes, np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(first, labels, hashes)
-    ranks = np.empty(n_classes, dtype=np.int64)
-    ranks[np.lexsort([first, np.bincount(labels, weights, n_classes)])] = np.arange(n_classes)
+    totals, ranks = np.bincount(labels, units, n_classes), np.empty(n_classes, dtype=np.int64)
+    ranks[np.lexsort([first, totals])] = np.arange(n_classes)
+    by_class = np.where(totals < RARE + 0.5, ranks, n_classes)
     # Rows that differ by the order of their scores alone have one hash: something else has to separate them.
     apart = scores @ np.sqrt(np.arange(2.0, n_classes + 2.0))
-    return np.lexsort([apart, hashes, ranks[labels]])
+    return np.lexsort([apart, ranks[labels], hashes, by_class[labels]])
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

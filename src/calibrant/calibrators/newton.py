@@ -23,6 +23,8 @@ _SMALL_GRADIENT = 1e-12
 _RIDGE = 1e-11
 """What is added to a scaled Hessian, which may be singular: softmax does not see a number added to every class."""
 
+_TINY = float(np.finfo(float).tiny)
+
 
 class Objective(Protocol):
     """A convex function whose curvature is evaluated at the point of the last call."""
@@ -103,12 +105,12 @@ def _direction(objective: Objective, gradient: FloatArray) -> FloatArray:
 
 def _raised(diagonal: FloatArray) -> FloatArray:
     """Return it above 0: a parameter without influence has no curvature and no gradient, and stays where it is."""
-    return diagonal + (1e-12 * diagonal.max() + np.finfo(float).tiny)
+    return diagonal + (1e-12 * diagonal.max() + _TINY)
 
 
 def _by_factor(hessian: FloatArray, gradient: FloatArray) -> FloatArray | None:
     """Return the Newton step, or None if rounding has left a Hessian that is not positive."""
-    scale = 1.0 / np.sqrt(_raised(np.diag(hessian)))
+    scale = 1.0 / np.sqrt(_raised(hessian.diagonal()))
     hessian *= scale[:, None] * scale
     hessian[np.diag_indices_from(hessian)] += _RIDGE
     try:
@@ -145,10 +147,14 @@ def _by_conjugate_gradients(
 def _nonnegative_minimum(x: FloatArray, found: Curve) -> FloatArray:
     """Return the minimum of the quadratic model at x over all points without a negative entry."""
     _, gradient, hessian = found
-    scale = 1.0 / np.sqrt(_raised(np.diag(hessian)))
+    scale = 1.0 / np.sqrt(_raised(hessian.diagonal()))
     # By eigenvalues, because rounding may have made the smallest of them negative.
     values, vectors = np.linalg.eigh(hessian * scale[:, None] * scale)
     roots = np.sqrt(np.maximum(values, 0.0) + _RIDGE)
+    start, pull = x / scale, vectors.T @ (scale * gradient) / roots
+    free = start - vectors @ (pull / roots)
+    if free.min() >= 0:
+        return scale * free
     factor = roots[:, None] * vectors.T
-    target = factor @ (x / scale) - vectors.T @ (scale * gradient) / roots
-    return scale * nnls(factor, target)
+    # What was 0 before mostly stays so.
+    return scale * nnls(factor, factor @ start - pull, near=free if x.all() else x)

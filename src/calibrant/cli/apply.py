@@ -1,12 +1,11 @@
 """`calibrant apply`: a file of predictions with calibrated probabilities."""
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from calibrant.cli.fitted import fingerprint, listed
+from calibrant.cli.fitted import fingerprint, listed, warn_if_fitted_here
 from calibrant.cli.options import FIXING, OUTPUT, EitherSource, File, Out, Source
 
 if TYPE_CHECKING:
@@ -157,7 +156,9 @@ def _print(
 
     changed = counts.changed / counts.rows
     if source.json:
-        result = {"n_samples": counts.rows, "columns": list(columns), "changed": changed}
+        result: dict[str, Any] = {"n_samples": counts.rows, "columns": list(columns), "changed": changed}
+        if source.percent:
+            result["unit"] = "percent"
         if stored is not None:
             result["sha256"] = stored.sha256
         show.print_json(result | ({} if shift is None else shift.found))
@@ -194,7 +195,7 @@ class _Counts:
 
 def _calibrated(
     steps: "tuple[StoredCalibrator | None, Shift | None]",
-    read: tuple[Any, Any],
+    read: tuple[Any, object],
     source: Source,
     counts: _Counts,
     progress: "Progress",
@@ -236,14 +237,11 @@ def _calibrate(
     import numpy as np
 
     from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
-    from calibrant.exceptions import DataWarning
     from calibrant.groups import GroupBoosting
     from calibrant.predictions import row_blocks
 
     before, scores = arrays
-    if stored.details.get("fingerprint") == fingerprint(before):
-        message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
-        warnings.warn(message, DataWarning, stacklevel=2)
+    warn_if_fitted_here(stored, fingerprint(before))
     calibrator = stored.calibrator
     if isinstance(calibrator, GroupBoosting):
         calibrator.set_params(scores="logits" if source.logits else "probs")

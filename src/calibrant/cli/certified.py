@@ -100,7 +100,7 @@ def forecasts() -> Forecasts:
     return Forecasts(Normal(data["mean"], data["sd"]), data["target"])
 
 
-def _measured(metric: Any, data: Callable[[], Any]) -> Callable[[], float]:
+def _measured(metric: Any, data: Callable[[], object]) -> Callable[[], float]:
     return lambda: float(metric(data()))
 
 

@@ -75,7 +75,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     if options.are_forecasts and (cluster is not None or differences == "percentile"):
         raise InputError("--cluster and --differences percentile are for classes, but the options describe forecasts.")
     models, others = _read(expanded(files) if files else [], options, row_id, (cluster, options.by))
-    groups: dict[str, Any] = {"clusters": others.get(cluster or ""), "by": others.get(options.by or "")}
+    groups: dict[str, object] = {"clusters": others.get(cluster or ""), "by": others.get(options.by or "")}
     drawn = "rows" if cluster is None else "clusters"
     with show.progress_bar("comparing", quiet=options.silent) as progress:
         comparison = compare(
@@ -154,7 +154,7 @@ def _read(
     return models, parts[0][1]
 
 
-def _ids(file: Path, column: str, found: Any) -> dict[Any, int]:
+def _ids(file: Path, column: str, found: Any) -> dict[object, int]:
     from calibrant.exceptions import InputError
 
     values = found.tolist()

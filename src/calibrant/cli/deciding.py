@@ -188,7 +188,7 @@ def _check_classes(models: "dict[str, Predictions]", costs: "Costs | None") -> N
     for p in models.values():
         if costs is not None and p.n_classes != 2:
             raise InputError(
-                f"--cost-fp, --cost-fn and --threshold are about two classes, but there are {p.n_classes}. Name the "
+                f"--cost-fp, --cost-fn and --threshold are for two classes, but there are {p.n_classes}. Name the "
                 "column of one class with --probs and its label with --positive."
             )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -116,7 +116,7 @@ def _print(
     return found
 
 
-def _about_answers(predictions: Any, names: "Sequence[str]") -> "Iterator[str]":
+def _about_answers(predictions: object, names: "Sequence[str]") -> "Iterator[str]":
     """Say why the accuracy of confidences in answers is not the share of right answers, where it is not."""
     from calibrant.metrics.selective import ANSWERS
     from calibrant.predictions import Predictions

@@ -55,7 +55,8 @@ def fit(
         fitted by a few passes over the files, others to a sketch.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
-        quotation marks. By default ts; for forecasts shift-scale, for draws inflate, for quantiles quantile-shift.
+        quotation marks. By default ts; for forecasts shift-scale, for quantiles quantile-shift,
+        for draws inflate, below 50 of them inflate-moments.
         With --features groups, which fixes groups of rows whose predictions are off.
     features
         Columns of features that groups are made of: a pattern like 'x_*', or a list with commas; with --method groups
@@ -123,7 +124,7 @@ def _fit_classes(
     predictions, logits = _read_raw(paths, source) if raw_logits else (_read(paths, source, engine), None)
     with show.listening_bar("fitting", quiet=source.silent):
         fit_to(calibrator, predictions, logits)
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         "method": method,
         "n_samples": predictions.n_rows,
         "fingerprint": fingerprint(predictions.probs),
@@ -151,7 +152,7 @@ def _fit_passes(paths: list[Path], method: str, source: Source, engine: Engine, 
     from calibrant.cli import show
 
     found = engine.fit(paths, source, method)
-    details: dict[str, Any] = {"method": method, "n_samples": found.n_samples, "class_shares": found.shares.tolist()}
+    details: dict[str, object] = {"method": method, "n_samples": found.n_samples, "class_shares": found.shares.tolist()}
     checksum = save(found.calibrator, out, details=details)
     if source.json:
         measured = {"nll_before": found.before, "nll_after": found.after, "passes": found.n_passes}

@@ -2,12 +2,15 @@
 
 import json as json_text
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibrant._border.types import FloatArray
+    from calibrant.calibrators.store import StoredCalibrator
+    from calibrant.forecasts import Distribution, Forecasts
     from calibrant.predictions import Predictions
 
 
@@ -59,13 +62,41 @@ def fingerprint(probs: "FloatArray") -> str:
     return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
 
 
+def warn_if_fitted_here(stored: "StoredCalibrator", rows: str) -> None:
+    """Warn that the rows with this fingerprint are those of the fit, if they are."""
+    from calibrant.exceptions import DataWarning
+
+    if stored.details.get("fingerprint") == rows:
+        message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
+        warnings.warn(message, DataWarning, stacklevel=3)
+
+
+def law_fingerprint(law: "Distribution") -> str:
+    """Return a fingerprint that distinguishes sets of forecasts."""
+    import numpy as np
+
+    numbers = law.draws if hasattr(law, "draws") else law.values if hasattr(law, "values") else None
+    return fingerprint(np.column_stack([law.mean(), law.sd()]) if numbers is None else numbers)
+
+
+def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:
+    """Return what a file of a fitted calibrator says about its method and the rows that it was fitted on."""
+    law = forecasts.distribution
+    return {
+        "method": method,
+        "law": type(law).__name__,
+        "n_samples": forecasts.n_samples,
+        "fingerprint": law_fingerprint(law),
+    }
+
+
 def learnt(calibrator: object) -> dict[str, Any]:
     """Return what a calibrator and those inside it have learnt, as numbers and texts."""
     import numpy as np
 
     from calibrant.calibrators.estimator import Estimator
 
-    result: dict[str, Any] = {"class": type(calibrator).__name__}
+    result: dict[str, object] = {"class": type(calibrator).__name__}
     for name, value in vars(calibrator).items():
         plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
         if not name.endswith("_") or name in ("classes_", "dim_"):
@@ -79,7 +110,7 @@ def learnt(calibrator: object) -> dict[str, Any]:
     return result
 
 
-def _short(value: Any, plain: Any) -> Any:
+def _short(value: Any, plain: Any) -> object:
     """Return a number or a few of them; of more, their count."""
     import numpy as np
 

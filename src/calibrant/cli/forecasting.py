@@ -1,7 +1,5 @@
 """What `calibrant fit` and `apply` do with predictive distributions."""
 
-import hashlib
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +14,8 @@ if TYPE_CHECKING:
 MEASURES = ("crps", "log-score", "interval-coverage", "interval-width", "mace")
 """What is printed before and after, as far as the laws have it."""
 
-USUAL = {"Normal": "shift-scale", "Samples": "inflate", "Quantiles": "quantile-shift"}
-"""The method for each kind of laws, if none is named."""
+USUAL = {"Normal": "shift-scale", "Quantiles": "quantile-shift"}
+"""The method for each kind of laws, if none is named; ensembles have the one that recommend tries."""
 
 
 def fit_forecasts(
@@ -27,7 +25,7 @@ def fit_forecasts(
     from calibrant.calibrators.forecasts import forecast_calibrator_name, parse_forecast
     from calibrant.calibrators.store import save
     from calibrant.cli import show
-    from calibrant.cli.fitted import describe, learnt, print_fitted
+    from calibrant.cli.fitted import describe, forecast_details, learnt, print_fitted
     from calibrant.cli.intervals import fit_intervals
     from calibrant.metrics.forecast_table import suited_metrics
 
@@ -37,16 +35,10 @@ def fit_forecasts(
         fit_intervals(files, source, named, options, out)
         return
     forecasts, _ = source.forecasts(files)
-    method = USUAL[type(forecasts.distribution).__name__] if named is None else named
+    method = _usual(forecasts.distribution) if named is None else named
     with show.listening_bar("fitting", quiet=source.silent):
         calibrator = parse_forecast(method).fit(forecasts)
-    law = forecasts.distribution
-    details = {
-        "method": method,
-        "law": type(law).__name__,
-        "n_samples": forecasts.n_samples,
-        "fingerprint": fingerprint(law),
-    }
+    details = forecast_details(method, forecasts)
     checksum = save(calibrator, out, details=details)
     after = calibrator.calibrate(forecasts)
     metrics = {name: metric for name, metric in suited_metrics(forecasts).items() if name in MEASURES}
@@ -66,14 +58,19 @@ STEPS = 2
 """Before a file is written again: its forecasts are read, and calibrated."""
 
 
+def _usual(law: "Distribution") -> str:
+    from calibrant.advice.forecast_rule import forecast_shortlist
+
+    return USUAL.get(type(law).__name__) or forecast_shortlist(law, law.n)[0]
+
+
 def apply_forecasts(
     file: Path, stored: "StoredCalibrator", out: Path, source: "EitherSource", *, replace: bool
 ) -> None:
     """Write a copy of the file with columns of calibrated forecasts."""
     from calibrant.cli import show
-    from calibrant.cli.fitted import listed
+    from calibrant.cli.fitted import law_fingerprint, listed, warn_if_fitted_here
     from calibrant.cli.intervals import COLUMN
-    from calibrant.exceptions import DataWarning
     from calibrant.io.rewrite_forecasts import rewrite_forecasts
 
     rows = 0
@@ -82,9 +79,7 @@ def apply_forecasts(
         nonlocal rows
         rows = law.n
         progress(1, STEPS)
-        if stored.details.get("fingerprint") == fingerprint(law):
-            message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
-            warnings.warn(message, DataWarning, stacklevel=2)
+        warn_if_fitted_here(stored, law_fingerprint(law))
         if stored.calibrator.gives == "intervals":
             ends = stored.calibrator.interval(law, *more)
             found: Distribution | dict[str, Any] = {"low": ends.low, "high": ends.high}
@@ -106,13 +101,3 @@ def apply_forecasts(
     show.print_path("table", out)
     if not replace:
         show.print_lines([f"The new columns are {listed(columns)}."])
-
-
-def fingerprint(law: "Distribution") -> str:
-    """Return a fingerprint that distinguishes sets of forecasts."""
-    import numpy as np
-
-    numbers = law.draws if hasattr(law, "draws") else law.values if hasattr(law, "values") else None
-    if numbers is None:
-        numbers = np.column_stack([law.mean(), law.sd()])
-    return hashlib.sha256(np.ascontiguousarray(numbers, dtype="<f8").data).hexdigest()

@@ -66,6 +66,6 @@ def left_out_columns(table: dict[str, Any]) -> dict[str, str]:
     return {name: reason for name, reason in found.items() if isinstance(reason, str)}
 
 
-def needed_columns(calibrator: Any) -> list[str]:
+def needed_columns(calibrator: object) -> list[str]:
     """Return the columns of features that the steps need, none for a calibrator."""
     return [each.name for each in getattr(calibrator, "levels_", ())]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -82,7 +82,7 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
     from calibrant.cli import show
     from calibrant.groups import GroupSearch
 
-    classes: Any = "each" if every_class else "top"
+    classes: Literal["each", "top"] = "each" if every_class else "top"
     search = GroupSearch(depth=depth, alpha=alpha, least_rows=least_rows, classes=classes)
     paths = expanded(files)
     read = read_forecast_features if source.are_forecasts else read_features

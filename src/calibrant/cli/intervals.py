@@ -79,8 +79,7 @@ def fit_intervals(
     from calibrant.calibrators.forecasts.conformal import WeightedConformalIntervals
     from calibrant.calibrators.store import save
     from calibrant.cli import show
-    from calibrant.cli.fitted import learnt
-    from calibrant.cli.forecasting import fingerprint
+    from calibrant.cli.fitted import forecast_details, learnt
     from calibrant.io import printable
 
     forecasts, others = source.forecasts(files, options.column)
@@ -88,14 +87,7 @@ def fit_intervals(
     if options.level is not None:
         calibrator.set_params(level=options.level)
     calibrator.fit(forecasts, others.get(options.column or ""))
-    law = forecasts.distribution
-    details = {
-        "method": method,
-        "law": type(law).__name__,
-        "n_samples": forecasts.n_samples,
-        "fingerprint": fingerprint(law),
-        COLUMN: options.column,
-    }
+    details = {**forecast_details(method, forecasts), COLUMN: options.column}
     checksum = save(calibrator, out, details=details)
     if source.json:
         show.print_json({**details, "level": calibrator.level, "learnt": learnt(calibrator), "sha256": checksum})
@@ -151,7 +143,7 @@ def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSourc
     """Return whether the intervals of a file written by fit keep their promise on these rows."""
     from calibrant.calibrators.forecasts import judge_intervals
     from calibrant.calibrators.store import load_with_details
-    from calibrant.cli.forecasting import fingerprint
+    from calibrant.cli.fitted import law_fingerprint
     from calibrant.exceptions import InputError
 
     stored = load_with_details(calibrator)
@@ -163,7 +155,7 @@ def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSourc
     if not source.are_forecasts:
         raise InputError("the intervals are of forecasts: name their columns, with --mean and --sd for instance.")
     forecasts, column = read_with_column(files, source, stored)
-    if stored.details.get("fingerprint") == fingerprint(forecasts.distribution):
+    if stored.details.get("fingerprint") == law_fingerprint(forecasts.distribution):
         raise InputError(
             "the intervals were fitted to these rows, which they hold by construction. Test them on other rows."
         )

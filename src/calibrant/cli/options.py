@@ -54,6 +54,19 @@ def expanded(files: "Sequence[Path]") -> list[Path]:
     return [Path(path) for path in as_paths(files)]
 
 
+def refuse_columns(files: "Sequence[Path]", *options: str | None) -> None:
+    """Refuse columns that follow an option with spaces between them: the command line takes them for files."""
+    from calibrant.exceptions import InputError
+
+    given = next((option for option in options if option is not None), None)
+    missing = [str(file) for file in files if not file.suffix and not file.exists()]
+    if given is not None and missing and len(files) > len(missing):
+        raise InputError(
+            f"{missing[0]} is no file. Columns are named with commas between them, without spaces: "
+            f"{','.join([given, *missing])}."
+        )
+
+
 def title(files: "Sequence[Path]") -> str:
     """Return what to call the rows of these files."""
     return files[0].name if len(files) == 1 else f"{len(files)} files"
@@ -124,6 +137,7 @@ class Source:
         from calibrant.io.columns import as_request
         from calibrant.io.read import read_rows
 
+        refuse_columns(files, self.probs, self.classes)
         with listening_bar("reading", quiet=self.silent):
             part = read_rows(files, as_request(**self.as_options()), [name for name in others if name is not None])
         return part.predictions, part.others
@@ -153,6 +167,7 @@ class EitherSource(Source):
         from calibrant.cli.show import listening_bar
         from calibrant.io.forecasts import read_forecast_rows
 
+        refuse_columns(files, self.draws, self.quantiles)
         with listening_bar("reading", quiet=self.silent):
             return read_forecast_rows(
                 files, [name for name in others if name is not None], **self.as_forecast_options()

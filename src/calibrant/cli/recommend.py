@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -11,7 +11,7 @@ from calibrant.cli.groups import Features, read_features
 from calibrant.cli.options import FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
 
 if TYPE_CHECKING:
-    from calibrant.results import Difference, ForecastRecommendation, Recommendation
+    from calibrant.results import ForecastRecommendation, Recommendation
 
 
 def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
@@ -86,7 +86,7 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
         show.print_command(" ", printable(_command(paths, advice.name, source, features)))
 
 
-def _read(files: list[Path], source: EitherSource, features: str | None) -> tuple[Any, dict[str, Any] | None]:
+def _read(files: list[Path], source: EitherSource, features: str | None) -> tuple[object, dict[str, object] | None]:
     """Read predictions or forecasts, and the columns of features if they are named."""
     from calibrant.exceptions import InputError
 
@@ -125,6 +125,7 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
     from calibrant.cli import with_options
     from calibrant.cli.outputs import console
     from calibrant.cli.show import print_heading
+    from calibrant.cli.tables import interval_text
     from calibrant.io import printable
     from calibrant.results.writing import percent
 
@@ -143,7 +144,9 @@ def _print(advice: "Recommendation | ForecastRecommendation") -> None:
         table.add_column(heading, justify="right", no_wrap=heading != change)
     for one, cells in zip(advice.candidates, rows, strict=True):
         mark = " *" if one.name == advice.name else ""
-        table.add_row(Text(printable(f"{one.name}{mark}")), f"{one.loss:.4g}", _limits(one.over_nothing), *cells)
+        table.add_row(
+            Text(printable(f"{one.name}{mark}")), f"{one.loss:.4g}", interval_text(one.over_nothing, "+.3g"), *cells
+        )
     out.print(table)
     out.print(Text(f"* recommended. change: limits of the difference from {first}. {note}", style="dim"))
 
@@ -167,7 +170,3 @@ def _columns(
 def _score(advice: "Recommendation | ForecastRecommendation") -> str:
     """Return the name of the score; that of draws is the fair one."""
     return f"fair {advice.score}" if getattr(advice, "law", "") == "Samples" else advice.score
-
-
-def _limits(difference: "Difference | None") -> str:
-    return "" if difference is None else f"{difference.low:+.3g} to {difference.high:+.3g}"

@@ -105,7 +105,9 @@ def _print_extras(extras: dict[str, Any]) -> None:
         show.print_lines(["", extras["fix"].recommendation.disagreement])
 
 
-def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tuple[dict[str, Any], dict[str, Any]]:
+def _several(
+    files: dict[str, Path], options: Judging, deciding: Deciding
+) -> tuple[dict[str, object], dict[str, object]]:
     """Return what the page shows about the predictions of several files, side by side."""
     shown, models = dict[str, Any](), dict[str, Any]()
     rates: dict[str, tuple[float, float]] = {}
@@ -194,7 +196,7 @@ def _named(files: list[Path]) -> dict[str, Path]:
 
 
 def _assessed(
-    predictions: "Predictions", groups: Any, name: str, options: Judging, heading: str | None = None
+    predictions: "Predictions", groups: object, name: str, options: Judging, heading: str | None = None
 ) -> "Assessment":
     """Print the verdict as soon as it is known, below a heading; then assess all that the page shows."""
     if not options.json:

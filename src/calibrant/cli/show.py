@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from threading import Timer
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -41,6 +41,9 @@ Judged = TypeVar("Judged", Assessment, ForecastAssessment)
 
 NAME_ROOM = 20
 """Width of the name of a metric in a narrow terminal."""
+
+FULL_WIDTH = 80
+"""Columns of a terminal from which on names are not broken."""
 
 MOMENT = 0.5
 """Seconds before the bar appears: one that vanishes at once only flickers."""
@@ -96,7 +99,7 @@ def listening_bar(what: str, *, quiet: bool) -> Iterator[None]:
         yield
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Write a result as JSON."""
     record = as_record(value)
     text = json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False)
@@ -185,7 +188,7 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
         yield result.about.caution
 
 
-def _listed(parts: Mapping[str, Mapping[str, Any]], keys: Iterable[str]) -> str:
+def _listed(parts: Mapping[str, Mapping[str, object]], keys: Iterable[str]) -> str:
     """Return parts of a test, the class that each is about, and their p-values."""
     classes = {key: f" ({printable(str(part['class']))})" for key, part in parts.items() if part["class"] is not None}
     named = {key: f"{part_name(key, keys).label}{classes.get(key, '')}" for key in parts}
@@ -216,21 +219,21 @@ def report_failures(failures: Sequence[str]) -> int:
     return int(bool(failures))
 
 
-MEASURED: Mapping[type, tuple[str, str, str]] = {
-    Assessment: ("accuracy", "accuracy", "root mean square, debiased"),
-    ForecastAssessment: ("interval-coverage", "90% cover", "MACE, of quantiles"),
+MEASURED: Mapping[type, tuple[str, str, str, str]] = {
+    Assessment: ("accuracy", "accuracy", "root mean square, debiased", "95% limits"),
+    ForecastAssessment: ("interval-coverage", "90% cover", "MACE, of quantiles", "≥95% limits"),
 }
-"""What the table of groups shows beside the error: a metric and its heading; and which error it is."""
+"""What the table of groups shows beside the error: a metric and its heading; which error it is; and its limits."""
 
 
 def print_groups(assessment: Assessment | ForecastAssessment) -> None:
     """Print a line for each group, the largest error first."""
     if not assessment.groups:
         return
-    measured, heading_of_it, error = MEASURED[type(assessment)]
+    measured, heading_of_it, error, heading_of_limits = MEASURED[type(assessment)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("group", overflow="fold")
-    for heading in ("rows", heading_of_it, "error", "95% limits", "by chance", "p"):
+    for heading in ("rows", heading_of_it, "error", heading_of_limits, "by chance", "p"):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("verdict", overflow="fold")
     groups: Mapping[str, Assessment | ForecastAssessment] = assessment.groups
@@ -286,7 +289,7 @@ def print_command(words: str, command: str) -> None:
     console().print(Text(f"{words} {command}"), soft_wrap=True)
 
 
-def folded(name: str, width: int, room: int = 80) -> str:
+def folded(name: str, width: int) -> str:
     """Return a name in lines that break at its hyphens if the terminal has less room.
 
     Examples
@@ -295,7 +298,7 @@ def folded(name: str, width: int, room: int = 80) -> str:
     ['kde-ece-per-', 'predicted-class']
     """
     margin = name[: len(name) - len(name.lstrip())]
-    return name if width >= room else fill(name, len(margin) + NAME_ROOM, subsequent_indent=margin)
+    return name if width >= FULL_WIDTH else fill(name, len(margin) + NAME_ROOM, subsequent_indent=margin)
 
 
 def _symbol(out: Console, code: str) -> str:

@@ -38,9 +38,9 @@ from calibrant.results import (
 from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
 from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
-from calibrant.results.estimate import BRIER
+from calibrant.results.estimate import cautions
 from calibrant.results.forecasts import forecast_notes
-from calibrant.results.writing import percent, significant
+from calibrant.results.writing import between, percent, significant
 
 ALL = "all"
 
@@ -101,8 +101,8 @@ def _caveats(
     valued = [name for name, estimate in named if not is_without_value(estimate)]
     for reason, without in missing_limits((name, limits.get(name)) for name in valued).items():
         yield f"no interval for {', '.join(without)}, as none has known coverage: {reason}"
-    if isinstance(assessment, Assessment) and "brier" in names and assessment.n_classes == 2:
-        yield f"brier {BRIER}"
+    if isinstance(assessment, Assessment) and assessment.n_classes == 2:
+        yield from cautions(named)
     if isinstance(assessment, ForecastAssessment):
         yield from forecast_notes(assessment, names, str)
 
@@ -112,8 +112,8 @@ def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> 
     return _range(shown_limits(interval), form)
 
 
-def _range(limits: Iterable[float], form: str) -> str:
-    return " to ".join(f"{limit:{form}}" for limit in limits)
+def _range(limits: Sequence[float], form: str) -> str:
+    return between(limits, lambda limit: f"{limit:{form}}")
 
 
 def _short(value: float) -> str:

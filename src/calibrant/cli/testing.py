@@ -10,15 +10,17 @@ from calibrant.cli.options import JUDGING, File, Options, expanded
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
-    from calibrant.forecasts import Forecasts
     from calibrant.hypotest import CalibrationTest
     from calibrant.results import TestResult
 
 ALL = "all"
 """In place of names: every test that can be applied."""
 
-OF_QUANTILES = "consistency"
-"""The only test of columns of quantiles."""
+OF_QUANTILES = ["omnibus", "consistency"]
+"""The tests of columns of quantiles."""
+
+SLOW = "redraws of the kernel error of ensembles take minutes. It runs if it is named; omnibus is exact as well."
+"""Why one test of ensembles is left out of all."""
 
 
 def run_tests(
@@ -31,8 +33,8 @@ def run_tests(
 ) -> int:
     """Test whether the predictions in FILES are calibrated, up to chance.
 
-    The default is an exact test, whose labels are redrawn from the predictions: of classes the omnibus test behind the
-    verdict of evaluate, of forecasts or with a kernel the consistency test, for ensembles that of evaluate by ranks.
+    The default is an exact test, whose labels are redrawn from the predictions: the omnibus test behind the verdict of
+    evaluate, of classes and of forecasts; with a kernel, the consistency test.
 
     For example:
       calibrant test predictions.csv
@@ -78,7 +80,9 @@ def run_tests(
     if not results:
         raise InputError("no test can be applied to these rows. " + next(iter(refused.values())))
     adjusted = holm({name: result.pvalue for name, result in results.items()})
-    about = {name: show.AboutTest(_measured(tests[name]), _revealed(result)) for name, result in results.items()}
+    about = {
+        name: show.AboutTest(_measured(tests[name], result), _revealed(result)) for name, result in results.items()
+    }
     if options.json:
         found = {
             name: {
@@ -98,15 +102,16 @@ def _chosen(
     names: tuple[str, ...], options: Options, kernel: str | None, data: object
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the tests that are named, or the default one, and why others are not for such data."""
-    found = _names(names, data) if names else (_default(data, kernel),)
+    found = _names(names, data) if names else ("omnibus" if kernel is None else "consistency",)
     refused = {name: reason for name in found if (reason := _unsuited(name, data))}
     if refused and names != (ALL,):  # A test that was requested by name must run.
         name, reason = next(iter(refused.items()))
         raise InputError(f"--test {name}: {reason}")
     suited = [name for name in found if name not in refused]
     tests: dict[str, Any] = {name: _configured(name, options, kernel, data) for name in suited}
-    if names in {(), (ALL,)} and kernel is None and _are_ensembles(data):
-        tests["consistency"] = _ByRanks(options.resamples)
+    if names == (ALL,) and kernel is None and _are_ensembles(data):
+        refused["consistency"] = SLOW
+        del tests["consistency"]
     return tests, refused
 
 
@@ -117,7 +122,7 @@ def _unsuited(name: str, data: object) -> str:
         return ""
     why = (
         "it needs whole distributions, but columns of quantiles say nothing about what lies between and beyond them"
-        if suited == [OF_QUANTILES]
+        if suited == OF_QUANTILES
         else "it tests predictions of classes, but these rows are forecasts"
     )
     return f"{why}. For them there {'is' if len(suited) == 1 else 'are'}: {', '.join(suited)}."
@@ -131,7 +136,7 @@ def _suited(data: object) -> list[str]:
     if not isinstance(data, Forecasts):
         return list(TESTS)
     if isinstance(data.distribution, Quantiles):
-        return [OF_QUANTILES]
+        return OF_QUANTILES
     return [name for name, test in TESTS.items() if test.takes_forecasts]
 
 
@@ -139,27 +144,6 @@ def _are_ensembles(data: object) -> bool:
     from calibrant.forecasts import Forecasts, Samples
 
     return isinstance(data, Forecasts) and isinstance(data.distribution, Samples)
-
-
-class _ByRanks:
-    """The test behind the verdict of evaluate, for ensembles: redraws of their kernel error take minutes."""
-
-    def __init__(self, n_resamples: int) -> None:
-        from calibrant.metrics.forecast_calibration import QuantileCalibration
-
-        self.n_resamples, self.metric = n_resamples, QuantileCalibration()
-
-    def __call__(self, data: "Forecasts", rng: int, progress: object) -> "TestResult":  # noqa: ARG002 (a moment)
-        import numpy as np
-
-        from calibrant.assessment.forecasts.core import redraw_test
-        from calibrant.assessment.forecasts.transforms import all_transforms
-        from calibrant.hypotest import ConsistencyTest
-
-        generator = np.random.default_rng(rng)
-        present = data.take(np.flatnonzero(data.weights > 0))
-        found, _ = redraw_test(all_transforms(present, generator), self.n_resamples, generator)
-        return replace(found, about=ConsistencyTest(self.metric).about())
 
 
 def _test_intervals(files: list[Path], calibrator: Path, options: Options, fail_below: float | None) -> int:
@@ -180,8 +164,12 @@ def _revealed(result: "TestResult") -> str:
     return str(result.details.get("revealed_by", ""))
 
 
-def _measured(test: "CalibrationTest") -> str:
+def _measured(test: "CalibrationTest", result: "TestResult") -> str:
     """Return the name of the calibration error whose size a test estimates."""
+    from calibrant.results.forecasts import MEASURED
+
+    if MEASURED in result.details:
+        return str(result.details[MEASURED])
     if hasattr(test, "kernel"):
         return "SKCE"
     metric = getattr(test, "metric", None)
@@ -192,12 +180,6 @@ def _check_level(level: float | None) -> None:
 
     if level is not None and not 0 <= level <= 1:
         raise InputError(f"--fail-below must be a p-value from 0 to 1, but is {level:g}.")
-
-
-def _default(data: object, kernel: str | None) -> str:
-    from calibrant.predictions import Predictions
-
-    return "omnibus" if isinstance(data, Predictions) and kernel is None else "consistency"
 
 
 def _names(names: tuple[str, ...], data: object) -> tuple[str, ...]:
@@ -222,7 +204,7 @@ def _configured(name: str, options: Options, kernel: str | None, data: object) -
     from calibrant.metrics.forecast_table import suited_metrics
 
     chosen: Any = TESTS[name]
-    if isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles):
+    if isinstance(chosen, ConsistencyTest) and isinstance(data, Forecasts) and isinstance(data.distribution, Quantiles):
         # At their own levels, which all that is known about them comes to.
         return replace(chosen, metric=suited_metrics(data)["mace"], n_resamples=options.resamples)
     if isinstance(chosen, ConsistencyTest) and (isinstance(data, Forecasts) or kernel is not None):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -85,42 +85,53 @@ def joint_bin_totals(bins: Cells, values: FloatArray) -> Callable[[NDArray[np.ge
     All m in one pass over W, which is what takes the time. If W says whether something happened, only rows with it are
     added.
     """
-    m = values.shape[1]
-    kept = bins.index >= 0
-    data = np.where(kept[:, None], values, 0.0)
-    cell = np.where(kept, bins.index, 0)[:, None] + bins.n_bins * np.arange(m)
-    counts = _indicators(bins) if m == 1 and len(data) * bins.n_bins <= DENSE_CELLS and (data == 1).all() else None
+    m, kept = values.shape[1], bins.index >= 0
+    data, index = values, bins.index
+    if not kept.all():
+        data, index = np.where(kept[:, None], values, 0.0), np.where(kept, index, 0)
+    return _BinTotals(data, index[:, None] + bins.n_bins * np.arange(m), bins.n_bins)
 
-    @cache
-    def scatter() -> Any:
-        from scipy.sparse import csr_array
 
-        n = len(data)
-        return csr_array((data.ravel(), cell.ravel(), m * np.arange(n + 1)), shape=(n, m * bins.n_bins)).T
+@dataclass(frozen=True, eq=False)
+class _BinTotals:
+    """Sums of m values (n, m), each row of which belongs to m cells, (n, m)."""
 
-    def totals(columns: NDArray[np.generic]) -> FloatArray:
-        is_event = columns.dtype == np.bool_
+    data: FloatArray
+    cell: IntArray
+    n_bins: int
+
+    def __call__(self, columns: NDArray[np.generic]) -> FloatArray:
+        """Return the sums of each value times columns (n, B) in every bin, (m, n_bins, B)."""
+        m, is_event = self.data.shape[1], columns.dtype == np.bool_
         if m * columns.size > FEW_CELLS and columns.shape[1] > 1 and not is_event:
-            return np.asarray(scatter() @ columns).reshape(m, bins.n_bins, -1)
-        if is_event and counts is not None:
-            return (counts @ columns.astype(np.float64))[None]
+            return np.asarray(self._scatter @ columns).reshape(m, self.n_bins, -1)
+        if is_event and self._indicators is not None:
+            return (self._indicators @ columns.astype(np.float64))[None]
         # The same additions in the same order, without a matrix that takes longer to make than to use.
-        sums = np.empty((m * bins.n_bins, columns.shape[1]))
+        sums = np.empty((m * self.n_bins, columns.shape[1]))
         for b, column in enumerate(columns.T):
             if is_event:
                 rows = np.flatnonzero(column)
-                where, weights = cell[rows], data[rows]
+                where, weights = self.cell[rows], self.data[rows]
             else:
-                where, weights = cell, data * column[:, None]
-            sums[:, b] = np.bincount(where.ravel(), weights=weights.ravel(), minlength=m * bins.n_bins)
-        return sums.reshape(m, bins.n_bins, -1)
+                where, weights = self.cell, self.data * column[:, None]
+            sums[:, b] = np.bincount(where.ravel(), weights=weights.ravel(), minlength=m * self.n_bins)
+        return sums.reshape(m, self.n_bins, -1)
 
-    return totals
+    @cached_property
+    def _scatter(self) -> Any:
+        from scipy.sparse import csr_array
 
+        n, m = self.data.shape
+        return csr_array((self.data.ravel(), self.cell.ravel(), m * np.arange(n + 1)), shape=(n, m * self.n_bins)).T
 
-def _indicators(bins: Cells) -> FloatArray:
-    """Return whether each row is in each bin, (n_bins, n)."""
-    return (np.arange(bins.n_bins)[:, None] == bins.index).astype(np.float64)
+    @cached_property
+    def _indicators(self) -> FloatArray | None:
+        """Whether each row is in each bin, (n_bins, n), if there are few of both, and all values are 1."""
+        n, m = self.data.shape
+        if m > 1 or n * self.n_bins > DENSE_CELLS or not (self.data == 1).all():
+            return None
+        return (np.arange(self.n_bins)[:, None] == self.cell[:, 0]).astype(np.float64)
 
 
 @takes_two_arrays

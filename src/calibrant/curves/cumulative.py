@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.binning.ties import NEGLIGIBLE, pooled
+from calibrant.binning.ties import NEGLIGIBLE, pooled, starts_of_ties
 from calibrant.curves.view import binary_view
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
@@ -136,7 +136,7 @@ def _selection(share: FloatArray, path: FloatArray) -> IntArray:
     if len(path) <= 4 * STRETCHES + 1:
         return np.arange(len(path))
     stretch = np.minimum((share * STRETCHES).astype(np.int64), STRETCHES - 1)
-    first = np.flatnonzero(np.diff(stretch, prepend=-1))
+    first = starts_of_ties(stretch)
     last = np.append(first[1:], len(path)) - 1
     by_height = np.lexsort((path, stretch))  # The stretches stay in place, and their points ascend by height.
     return np.unique(np.concatenate([first, by_height[first], by_height[last], last]))

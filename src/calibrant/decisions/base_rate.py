@@ -1,7 +1,5 @@
 """The base rate of rows without labels."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._border.checks import as_probabilities, as_weights, check_level
@@ -23,7 +21,9 @@ EDGE = 1e-12
 """How near to 0 and 1 a base rate is looked for, before the end itself is taken."""
 
 
-def estimate_base_rate(probs: Any, trained_rate: float, sample_weight: Any = None, *, level: float = 0.95) -> BaseRate:
+def estimate_base_rate(
+    probs: object, trained_rate: float, sample_weight: object = None, *, level: float = 0.95
+) -> BaseRate:
     r"""Return the most likely base rate of rows without labels, with its interval.
 
     Parameters
@@ -90,7 +90,7 @@ def estimate_base_rate(probs: Any, trained_rate: float, sample_weight: Any = Non
     )
 
 
-def read_rows(probs: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray]:
+def read_rows(probs: object, sample_weight: object) -> tuple[FloatArray, FloatArray]:
     """Return probabilities and weights of rows that have any; the sum of the weights is their effective number.
 
     Examples

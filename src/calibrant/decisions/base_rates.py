@@ -24,7 +24,7 @@ MOST_CLASSES = 30
 
 
 def estimate_base_rates(
-    probs: Any, trained_rate: Any, sample_weight: Any = None, *, classes: Any = None, level: float = 0.95
+    probs: object, trained_rate: object, sample_weight: object = None, *, classes: object = None, level: float = 0.95
 ) -> BaseRates:
     r"""Return the most likely share of every class among rows without labels, with limits.
 
@@ -93,7 +93,7 @@ def estimate_base_rates(
     )
 
 
-def _names(probs: Any, classes: Any, n_classes: int) -> tuple[Any, ...]:
+def _names(probs: object, classes: Any, n_classes: int) -> tuple[object, ...]:
     if isinstance(probs, Predictions):
         if classes is not None:
             raise TypeError("Predictions hold their classes: pass them alone.")

@@ -165,9 +165,7 @@ def _shares(weights: FloatArray, event: BoolArray, prevalence: float | None) -> 
         return shares, shares
     found = float(weights @ event), float(weights @ ~event)
     if not min(found) > 0:
-        raise InputError(
-            "a known prevalence needs rows of both outcomes, but there is only one. Give rows of the other too."
-        )
+        raise InputError("a known prevalence needs rows of both outcomes, but only one occurs. Add rows of the other.")
     return weights * (prevalence / found[0]), weights * ((1 - prevalence) / found[1])
 
 

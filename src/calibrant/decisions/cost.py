@@ -1,7 +1,5 @@
 """What decisions cost per row, with limits, and what a fix saves."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._border.types import FloatArray
@@ -18,9 +16,9 @@ TOO_FEW = "too few rows decide about it"
 
 
 def expected_cost(
-    data: Any,
-    y_prob: Any = None,
-    sample_weight: Any = None,
+    data: object,
+    y_prob: object = None,
+    sample_weight: object = None,
     *,
     costs: Costs,
     threshold: float | None = None,

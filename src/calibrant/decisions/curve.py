@@ -1,7 +1,5 @@
 """Decision curves: net benefit at many thresholds, with bands."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._border.checks import check_count, check_level
@@ -28,11 +26,11 @@ def even_thresholds(end: float) -> FloatArray:
 
 
 def decision_curve(  # noqa: PLR0913 (each is one decision of the user)
-    data: Any,
-    y_prob: Any = None,
-    sample_weight: Any = None,
+    data: object,
+    y_prob: object = None,
+    sample_weight: object = None,
     *,
-    thresholds: Any = None,
+    thresholds: object = None,
     prevalence: float | None = None,
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -122,7 +120,7 @@ def decision_difference(
     before: Predictions,
     after: Predictions,
     *,
-    thresholds: Any = None,
+    thresholds: object = None,
     prevalence: float | None = None,
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -180,7 +178,7 @@ def band(means: Means, level: float, n_resamples: int, rng: np.random.Generator)
     )
 
 
-def as_thresholds(values: Any) -> FloatArray:
+def as_thresholds(values: object) -> FloatArray:
     """Return thresholds in ascending order, each once."""
     found = np.unique(np.asarray(values, dtype=float))
     if not len(found):

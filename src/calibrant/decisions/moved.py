@@ -1,7 +1,5 @@
 """Labelled predictions as they would be where the event is rarer, or more frequent."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._border.types import FloatArray
@@ -11,7 +9,7 @@ from calibrant.hypotest.finding.weights import mark
 from calibrant.predictions import Predictions, check_predictions
 
 
-def move_base_rate(predictions: Predictions, base_rate: Any) -> Predictions:
+def move_base_rate(predictions: Predictions, base_rate: object) -> Predictions:
     """Return predictions, and weights of their rows, for another base rate.
 
     The probabilities are corrected, as `PriorShift` does, and the rows of each class are weighted so that the labels
@@ -40,7 +38,7 @@ def move_base_rate(predictions: Predictions, base_rate: Any) -> Predictions:
     if not np.all(found > 0):
         missing = predictions.classes[int(np.flatnonzero(found <= 0)[0])]
         raise InputError(
-            f"another base rate needs rows of every class, but class {missing!r} has none. Give rows of it too."
+            f"another base rate needs rows of every class, but class {missing!r} has none. Add rows of it."
         )
     new = as_rates(base_rate, predictions.n_classes, "base_rate")
     ratios = log_ratios(found, new)

@@ -28,7 +28,9 @@ MARGIN = 3
 """The first test has this many times the rows that are needed without a single error: one early error is no end."""
 
 
-def risk_coverage(data: Any, y_prob: Any = None, sample_weight: Any = None, *, level: float = 0.95) -> RiskCoverage:
+def risk_coverage(
+    data: object, y_prob: object = None, sample_weight: object = None, *, level: float = 0.95
+) -> RiskCoverage:
     """Return the error rate among the most confident rows, for every share of them that can be answered.
 
     Parameters
@@ -84,12 +86,12 @@ def _with_limits(metric: Metric, predictions: Predictions, level: float) -> Inte
 
 
 def coverage_at_risk(
-    data: Any,
-    y_prob: Any = None,
+    data: object,
+    y_prob: object = None,
     *,
     max_risk: float,
     confidence: float = 0.95,
-    coverages: Any = None,
+    coverages: object = None,
 ) -> CoverageAtRisk:
     r"""Return the largest share of rows that can be answered with an error rate of at most `max_risk`, guaranteed.
 
@@ -245,7 +247,7 @@ def _planned(counts: IntArray, needed: int) -> FloatArray:
     return np.asarray(kept if len(kept) else [1.0])
 
 
-def _checked(coverages: Any) -> FloatArray:
+def _checked(coverages: object) -> FloatArray:
     shares = np.unique(np.asarray(coverages, dtype=float))
     if not len(shares) or not (shares[0] > 0 and shares[-1] <= 1):
         raise InputError(f"coverages must be shares above 0 and up to 1, but are {coverages!r:.60}.")

@@ -19,9 +19,9 @@ LEAST_SLOPES = 3.0
 
 
 def best_threshold(
-    data: Any,
-    y_prob: Any = None,
-    sample_weight: Any = None,
+    data: object,
+    y_prob: object = None,
+    sample_weight: object = None,
     *,
     threshold: float,
     level: float = 0.95,

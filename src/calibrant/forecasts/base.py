@@ -64,7 +64,7 @@ class Distribution(ABC):
         return self.event_shape[0] if self.event_shape else 1
 
     @abstractmethod
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: object) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class Distribution(ABC):
         """Return P(Z < y), which differs from `cdf` where a law has atoms."""
         return self.cdf(y)
 
-    def quantile(self, level: Any) -> FloatArray:
+    def quantile(self, level: object) -> FloatArray:
         """Return the least y with P(Z <= y) >= level, for laws on the line.
 
         Parameters
@@ -141,7 +141,7 @@ class Distribution(ABC):
         """Return ``E |Z_i - Z'_i|`` for independent Z_i from row i and Z'_i from row i of `other`, of shape (n,)."""
         self._check_partner(other)
         if other.n != self.n:
-            raise InputError(f"both distributions must have equally many rows, but have {self.n} and {other.n}.")
+            raise InputError(f"both distributions must have the same number of rows, but have {self.n} and {other.n}.")
         if other.precedence > self.precedence:
             return other.differences_from(self)
         return self.differences_from(other)

@@ -50,7 +50,7 @@ class Forecasts:
     targets: FloatArray
     weights: FloatArray
 
-    def __init__(self, distribution: Any, targets: Any, weights: Any = None) -> None:
+    def __init__(self, distribution: object, targets: object, weights: object = None) -> None:
         raw = convert(targets, "targets")
         numbers = as_numbers(raw, (1, 2), "(n,) or (n, d)")
         law = _as_distribution(distribution, len(numbers))

@@ -31,7 +31,7 @@ class LocationScale(Distribution):
     spread: ClassVar[float]
     """Mean difference of two draws at scale 1."""
 
-    def __init__(self, loc: Any, scale: Any) -> None:
+    def __init__(self, loc: object, scale: object) -> None:
         (loc, scale), source = as_columns(loc=loc, scale=scale)
         check_positive("scale", scale)
         self._store(loc=loc, scale=scale, source=source)

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_mixture_weights, source_of
 from calibrant.forecasts.convolution import Profile
-from calibrant.forecasts.inversion import invert
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -72,7 +71,7 @@ class Mixture(Composed):
 
     weights: FloatArray
 
-    def __init__(self, weights: Any, components: Sequence[Distribution]) -> None:
+    def __init__(self, weights: object, components: Sequence[Distribution]) -> None:
         parts = _as_parts(components)
         matrix, raw = as_mixture_weights(weights, parts[0].n, len(parts))
         sources = [source_of([raw]), *(part.source for part in parts)]
@@ -186,7 +185,7 @@ class Mixture(Composed):
         )
 
 
-def _as_parts(components: Any) -> tuple[Distribution, ...]:
+def _as_parts(components: object) -> tuple[Distribution, ...]:
     if isinstance(components, Distribution) or not isinstance(components, Sequence) or not components:
         raise TypeError(
             "components must be a non-empty list of distributions, such as [Normal(...), Normal(...)], but is "
@@ -204,3 +203,48 @@ def _as_parts(components: Any) -> tuple[Distribution, ...]:
                 f"component {m} is {part!r}. Give each one distribution per row."
             )
     return tuple(components)
+
+
+ROUNDS = 500
+"""Largest number of steps: each halves the interval or the last step, so this exhausts the digits of any number."""
+
+ROUNDING = 4 * np.finfo(float).eps
+
+
+@np.errstate(all="ignore")  # A density of 0 makes no step, and then the interval is halved.
+def invert(law: Distribution, levels: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the least y with P(Z <= y) >= level, (n, q), which must lie between `low` and `high`.
+
+    Newton's method, kept inside an interval that shrinks. Rows leave as soon as all of their quantiles are found.
+    """
+    found = np.array(high)
+    levels = np.broadcast_to(levels, found.shape)
+    rows = np.arange(law.n)
+    slack, last = ROUNDING * (high - low), high - low
+    x = low + last / 2
+    for _ in range(ROUNDS):
+        value = law.cdf(x)
+        reached = value >= levels
+        low, high = np.where(reached, low, x), np.where(reached, x, high)
+        tolerance = slack + ROUNDING * np.abs(x)
+        move, settled = _newton(law, levels, x, value, tolerance)
+        found[rows] = np.where(settled, x, high)
+        left = ~(settled | (high - low <= tolerance)).all(axis=1)
+        if not left.any():
+            break
+        trusted = (x + move > low) & (x + move < high) & (np.abs(move) <= last / 2)
+        step = np.where(settled, 0.0, np.where(trusted, move, low + (high - low) / 2 - x))
+        x, last = (x + step)[left], np.abs(step)[left]
+        rows, low, high, slack, law = rows[left], low[left], high[left], slack[left], law.take(left)
+        levels = levels[left]
+    return found
+
+
+def _newton(
+    law: Distribution, levels: FloatArray, x: FloatArray, value: FloatArray, tolerance: FloatArray
+) -> tuple[FloatArray, BoolArray]:
+    """Return Newton's steps, and where they are at the end: what is left of them is rounding."""
+    if not law.has_density:
+        return np.full(x.shape, np.nan), np.zeros(x.shape, dtype=bool)
+    move = (levels - value) / np.exp(law.log_density(x))
+    return move, (np.abs(move) <= tolerance) | (np.abs(levels - value) <= ROUNDING * levels)

@@ -48,7 +48,7 @@ class MvNormal(Distribution):
     loc: FloatArray
     cov: FloatArray
 
-    def __init__(self, mean: Any, cov: Any) -> None:
+    def __init__(self, mean: object, cov: object) -> None:
         raw_mean, raw_cov = convert(mean, "mean"), convert(cov, "cov")
         check_alignment(raw_mean, raw_cov)
         loc = checks.as_numbers(raw_mean, (2,), "(n, d); for numbers use Normal")

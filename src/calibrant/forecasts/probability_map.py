@@ -1,11 +1,10 @@
 """Increasing maps of [0, 1] onto itself."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 
 
@@ -37,7 +36,7 @@ class ProbabilityMap:
     levels: FloatArray
     shares: FloatArray
 
-    def __init__(self, levels: Any, shares: Any) -> None:
+    def __init__(self, levels: object, shares: object) -> None:
         for name, values in (("levels", levels), ("shares", shares)):
             knots = np.concatenate([[0.0], np.asarray(values, dtype=np.float64).ravel(), [1.0]])
             if not np.all(np.diff(knots) > 0):
@@ -60,9 +59,9 @@ class ProbabilityMap:
 
     @property
     def slopes(self) -> FloatArray:
-        """The slope of every piece, of shape (K + 1,)."""
+        """The slope of every segment, of shape (K + 1,)."""
         return np.diff(self.shares) / np.diff(self.levels)
 
-    def piece(self, probabilities: FloatArray) -> Any:
-        """Return the index of the piece that each probability lies in; a knot belongs to the piece above it."""
+    def segment(self, probabilities: FloatArray) -> IntArray:
+        """Return the index of the segment that each probability lies in; a knot belongs to the segment above it."""
         return np.searchsorted(self.levels[1:-1], probabilities, side="right")

@@ -60,7 +60,7 @@ class Quantiles(ByQuantiles):
     values: FloatArray
     tails: Tails
 
-    def __init__(self, levels: Any, values: Any, tails: Tails = "assumed") -> None:
+    def __init__(self, levels: object, values: object, tails: Tails = "assumed") -> None:
         levels = np.array(levels, dtype=np.float64)
         if levels.ndim != 1 or len(levels) < 2 or not np.all(np.diff(levels, prepend=0.0, append=1.0) > 0):
             raise InputError(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeGuard
+from typing import Self, TypeGuard
 
 import numpy as np
 
@@ -23,13 +23,13 @@ LEAST, LARGEST = np.finfo(float).tiny, 1.0 - 2.0**-53
 """Levels between which every law has finite quantiles."""
 
 CUTS = np.array([0.001, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999])
-"""Further ends of pieces, so that none is too long for its points."""
+"""Further ends of segments, so that none is too long for its points."""
 
 CELLS = 2**20
 """Quantiles that are held at a time."""
 
 GRADE = 4
-"""In the outermost pieces nodes crowd towards 0 and 1 as this power, since quantiles may be infinite there."""
+"""In the outermost segments nodes crowd towards 0 and 1 as this power, since quantiles may be infinite there."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -47,8 +47,8 @@ class Recalibrated(ByQuantiles):
     -----
     The quantile at level q is :math:`F^{-1}(R^{-1}(q))`, the density :math:`R'(F(y)) f(y)`. With the partial mean
     :math:`A(p) = \int_0^p F^{-1} = p x - E (x - Z)_+` at :math:`x = F^{-1}(p)`, which follows from ``E |Z - x|`` of the
-    base, the mean and ``E |Z - y|`` are sums over the pieces of R and as exact as that. ``E |Z - Z'|`` and the standard
-    deviation are integrals over levels, by 16 points a piece.
+    base, the mean and ``E |Z - y|`` are sums over the segments of R and as exact as that. ``E |Z - Z'|`` and the
+    standard deviation are integrals over levels, by 16 points per segment.
 
     References
     ----------
@@ -87,7 +87,7 @@ class Recalibrated(ByQuantiles):
         """Whether the base has standard deviations."""
         return self.base.has_sd
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: object) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(base=self.base.take(rows), map=self.map)
 
@@ -111,7 +111,7 @@ class Recalibrated(ByQuantiles):
         """Return the logarithm of the density; row i at y[i], which may hold one value or several."""
         if not self.has_density:
             return super().log_density(y)
-        return self.base.log_density(y) + np.log(self.map.slopes)[self.map.piece(self.base.cdf(y))]
+        return self.base.log_density(y) + np.log(self.map.slopes)[self.map.segment(self.base.cdf(y))]
 
     def mean(self) -> FloatArray:
         """Return the means, of shape (n,)."""
@@ -134,12 +134,12 @@ class Recalibrated(ByQuantiles):
         loc, scale = self._frame
         z = (y - loc) / scale
         below = self.base.cdf(y)
-        piece = self.map.piece(below)
+        segment = self.map.segment(below)
         rows = np.zeros(self.n, dtype=int) if self._shape.n == 1 else np.arange(self.n)
         at_knots, sums = self._partial
         base_mean = at_knots[rows, -1]
         partial = below * z - (self.base.mean_distance(y) / scale + z - base_mean) / 2
-        own = sums[rows, piece] + self.map.slopes[piece] * (partial - at_knots[rows, piece])
+        own = sums[rows, segment] + self.map.slopes[segment] * (partial - at_knots[rows, segment])
         return scale * (sums[rows, -1] - z + 2 * (z * self.map(below) - own))
 
     def mean_spread(self, *, fair: bool = False) -> FloatArray:  # noqa: ARG002 (matters for ensembles)
@@ -188,7 +188,7 @@ class Recalibrated(ByQuantiles):
         return at_knots, np.column_stack([np.zeros(shape.n), sums])
 
     def _rule(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return levels, weights and slopes of a rule that integrates over levels, piece by piece."""
+        """Return levels, weights and slopes of a rule that integrates over levels, segment by segment."""
         # At given quantiles a distribution function has kinks, and that of a Laplace law at the median.
         kinks = self.base.levels if isinstance(self.base, Quantiles) else np.empty(0)
         edges = np.unique(np.concatenate([self.map.levels, CUTS, kinks]))
@@ -197,7 +197,7 @@ class Recalibrated(ByQuantiles):
         graded, jacobian = NODES**GRADE, GRADE * NODES ** (GRADE - 1)
         levels[0], weights[0] = edges[1] * graded, edges[1] * WEIGHTS * jacobian
         levels[-1], weights[-1] = 1 - (1 - edges[-2]) * graded, (1 - edges[-2]) * WEIGHTS * jacobian
-        slopes = self.map.slopes[self.map.piece(start[:, 0])]
+        slopes = self.map.slopes[self.map.segment(start[:, 0])]
         np.clip(levels, LEAST, LARGEST, out=levels)
         return levels.ravel(), weights.ravel(), np.repeat(slopes, len(NODES))
 

@@ -57,7 +57,7 @@ class MonteCarlo(Drawn):
     rows: IntArray
     n_laws: int
 
-    def __init__(self, dist: Any, n_draws: int = 256, seed: int = 0, n: int | None = None) -> None:
+    def __init__(self, dist: object, n_draws: int = 256, seed: int = 0, n: int | None = None) -> None:
         if not callable(getattr(dist, "rvs", None)):
             raise TypeError(
                 f"dist must have a method rvs(size, random_state), but is a {type(dist).__name__}. Pass a frozen "
@@ -158,7 +158,7 @@ class MonteCarlo(Drawn):
             return super().expectations_with(profile, lengthscale, other)
         if self.n_draws != other.n_draws:
             raise InputError(
-                f"both distributions must have equally many draws, but have {self.n_draws} and {other.n_draws}."
+                f"both distributions must have the same number of draws, but have {self.n_draws} and {other.n_draws}."
             )
         total = np.zeros((self.n, other.n))
         for s in range(self.n_draws):
@@ -166,7 +166,7 @@ class MonteCarlo(Drawn):
             total += kernel_value(profile, lengthscale, distances(mine[:, None], theirs[:, None])[:, 0, :, 0])
         return total / self.n_draws
 
-    def _by_row(self, function: Callable[[FloatArray], Any], arguments: FloatArray) -> FloatArray:
+    def _by_row(self, function: Callable[[FloatArray], object], arguments: FloatArray) -> FloatArray:
         """Apply a method of `dist` to arguments of shape (n, m), each row with its own parameters."""
         values = np.empty(arguments.shape)
         for some, rows in self._distinct():

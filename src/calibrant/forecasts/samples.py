@@ -134,7 +134,7 @@ class Samples(Drawn):
 
     draws: FloatArray
 
-    def __init__(self, draws: Any) -> None:
+    def __init__(self, draws: object) -> None:
         raw = convert(draws, "draws")
         values = checks.as_numbers(raw, (2, 3), "(n, m) or (n, m, d), with m draws per row")
         if values.shape[2:] == (1,):

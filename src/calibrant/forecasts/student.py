@@ -49,7 +49,7 @@ class Student(ByQuantiles):
     scale: FloatArray
     df: FloatArray
 
-    def __init__(self, loc: Any, scale: Any, df: Any) -> None:
+    def __init__(self, loc: object, scale: object, df: object) -> None:
         (loc, scale, df), source = as_columns(loc=loc, scale=scale, df=df)
         check_positive("scale", scale)
         if (df <= 1).any():

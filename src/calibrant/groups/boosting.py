@@ -4,6 +4,7 @@ import math
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities, check_copies, check_count
 from calibrant._border.types import FloatArray, IntArray
@@ -98,7 +99,13 @@ class GroupBoosting(Estimator):
         self.scores = scores
 
     def fit(
-        self, scores: Any, labels: Any = None, sample_weight: Any = None, *, features: Any, classes: Any = None
+        self,
+        scores: object,
+        labels: object = None,
+        sample_weight: object = None,
+        *,
+        features: object,
+        classes: object = None,
     ) -> Self:
         """Learn steps from scores, labels and features, or from predictions and features.
 
@@ -132,7 +139,7 @@ class GroupBoosting(Estimator):
         self._keep(boosted, grid, predictions.n_samples)
         return self
 
-    def predict_proba(self, scores: Any, features: Any = None) -> FloatArray:
+    def predict_proba(self, scores: object, features: object = None) -> FloatArray:
         """Return fixed probabilities of all classes, of shape (n, K).
 
         Parameters
@@ -147,7 +154,7 @@ class GroupBoosting(Estimator):
             return probs  # To the last bit, so that rounding is not taken for a gain.
         return softmax(self.slope_ * self._moved(logits, features))
 
-    def predict(self, scores: Any, features: Any = None) -> Any:
+    def predict(self, scores: object, features: object = None) -> NDArray[Any]:
         """Return the more probable class of every row."""
         return self.classes_[self.predict_proba(scores, features).argmax(axis=1)]
 
@@ -157,7 +164,7 @@ class GroupBoosting(Estimator):
         if self.scores not in ("probs", "logits"):
             raise InputError(f'scores must be "probs" or "logits", but is {self.scores!r}.')
 
-    def _as_predictions(self, scores: Any, labels: Any, sample_weight: Any, classes: Any) -> Predictions:
+    def _as_predictions(self, scores: object, labels: object, sample_weight: object, classes: object) -> Predictions:
         if isinstance(scores, Predictions):
             if any(other is not None for other in (labels, sample_weight, classes)):
                 raise TypeError(
@@ -172,7 +179,7 @@ class GroupBoosting(Estimator):
             raise InputError("a sketch holds no features. Fit to the rows that it was made of.")
         return found
 
-    def _read(self, scores: Any) -> tuple[FloatArray, FloatArray]:
+    def _read(self, scores: object) -> tuple[FloatArray, FloatArray]:
         """Return probabilities and logits."""
         if isinstance(scores, Predictions):
             probs, log_probs = scores.probs, scores.log_probs
@@ -189,7 +196,7 @@ class GroupBoosting(Estimator):
             )
         return np.array(probs), _logits(log_probs)
 
-    def _moved(self, logits: FloatArray, features: Any) -> FloatArray:
+    def _moved(self, logits: FloatArray, features: object) -> FloatArray:
         """Return the logits after all steps."""
         moved = logits.copy()
         table: dict[str, Any] = {}
@@ -242,7 +249,7 @@ def _logits(log_probs: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(log_probs, math.log(CERTAIN)))
 
 
-def as_kind(values: Any, levels: Levels) -> Any:
+def as_kind(values: NDArray[Any], levels: Levels) -> NDArray[Any]:
     """Return a column as numbers or as texts, as it was when its levels were learnt."""
     is_number = values.dtype.kind == "f"
     if is_number == levels.are_numbers:

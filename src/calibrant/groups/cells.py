@@ -149,14 +149,14 @@ def _crossed(grid: Grid, sizes: "Sizes", base: Combination, column: int) -> Comb
         distinct, keys = np.unique(keys, return_inverse=True)
     else:
         distinct = np.arange(n_keys)
-    enough = sizes.enough(inside, keys, len(distinct))
-    if not enough.any():
+    large = sizes.large(inside, keys, len(distinct))
+    if not large.any():
         return None
-    place = np.full(len(distinct), enough.sum())
-    place[enough] = np.arange(enough.sum())
-    whole = np.full(len(codes), enough.sum())
+    place = np.full(len(distinct), large.sum())
+    place[large] = np.arange(large.sum())
+    whole = np.full(len(codes), large.sum())
     whole[inside] = place[keys]
-    cells = tuple((*base.cells[key // n_levels], (column, int(key % n_levels))) for key in distinct[enough].tolist())
+    cells = tuple((*base.cells[key // n_levels], (column, int(key % n_levels))) for key in distinct[large].tolist())
     return Combination((*base.columns, column), whole, cells)
 
 
@@ -227,7 +227,7 @@ class Sizes:
             found += [(weights * probs, None if squares is None else squares * probs, float(LEAST_EVENTS))]
         return found
 
-    def enough(self, inside: IntArray, keys: IntArray, n_keys: int) -> BoolArray:
+    def large(self, inside: IntArray, keys: IntArray, n_keys: int) -> BoolArray:
         """Return which of the groups that the keys of some rows name are large enough, for every event."""
         found = np.ones(n_keys, dtype=bool)
         for values, squares, least in self._needs:

@@ -95,7 +95,7 @@ def _written(number: float) -> str:
     return f"{float(text):.0f}" if "e+" in text and abs(number) < 1e9 else text
 
 
-def as_table(features: Any, n_rows: int) -> dict[str, NDArray[Any]]:
+def as_table(features: object, n_rows: int) -> dict[str, NDArray[Any]]:
     """Return the columns of a data frame, a mapping, or a matrix, by name.
 
     Each is an array of floats, in which NaN is missing, or of objects: texts, and None where a value is missing.
@@ -114,7 +114,7 @@ def as_table(features: Any, n_rows: int) -> dict[str, NDArray[Any]]:
     return {name: as_values(values) for name, values in columns.items()}
 
 
-def _columns_of(features: Any) -> dict[str, NDArray[Any]]:
+def _columns_of(features: object) -> dict[str, NDArray[Any]]:
     if isinstance(features, Mapping):
         return {str(name): _column(values, str(name)) for name, values in features.items()}
     import narwhals as nw
@@ -136,7 +136,7 @@ def _columns_of(features: Any) -> dict[str, NDArray[Any]]:
     return {f"x{place}": values[:, place] for place in range(values.shape[1])}
 
 
-def _column(values: Any, name: str) -> NDArray[Any]:
+def _column(values: object, name: str) -> NDArray[Any]:
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":  # Times have no text of their own in NumPy's arrays.
         return np.asarray(values).astype(str).astype(object)
@@ -171,7 +171,7 @@ def as_values(values: NDArray[Any]) -> NDArray[Any]:
     return np.array([*map(distinct.__getitem__, values.tolist()), None], dtype=object)[:-1]
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if is_missing(value):
         return None
     text = str(value).strip()
@@ -237,7 +237,7 @@ def _no_groups(n_distinct: int, some_missing: bool) -> str | None:
     return "all values are the same" if n_distinct == 1 and not some_missing else None
 
 
-def need_columns(names: Sequence[str], table: Mapping[str, Any]) -> None:
+def need_columns(names: Sequence[str], table: Mapping[str, object]) -> None:
     """Refuse features that lack a column which was there when the groups were learnt."""
     for name in names:
         if name not in table:

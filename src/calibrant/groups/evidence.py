@@ -54,8 +54,8 @@ class Evidence(ABC):
         """Return limits of the mean of observed minus predicted, which the level is the chance to miss."""
 
     @abstractmethod
-    def has_enough(self, cells: Combination) -> BoolArray:
-        """Return which cells have enough of what else they need beside rows."""
+    def are_testable(self, cells: Combination) -> BoolArray:
+        """Return which cells have what a test needs beside rows."""
 
     def take(self, some: BoolArray) -> "Evidence":
         """Return the evidence of some of the rows."""
@@ -82,8 +82,8 @@ class SeparateRows(Evidence):
         """Return the sums over all cells of a combination."""
         return Sums(*(cells.sums(values) for values in self._values))
 
-    def has_enough(self, cells: Combination) -> BoolArray:
-        """Return that all have enough."""
+    def are_testable(self, cells: Combination) -> BoolArray:
+        """Return that all of them do."""
         return np.ones(len(cells.cells), dtype=bool)
 
 
@@ -137,7 +137,7 @@ class ClusteredRows(Evidence):
         squares = np.asarray(np.bincount(owner, sums**2, minlength=n + 1)[:n], dtype=np.float64)
         return Sums(cells.sums(self.rows.residuals), squares)
 
-    def has_enough(self, cells: Combination) -> BoolArray:
+    def are_testable(self, cells: Combination) -> BoolArray:
         """Return which cells have at least `LEAST_CLUSTERS` clusters."""
         owner, _ = self._by_cluster(cells)
         n = len(cells.cells)

@@ -16,14 +16,12 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, common_levels
 from calibrant.groups.columns import Levels, as_table, cut_into_levels
-from calibrant.groups.halves import draw_half
-from calibrant.groups.parts import FINE_CUTS, Part, Tested, tested_cells, tested_leaves
-from calibrant.groups.showing import arranged, as_found
+from calibrant.groups.showing import arranged, as_found, explain, headline
 from calibrant.groups.subjects import Classes, Laws, Subject
-from calibrant.groups.words import explain, headline
+from calibrant.groups.tested import FINE_CUTS, Part, Tested, draw_half, tested_cells, tested_leaves
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
-from calibrant.results import Detectable, GroupFindings
+from calibrant.results import Detectable, FoundGroup, GroupFindings
 
 SHARES = (0.5, 0.25, 0.1, 0.05)
 """Shares of the rows for which it is said what would have been found."""
@@ -114,9 +112,9 @@ class GroupSearch:
 
     def __call__(
         self,
-        data: Any,
+        data: object,
         y_prob: Any = None,
-        sample_weight: Any = None,
+        sample_weight: object = None,
         *,
         features: Any,
         clusters: Any = None,
@@ -220,7 +218,7 @@ class _Search:
     leaves: Part
     share: float
 
-    def found(self) -> tuple[tuple[Any, ...], int]:
+    def found(self) -> tuple[tuple[FoundGroup, ...], int]:
         """Return the groups that were found, arranged, and how many there are."""
         chosen = []
         for part in (self.cells, self.leaves):
@@ -230,11 +228,11 @@ class _Search:
         found = tuple(self._as_found(one, level, alone) for one, level, alone in told(shown, len(shown)))
         return found, len(chosen)
 
-    def overall(self) -> Any:
+    def overall(self) -> FoundGroup:
         """Return all rows together, for the first event."""
         return self._as_found(self.cells.groups[0], None, True)
 
-    def _as_found(self, one: Tested, level: float | None, alone: bool) -> Any:
+    def _as_found(self, one: Tested, level: float | None, alone: bool) -> FoundGroup:
         named = self.subject.named(one)
         worth = self.subject.worth(one, self.half)
         evidence = self.subject.evidence[one.event]
@@ -280,7 +278,7 @@ def _own(columns: Mapping[str, FloatArray]) -> dict[Levels, IntArray]:
     return {each: each.codes(columns[name]) for name, each in found.items() if isinstance(each, Levels) and each.is_cut}
 
 
-def _cluster_codes(clusters: Any, n: int) -> IntArray | None:
+def _cluster_codes(clusters: object, n: int) -> IntArray | None:
     if clusters is None:
         return None
     values = convert(clusters, "clusters").values.ravel()

@@ -25,7 +25,7 @@ KEY, HEAD_BYTES = "group-boosting", 200
 """What such a file holds, and how far from its beginning that is said."""
 
 
-def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping[str, Any] | None = None) -> str:
+def save(fixed: GroupBoosting, path: str | os.PathLike[str], *, details: Mapping[str, object] | None = None) -> str:
     """Write a fitted `GroupBoosting` to a file, completely or not at all, and return its checksum.
 
     Parameters

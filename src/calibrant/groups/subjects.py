@@ -9,20 +9,134 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant.forecasts import Forecasts
-from calibrant.groups.evidence import ClusteredRows, Evidence, IndependentRows
-from calibrant.groups.forecasts import (
-    coverage,
-    forecast_evidence,
-    own_columns,
-    spread_of_shifted,
-    transforms,
-    worth_of_fix,
-)
-from calibrant.groups.parts import Tested
-from calibrant.groups.rows import Rows, worth_of
-from calibrant.groups.score_tails import BIAS, SPREAD
+from calibrant._core.laws import student_quantile
+from calibrant.calibrators.estimator import clone
+from calibrant.calibrators.forecasts import EnsembleInflation, ForecastCalibrator, QuantileShift, ShiftScaling
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts, Quantiles, Samples, pit
+from calibrant.groups.evidence import ClusteredRows, Evidence, IndependentRows, SeparateRows
+from calibrant.groups.rows import Rows, ScoreRows, worth_of
+from calibrant.groups.score_tails import BIAS, SPREAD, ScoreSum, TransformScore
+from calibrant.groups.tested import Tested
+from calibrant.metrics import CRPS
 from calibrant.predictions import Predictions
+
+FIXES: tuple[ForecastCalibrator, ...] = (
+    ShiftScaling(),
+    EnsembleInflation("moments"),
+    QuantileShift(),
+    ShiftScaling(score="crps"),
+)
+"""What a group is fixed by to say what that is worth: the first that takes the laws. Only the last needs a search."""
+
+INSIDE = 0.9
+"""Probability of the central intervals whose coverage is told of every group."""
+
+
+def transforms(forecasts: Forecasts, rng: np.random.Generator) -> FloatArray:
+    """Return uniform numbers if the forecasts are right; of quantiles only what is known at their levels counts."""
+    law = forecasts.distribution
+    if not law.has_cdf:
+        raise InputError(
+            f"groups of forecasts are found by distribution functions of targets on the line, but this is {law}. "
+            "Search one coordinate at a time."
+        )
+    if not isinstance(law, Quantiles):
+        return pit(forecasts, rng)
+    place = (law.values < forecasts.targets[:, None]).sum(axis=1)
+    ends = np.concatenate([[0.0], law.levels, [1.0]])
+    return np.asarray(ends[place] + rng.random(law.n) * (ends[place + 1] - ends[place]))
+
+
+def forecast_evidence(u: FloatArray, weights: FloatArray, cluster: IntArray | None) -> list[Evidence]:
+    """Return what speaks against the location and against the spread of forecasts."""
+    found: list[Evidence] = []
+    for score in (BIAS, SPREAD):
+        rows = ScoreRows(np.full(len(u), score.mean), score.of(u), weights, score.variance)
+        found.append(TransformedRows(rows, score) if cluster is None else ClusteredRows(rows, cluster))
+    return found
+
+
+def own_columns(forecasts: Forecasts) -> dict[str, FloatArray]:
+    """Return what the forecasts themselves offer a tree to split: where they lie, and how wide they are.
+
+    Ensembles offer nothing: of members that happen to lie close together the target lies outside more often, although
+    it is drawn like them.
+    """
+    law = forecasts.distribution
+    if isinstance(law, Samples):
+        return {}
+    middle, low, high = law.quantile([0.5, 0.25, 0.75]).T
+    return {"the predicted median": np.asarray(middle), "the predicted width": np.asarray(high - low)}
+
+
+def worth_of_fix(forecasts: Forecasts, inside: BoolArray, half: BoolArray, *, both: bool) -> float:
+    """Return by how much the mean CRPS of all rows falls if a group is shifted and scaled by what other rows teach."""
+    fix = next(fix for fix in FIXES if fix.suits(forecasts.distribution))
+    score, total, mass = CRPS(ensemble="fair"), 0.0, 0.0
+    for learnt in (half, ~half) if both else (half,):
+        mass += float(forecasts.weights[~learnt].sum())
+        some, judged = forecasts.take(inside & learnt), forecasts.take(inside & ~learnt)
+        if min(some.n_samples, judged.n_samples) < 2:
+            continue
+        try:
+            gain = score(judged) - score(clone(fix).fit(some).calibrate(judged))
+        except InputError:  # Too few distinct targets to learn from: nothing is gained.
+            continue
+        total += float(judged.weights.sum()) * gain if np.isfinite(gain) else 0.0
+    return total / mass
+
+
+def spread_of_shifted(place: float) -> float:
+    r"""Return the mean of :math:`(2 u - 1)^2` of normal forecasts whose targets are shifted to a mean place.
+
+    A shift by b standard deviations moves the mean of :math:`u = \Phi(z + b)` to :math:`\Phi(b / \sqrt 2)`.
+
+    Examples
+    --------
+    >>> round(spread_of_shifted(0.5), 12), round(spread_of_shifted(0.8), 2)
+    (0.333333333333, 0.55)
+    """
+    from scipy.special import ndtr, ndtri
+
+    shift = np.sqrt(2) * ndtri(np.clip(place, 1e-6, 1 - 1e-6))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
+    return float(weights @ (2 * ndtr(nodes + shift) - 1) ** 2 / weights.sum())
+
+
+def coverage(u: FloatArray, weights: FloatArray) -> float:
+    """Return the share of targets in central intervals of probability `INSIDE`."""
+    tail = (1 - INSIDE) / 2
+    return float(np.average((u >= tail) & (u <= 1 - tail), weights=weights))
+
+
+@dataclass(frozen=True, eq=False)
+class TransformedRows(SeparateRows):
+    """Scores of transforms, which are independent and uniform if the forecasts are right."""
+
+    rows: ScoreRows
+    score: TransformScore
+
+    def pvalue(self, inside: BoolArray) -> float:
+        """Return the p-value of the sum of the scores of a group."""
+        some: Any = self.rows.take(inside)
+        return ScoreSum(self.score, some.weights, float(some.residuals.sum())).pvalue
+
+    def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:
+        """Return the size, minus and plus a multiple of its standard error, by Student's law."""
+        some = self.rows.take(inside)
+        shares = some.weights / some.weights.sum()
+        differences = some.events - some.probs
+        size = float(shares @ differences)
+        n = 1.0 / float(shares @ shares)
+        error = float(np.sqrt(shares**2 @ (differences - size) ** 2 * n / max(n - 1.0, 1.0)))
+        wide = student_quantile(1 - level / 2, max(n - 1.0, 1.0)) * error
+        return size - wide, size + wide
+
+    def take(self, some: BoolArray) -> "TransformedRows":
+        """Return the evidence of some of the rows."""
+        return TransformedRows(self.rows.take(some), self.score)
+
 
 FORECASTS = "forecasts"
 """What is said to be searched if it is not the probability of an event."""
@@ -52,7 +166,7 @@ class Subject(ABC):
         """Return what fixing a group is worth, learnt from other rows than those it is measured on."""
 
     @abstractmethod
-    def named(self, one: Tested) -> dict[str, Any]:
+    def named(self, one: Tested) -> dict[str, object]:
         """Return what is off in a group, and further numbers that tell of it."""
 
 
@@ -90,7 +204,7 @@ class Classes(Subject):
         """Return by how much the log loss of all rows falls."""
         return worth_of(self.evidence[one.event].rows, one.inside, half, both=one.tested is None)
 
-    def named(self, one: Tested) -> dict[str, Any]:
+    def named(self, one: Tested) -> dict[str, object]:
         """Return the name of the event, if there are several."""
         return {"event": [*self.views][one.event] if len(self.views) > 1 else ""}
 
@@ -138,7 +252,7 @@ class Laws(Subject):
         """Return by how much the CRPS of all rows falls."""
         return worth_of_fix(self._relative, one.inside, half, both=one.tested is None)
 
-    def named(self, one: Tested) -> dict[str, Any]:
+    def named(self, one: Tested) -> dict[str, object]:
         """Return whether location or spread is off, and how many targets central intervals hold."""
         inside = one.inside if one.tested is None else one.inside & one.tested
         held = coverage(self._transforms[inside], self.forecasts.weights[inside])

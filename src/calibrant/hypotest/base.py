@@ -10,9 +10,13 @@ from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.binning.ties import NEGLIGIBLE
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
+from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Description, TestResult
+
+ROUGH = "Rough here: the weights follow the labels, while the test takes them as fixed."
+"""The caution about any test of such rows, as of those that were moved to another base rate."""
 
 
 class CalibrationTest(ABC):
@@ -55,7 +59,12 @@ class CalibrationTest(ABC):
             raise InputError(
                 f"{type(self).__name__} needs single rows, which a sketch does not hold. Use OmnibusTest, or the rows."
             )
-        return replace(self.run(present, rng, progress), about=self.about())
+        return replace(self.run(present, rng, progress), about=self.about_data(present))
+
+    def about_data(self, data: object) -> Description:
+        """Return how it is presented for these data, with a caution where weights were made from labels."""
+        rough = isinstance(data, Predictions) and weights_follow_labels(data)
+        return replace(self.about(), caution=ROUGH) if rough else self.about()
 
 
 def _present(data: object) -> Any:

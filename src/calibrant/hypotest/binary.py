@@ -1,5 +1,6 @@
 """Tests of binary predictions in closed form: what they share."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
@@ -9,8 +10,9 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
+from calibrant.hypotest.events import label_variances
 from calibrant.predictions import Predictions
-from calibrant.resampling.redraws import redraw_labels
+from calibrant.resampling.redraws import redraw_events
 from calibrant.results import TestResult
 
 SMALLEST_PVALUE = float(np.finfo(float).tiny)
@@ -52,7 +54,7 @@ class BinaryTest(CalibrationTest):
         """Test binary predictions; the weights are positive, and the largest is 1."""
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:  # noqa: ARG002 (most need none)
-        """Return the map from labels, (n, B), to B statistics; None where the closed form is good enough.
+        """Return the map from whether labels are class 1, (n, B), to statistics, (B,); None if the closed form will do.
 
         A statistic is NaN where `examine` would refuse the labels. Such redraws are left out: given that the observed
         labels are not refused, they and the redraws that are left are exchangeable, so that the p-value is exact.
@@ -72,8 +74,8 @@ class BinaryTest(CalibrationTest):
         shared = {"view": "top-label" if reduced else "binary", "smallest_pvalue": SMALLEST_PVALUE, "redraws": 0}
         evaluate = self.redrawn(view, weights)
         if evaluate is not None and found.statistic < np.inf:
-            blocks = redraw_labels(view, N_REDRAWS, np.random.default_rng(rng), progress=progress)
-            null = np.concatenate([evaluate(labels) for labels in blocks])
+            blocks = redraw_events(view, N_REDRAWS, np.random.default_rng(rng), progress=progress)
+            null = np.concatenate([evaluate(events) for events in blocks])
             null = null[~np.isnan(null)]
             shared |= {"smallest_pvalue": 1 / (1 + len(null)), "redraws": len(null), "closed_form": pvalue}
             pvalue = monte_carlo_pvalue(found.statistic, null)
@@ -88,7 +90,7 @@ class BinaryTest(CalibrationTest):
 
 def refuse_certainty(view: Predictions) -> None:
     """Refuse predictions that leave nothing to chance."""
-    if not view.probs.all(axis=1).any():
+    if not label_variances(view).any():
         wrong = int((view.predicted != view.labels).sum())
         raise InputError(
             f"some predictions must lie strictly between 0 and 1, but all {view.n_samples} are exactly 0 or 1, so that "
@@ -100,4 +102,7 @@ def refuse_certainty(view: Predictions) -> None:
 def root_sum_of_squares(values: FloatArray) -> float:
     """Return the Euclidean norm, also where the squares alone would underflow."""
     largest = float(np.abs(values).max())
-    return largest * float(np.sqrt(np.sum((values / largest) ** 2))) if largest > 0 else 0.0
+    if largest == 0:
+        return 0.0
+    scaled = values / largest
+    return largest * math.sqrt(scaled @ scaled)

@@ -9,13 +9,16 @@ from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import student_quantile, student_tail
 from calibrant.exceptions import InputError
 from calibrant.hypotest.base import CalibrationTest
-from calibrant.hypotest.events import CELLS_AT_ONCE, CERTAIN, moments, relative_weights
+from calibrant.hypotest.events import CERTAIN, moments, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
 from calibrant.kernels.base import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
+
+CELLS_AT_ONCE = 2**18
+"""Residuals that are in memory at once."""
 
 LEAST_PAIRS = 5.0
 """With fewer effective pairs of events the level does not hold: chosen by simulation."""
@@ -119,7 +122,7 @@ class BlockSKCETest(CalibrationTest):
 
     def _check_pairs(self, data: Data) -> float:
         """Refuse data in which too few pairs of events make the estimates of the blocks; return their number."""
-        second, fourth = (_pair_sum(values, self.blocksize) for values in moments(data, data.weights))
+        second, fourth = (_pair_sum(values, self.blocksize) for values in moments(data, relative_weights(data)))
         if fourth == 0:
             raise InputError(CERTAIN)
         if second**2 / fourth < LEAST_PAIRS:

@@ -20,7 +20,7 @@ from calibrant.hypotest.binary import (
     refuse_certainty,
     root_sum_of_squares,
 )
-from calibrant.hypotest.events import effective_events
+from calibrant.hypotest.events import effective_events, label_variances
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -70,6 +70,7 @@ class SpiegelhalterTest(BinaryTest):
             label="Spiegelhalter's z",
             meaning="Over- and under-confidence only; errors that cancel are not seen.",
             caution=DRAWN_IF_FEW,
+            principal=True,
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
@@ -78,7 +79,7 @@ class SpiegelhalterTest(BinaryTest):
         if effective_events(view, factors) >= LEAST_EVENTS:
             return None
         deviation, expected = _deviation(view, factors), float(factors @ view.positive)
-        return lambda labels: np.abs(factors @ labels - expected) / deviation
+        return lambda events: np.abs(factors @ events - expected) / deviation
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare the squared error with its mean under calibration."""
@@ -107,8 +108,8 @@ def _coefficients(view: Predictions) -> FloatArray:
 
 def _deviation(view: Predictions, factors: FloatArray) -> float:
     """Return the standard deviation of the sum of the residuals times these factors."""
-    shared = 1.0 if view.copies is None else view.copies
-    return root_sum_of_squares(factors * np.sqrt(view.probs.prod(axis=1) / shared))
+    variances = label_variances(view)
+    return root_sum_of_squares(factors * np.sqrt(variances if view.copies is None else variances / view.copies))
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ class HosmerLemeshowTest(BinaryTest):
         groups = self._groups(view, weights)
         if self.fitted or 1 / np.mean(1 / groups.expected) >= LEAST_EXPECTED:
             return None
-        return lambda labels: groups.sum_of_squares(groups.gaps(labels))
+        return lambda events: groups.sum_of_squares(groups.gaps(events))
 
     def _groups(self, view: Predictions, weights: FloatArray) -> "_Groups":
         """Return the groups, which are kept with the predictions."""

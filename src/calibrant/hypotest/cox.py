@@ -1,6 +1,7 @@
 """Cox's test: logistic recalibration, its slope and its intercept."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -91,6 +92,7 @@ class CoxTest(BinaryTest):
             label="Cox",
             meaning="A wrong slope or intercept of the log-odds only.",
             caution=f"{DRAWN_IF_FEW} Refused where no finite line fits best.",
+            principal=True,
         )
 
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
@@ -98,7 +100,7 @@ class CoxTest(BinaryTest):
         if effective_events(view, weights) >= LEAST_EVENTS:
             return None
         log_odds = kept_log_odds(view)
-        return in_blocks(lambda labels: _ratios(log_odds, labels == 1, weights), max(1, CACHED_CELLS // len(weights)))
+        return in_blocks(lambda events: _ratios(log_odds, events == 1, weights), max(1, CACHED_CELLS // len(weights)))
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Fit slope and intercept and compare the likelihood with that of the predictions."""
@@ -256,6 +258,11 @@ def _tail(statistic: float, scales: FloatArray) -> float:
     In polar coordinates the squared radius is exponential, and the mean over the angle, a smooth periodic function, is
     the mean over equidistant angles to machine precision.
     """
-    angles = np.pi * np.arange(4096) / 4096
-    mixture = scales[0] * np.cos(angles) ** 2 + scales[1] * np.sin(angles) ** 2
+    mixture = scales[1] + (scales[0] - scales[1]) * _squared_cosines()
     return float(np.exp(-statistic / (2 * mixture)).mean())
+
+
+@cache
+def _squared_cosines() -> FloatArray:
+    """Return the squared cosines of equidistant angles."""
+    return np.cos(np.pi * np.arange(4096) / 4096) ** 2

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
-from calibrant.binning.ties import pooled
+from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
     DRAWN_IF_FEW,
@@ -17,7 +17,7 @@ from calibrant.hypotest.binary import (
     refuse_certainty,
     root_sum_of_squares,
 )
-from calibrant.hypotest.events import effective_events
+from calibrant.hypotest.events import effective_events, label_variances
 from calibrant.metrics.pooled import Ties
 from calibrant.predictions import Predictions
 from calibrant.results import Description
@@ -92,7 +92,7 @@ class ECCETest(BinaryTest):
             seen = "Net miscalibration over any interval of predictions; needs no bins."
             return Description(label="Cumulative, range", meaning=seen, caution=DRAWN_IF_FEW)
         seen = "Net miscalibration of all predictions up to some value; needs no bins."
-        return Description(label="Cumulative (ECCE)", meaning=seen, caution=DRAWN_IF_FEW)
+        return Description(label="Cumulative (ECCE)", meaning=seen, caution=DRAWN_IF_FEW, principal=True)
 
     def __post_init__(self) -> None:
         if self.statistic not in ("mad", "range"):
@@ -101,10 +101,10 @@ class ECCETest(BinaryTest):
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Follow the running sum and compare how far it goes with Brownian motion."""
         refuse_certainty(view)
-        score, group = pooled(view.positive)
-        steps = np.bincount(group, weights * (view.labels - view.positive)) / weights.sum()
-        path = np.concatenate([[0.0], np.cumsum(steps)])
-        sigma = root_sum_of_squares(weights * np.sqrt(view.probs.prod(axis=1))) / float(weights.sum())
+        ties, total = Ties.of_view(view), float(weights.sum())
+        path = np.zeros(1 + len(ties.starts))
+        np.cumsum(ties.sums(weights * (view.labels - view.positive)) / total, out=path[1:])
+        sigma = root_sum_of_squares(weights * np.sqrt(label_variances(view))) / total
         start, end = self._ends(path)
         net = float(path[end] - path[start])
         details: dict[str, Any] = {
@@ -112,10 +112,9 @@ class ECCETest(BinaryTest):
             "direction": "too low" if net > 0 else "too high" if net < 0 else "none",
         }
         if self.statistic == "mad":
-            details["place"] = float(score[end - 1]) if end else None
+            details["place"] = float(comparable(view.positive[ties.rows(end - 1, end)[0]])) if end else None
         else:
-            inside = (group >= start) & (group < end)
-            details |= _interval(score[start:end], view.take(inside) if end > start else None)
+            details |= _interval(view.take(ties.rows(start, end)) if end > start else None)
         tail = maximum_tail if self.statistic == "mad" else range_tail
         return Finding(abs(net) / sigma, tail(abs(net) / sigma), abs(net), details)
 
@@ -123,8 +122,8 @@ class ECCETest(BinaryTest):
         """Return the statistics of other labels, where few events make the path."""
         if effective_events(view, weights) >= LEAST_EVENTS:
             return None
-        ties = Ties.of(view.positive)
-        factors = weights[:, None] / root_sum_of_squares(weights * np.sqrt(view.probs.prod(axis=1)))
+        ties = Ties.of_view(view)
+        factors = weights[:, None] / root_sum_of_squares(weights * np.sqrt(label_variances(view)))
         expected = ties.sums(factors * view.probs[:, 1:])
 
         def evaluate(labels: Any) -> FloatArray:
@@ -142,13 +141,15 @@ class ECCETest(BinaryTest):
         return min(low, high), max(low, high)
 
 
-def _interval(score: FloatArray, rows: Predictions | None) -> dict[str, Any]:
-    """Describe the rows whose predictions lie in the interval."""
+def _interval(rows: Predictions | None) -> dict[str, Any]:
+    """Describe the rows whose predictions lie in the interval, in ascending order."""
     names = ("interval", "interval_rows", "interval_predicted", "interval_observed")
     if rows is None:
         return dict.fromkeys(names)
-    predicted, observed = (float(np.average(values, weights=rows.weights)) for values in (rows.positive, rows.labels))
-    return dict(zip(names, ([float(score[0]), float(score[-1])], rows.n_samples, predicted, observed), strict=True))
+    share = rows.weights / rows.weights.sum()
+    predicted, observed = (float(share @ values) for values in (rows.positive, rows.labels))
+    ends = comparable(rows.positive[[0, -1]]).tolist()
+    return dict(zip(names, (ends, rows.n_samples, predicted, observed), strict=True))
 
 
 def maximum_tail(x: float) -> float:

@@ -6,9 +6,7 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.discrepancy import Data
-
-CELLS_AT_ONCE = 2**18
-"""Probabilities that are squared at once, so that no copies of all predictions are made."""
+from calibrant.predictions import Predictions, row_blocks
 
 CERTAIN = "the predictions are certain, so residuals have no spread, and nothing can be tested."
 
@@ -30,8 +28,8 @@ def effective_events(data: Data, factors: FloatArray) -> float:
         E|r|^2 = \sum_k p_k (1 - p_k), \quad E|r|^4 = \sum_k p_k \Big(1 - 2 p_k + \sum_l p_l^2\Big)^2.
 
     Of n rows with equal weights and p = 1/2 these are n events; of rare events it is their expected number; weights
-    that differ leave fewer. For forecasts, whose targets vary in every row, it is
-    :math:`(\sum_i c_i^2)^2 / \sum_i c_i^4`.
+    that differ leave fewer. The factors must not be so small that their fourth powers underflow. For forecasts, whose
+    targets vary in every row, it is :math:`(\sum_i c_i^2)^2 / \sum_i c_i^4`.
 
     Examples
     --------
@@ -41,34 +39,46 @@ def effective_events(data: Data, factors: FloatArray) -> float:
     >>> round(effective_events(Predictions([0.001] * 40, labels=[0] * 40), np.ones(40)), 2)  # 40 * 0.001
     0.04
     """
-    second, fourth = (float(moment.sum()) for moment in moments(data, factors))
-    return second**2 / fourth if fourth > 0 else 0.0
+    second, fourth = moments(data, factors)
+    total = float(fourth.sum())
+    return float(second.sum()) ** 2 / total if total > 0 else 0.0
 
 
 def moments(data: Data, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return second and fourth moments of the lengths of residuals times factors, relative to the largest factor."""
-    squares = (factors / np.abs(factors).max(initial=np.finfo(float).tiny)) ** 2
+    """Return second and fourth moments of the lengths of residuals times factors."""
+    squares = factors**2
     if isinstance(data, Forecasts):
         return squares, squares**2
-    step = max(1, CELLS_AT_ONCE // data.n_classes)
-    parts = [_residual_moments(data.probs[first : first + step]) for first in range(0, data.n_samples, step)]
-    second, fourth = np.concatenate(parts, axis=1)
-    copies = 1.0 if data.copies is None else data.copies
-    return squares / copies * second, squares**2 / copies**3 * fourth
+    second, fourth = _two_class_moments(data) if data.n_classes == 2 else _residual_moments(data.probs)
+    if data.copies is None:
+        return squares * second, squares**2 * fourth
+    return squares / data.copies * second, squares**2 / data.copies**3 * fourth
+
+
+def label_variances(view: Predictions) -> FloatArray:
+    """Return the variance p (1 - p) of each label of binary predictions that are right."""
+    return np.asarray(view.probs[:, 0] * view.probs[:, 1])
+
+
+def _two_class_moments(view: Predictions) -> tuple[FloatArray, FloatArray]:
+    """Return the moments of residuals of two classes, in terms of the variance of the label."""
+    variances = label_variances(view)
+    return 2 * variances, 4 * variances * (1 - 3 * variances)
 
 
 def _residual_moments(probs: FloatArray) -> FloatArray:
     """Return second and fourth moments of the lengths of residuals, (2, n), for labels that follow the predictions."""
-    if probs.shape[1] == 2:  # The same sums, in terms of the variance v of the label.
-        v = probs[:, 0] * probs[:, 1]
-        return np.stack([2 * v, 4 * v * (1 - 3 * v)])
-    lengths = 1 - 2 * probs + (probs**2).sum(axis=1, keepdims=True)
-    return np.stack([(probs * (1 - probs)).sum(axis=1), (probs * lengths**2).sum(axis=1)])
+    found = np.empty((2, len(probs)))
+    for rows in row_blocks(probs.shape):
+        some = probs[rows]
+        lengths = 1 - 2 * some + (some**2).sum(axis=1, keepdims=True)
+        found[:, rows] = (some * (1 - some)).sum(axis=1), (some * lengths**2).sum(axis=1)
+    return found
 
 
 def check_events(data: Data, least: float, law: str) -> float:
     """Refuse data in which too few events make the statistic for its law to hold; return their number."""
-    events = effective_events(data, data.weights)
+    events = effective_events(data, relative_weights(data))
     if events == 0:
         raise InputError(CERTAIN)
     if events < least:

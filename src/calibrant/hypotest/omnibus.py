@@ -1,14 +1,16 @@
 """One exact test that sees many kinds of errors: several statistics of the same redraws, one p-value."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant._border.checks import check_count
-from calibrant._border.types import FloatArray, IntArray, Progress, Rng
+from calibrant._border.types import FloatArray, Progress, Rng
+from calibrant.forecasts import Forecasts
 from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.combining import at_or_above, combined_pvalue
 from calibrant.hypotest.evidence import (
     ClassEvidence,
     Evidence,
@@ -25,93 +27,8 @@ from calibrant.hypotest.finding.facts import corrected_direction, facts_of
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
 
-TIE = 1e-10
-"""Statistics that differ by less than this share of the largest are equal: sums of the same terms round differently."""
-
-
-class Combined(NamedTuple):
-    """What several statistics of a pool together say about its first member.
-
-    Attributes
-    ----------
-    pvalue : float
-        Share of the pool whose mean is as small as that of the first.
-    means : ndarray of shape (N,)
-        Harmonic mean of the p-values of every member.
-    part : int
-        The statistic by which the first member is most extreme.
-    """
-
-    pvalue: float
-    means: FloatArray
-    part: int
-
-
-def combined_pvalue(statistics: FloatArray) -> Combined:
-    r"""Compare the harmonic mean of the first column's rank p-values with that of every column.
-
-    Parameters
-    ----------
-    statistics : ndarray of shape (m, N)
-        m statistics of N members of a pool, the first of which was observed. Large values are extreme.
-
-    Notes
-    -----
-    The rank p-value of member j by statistic s is :math:`p_{sj} = \#\{k : s_k \ge s_j\} / N`, itself included. That of
-    the member that leads by a statistic, 1 / N, is divided by :math:`(1 + g)^2`, where g is how far it is ahead of the
-    next, in standard deviations of the pool: otherwise members that lead by one statistic each could not be told apart,
-    and 1 / N would hardly ever be reached. With :math:`q_j = m / \sum_s 1 / p_{sj}` the p-value is
-    :math:`\#\{k : q_k \le q_0\} / N`. All of this treats the members alike, so that the p-value is valid if they are
-    exchangeable; ties count against rejection.
-
-    The harmonic mean is close to the smallest p-value, over m, where one statistic stands out, and smaller where
-    several do. So it finds an error that several see about as well as each by itself.
-
-    References
-    ----------
-    P. H. Westfall, S. S. Young, "Resampling-based multiple testing", Wiley 1993; D. J. Wilson, "The harmonic mean
-    p-value for combining dependent tests", PNAS 116 (2019).
-
-    Examples
-    --------
-    >>> combined_pvalue(np.array([[3.0, 1.0, 2.0, 0.0], [0.0, 1.0, 2.0, 9.0]])).pvalue  # 3 and 9 lead, 9 by far
-    0.5
-    """
-    counts, n = at_or_above(statistics), statistics.shape[1]
-    inverse = n / counts * np.where(counts == 1, (1 + _leads(statistics)[:, None]) ** 2, 1.0)
-    totals = inverse.sum(axis=0)
-    deepest = np.lexsort([depth(statistics)[:, 0], inverse[:, 0]])[-1]
-    as_extreme = totals >= (1 - TIE) * totals[0]
-    return Combined(float(as_extreme.mean()), len(statistics) / totals, int(deepest))
-
-
-def at_or_above(statistics: FloatArray) -> IntArray:
-    """Return how many of a row are at or above each entry, up to rounding.
-
-    Examples
-    --------
-    >>> at_or_above(np.array([[0.5, 2.0, 0.5]])).tolist()
-    [[3, 1, 3]]
-    """
-    counts = np.empty(statistics.shape, dtype=np.int64)
-    for count, row in zip(counts, statistics, strict=True):
-        below = np.searchsorted(np.sort(row), row - TIE * np.abs(row).max(), side="left")
-        count[:] = len(row) - below
-    return counts
-
-
-def depth(statistics: FloatArray) -> FloatArray:
-    """Return how many standard deviations of its row each entry lies above the mean; 0 where all are equal."""
-    centred = statistics - statistics.mean(axis=1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    least = TIE * np.abs(statistics).max(axis=1, keepdims=True)
-    return np.where(deviation > least, centred / np.where(deviation > 0, deviation, 1.0), 0.0)
-
-
-def _leads(statistics: FloatArray) -> FloatArray:
-    """Return how far the largest of every row is ahead of the next, in standard deviations of the row."""
-    largest = np.partition(depth(statistics), -2, axis=1)[:, -2:]
-    return np.asarray(largest[:, 1] - largest[:, 0])
+OF_FORECASTS = "Centre, spread and shape of forecasts, and trends of these, in one p-value; the verdict uses it."
+"""What the test sees if there are no classes."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +55,15 @@ class OmnibusTest(CalibrationTest):
     and "top-label ece" (`RankedEvidence`). In any case "impossible labels", of a predicted probability of 0. The set
     was chosen by simulation: more statistics see more kinds of errors, and each of them less sharply.
 
+    Forecasts: the "centre", the "spread" and the "shape" of the transforms :math:`F_i(y_i)`, the mean gap of the
+    "quantiles" (MACE), and the "trend" of centre and spread over where forecasts lie and how wide they are
+    (`calibrant.hypotest.forecasts.evidence`). Transforms of targets that are drawn from the forecasts are independent
+    and uniform, and are drawn in their place. An ensemble counts as calibrated if the target is exchangeable with its
+    members: then all ranks are equally likely, ties broken at random. Of columns of quantiles only these are tested. Of
+    vectors every coordinate is tested, and the distance of normal ones from their mean; the smallest p-value is
+    multiplied by the number of tests. ``estimate`` is MACE, with its mean (``expected``) and its 95% quantile
+    (``detectable``) over the redraws among the details.
+
     The ``statistic`` is the harmonic mean of the observed labels' rank p-values, ``null`` those of the redraws:
     **small** values are extreme. With the lead of the observed labels it may be far below 1 / (B + 1), and it is no
     p-value. The details hold ``parts``, a mapping from the name of each part to its ``statistic``, rank ``pvalue`` (not
@@ -160,10 +86,13 @@ class OmnibusTest(CalibrationTest):
     >>> result = OmnibusTest(n_resamples=99)(p, rng=0)
     >>> result.pvalue, result.details["parts"]["bias"]["direction"]
     (0.01, 'too high')
+    >>> from calibrant.forecasts import Normal
+    >>> y = np.random.default_rng(0).normal(size=100)
+    >>> OmnibusTest(n_resamples=99)(Forecasts(Normal([0.0] * 100, 0.5), y), rng=0).details["revealed_by"]
+    'the spread (too narrow)'
     """
 
     cells: ClassVar[bool] = True
-    takes_forecasts: ClassVar[bool] = False
     n_resamples: int = 999
 
     def about(self) -> Description:
@@ -174,13 +103,22 @@ class OmnibusTest(CalibrationTest):
             caution="Exact for independent rows.",
         )
 
+    def about_data(self, data: object) -> Description:
+        """Return how it is presented, by what it looks at in data of this kind."""
+        found = super().about_data(data)
+        return replace(found, meaning=OF_FORECASTS) if isinstance(data, Forecasts) else found
+
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")
 
-    def run(self, data: Predictions, rng: Rng, progress: Progress | None) -> TestResult:
+    def run(self, data: Predictions | Forecasts, rng: Rng, progress: Progress | None) -> TestResult:
         """Run the test."""
+        if isinstance(data, Forecasts):
+            from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
+
+            return run_on_forecasts(data, repr(self), self.n_resamples, np.random.default_rng(rng), progress).result
         if not isinstance(data, Predictions):
-            raise TypeError(f"OmnibusTest tests Predictions, but got {type(data).__name__}.")
+            raise TypeError(f"OmnibusTest tests Predictions or Forecasts, but got {type(data).__name__}.")
         evidence = gather(data)
         observed = [found[:, 0] for one in evidence for found in one.components(data.labels[:, None])]
         pool = [np.array([[np.abs(found).max()] for found in observed])]

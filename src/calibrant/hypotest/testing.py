@@ -3,11 +3,8 @@
 from calibrant._border.names import meant
 from calibrant._border.types import Rng
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts
 from calibrant.hypotest import TESTS
 from calibrant.hypotest.base import CalibrationTest
-from calibrant.hypotest.consistency import ConsistencyTest
-from calibrant.metrics import SKCE
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import TestResult
 
@@ -32,7 +29,7 @@ def test(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows, if labels are given.
     test : name in TESTS or CalibrationTest, optional
-        By default "omnibus", the exact test behind the verdict; of forecasts, the exact test with SKCE.
+        By default "omnibus", the exact test behind the verdict.
     positive : optional
         The label whose probability `y_prob` is, if that is one column; by default the second of the sorted labels.
     rng : Generator, int or None
@@ -48,9 +45,7 @@ def test(
     0.001
     """
     known = as_data(data, y_prob, sample_weight, positive)
-    if test is None:
-        test = ConsistencyTest(metric=SKCE()) if isinstance(known, Forecasts) else "omnibus"
-    return _chosen(test)(known, rng=rng)
+    return _chosen("omnibus" if test is None else test)(known, rng=rng)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test wherever it is imported.

@@ -98,8 +98,8 @@ def interval(
     95%, "auto" refuses; a method requested by name does what it can. It refuses
 
     - if fewer than ten wrong rows are expected from the predictions (15 for means, slopes and O/E, 50 for SKCE) or
-      fewer than four are observed (10, 25), unless 50 are observed; for means over rows, if fewer than half of the
-      expected ones are observed, unless 50 are; for debiased errors, if fewer than 0.4 of them are, unless 20 are;
+      fewer than four are observed (10, 25), unless 50 are observed; for debiased errors, if fewer than 0.4 of the
+      expected ones are observed, unless 20 are;
     - for areas under risk-coverage curves, with fewer than 15 wrong, or right, answers expected or 10 observed, unless
       50 are; their lower limit allows for being given only then;
     - for slope and intercept, if a threshold on the predictions separates the outcomes;

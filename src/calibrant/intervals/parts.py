@@ -30,7 +30,7 @@ class Part:
     index : ndarray of shape (n,)
         Bin of each row.
     coefficient : ndarray of shape (n_bins,)
-        The :math:`c_b` above, times the share and the sign of the part; 0 in bins without two rows.
+        The :math:`c_b` above, times the share of the part; 0 in bins without two rows.
     weights, probs, residuals : ndarray of shape (n,)
         The weights in units of the largest, the predicted probability of the event, and what is missing from it.
     event : ndarray of shape (n,)
@@ -74,14 +74,14 @@ MOST_KEPT = 2 * 10**6
 """Rows times classes up to which parts are kept with the predictions, as views are."""
 
 
-def parts_of(metric: Metric, predictions: Predictions, sign: float = 1.0) -> list[Part]:
+def parts_of(metric: Metric, predictions: Predictions) -> list[Part]:
     """Return the parts that the mean squared gap, a lift or a root of it looks at; few rows keep them."""
     if predictions.n_samples * predictions.n_classes > MOST_KEPT:
-        return _parts(metric, predictions, sign)
-    return predictions.once(("parts of squared gaps", metric, sign), lambda: _parts(metric, predictions, sign))
+        return _parts(metric, predictions)
+    return predictions.once(("parts of squared gaps", metric), lambda: _parts(metric, predictions))
 
 
-def _parts(metric: Metric, predictions: Predictions, sign: float) -> list[Part]:
+def _parts(metric: Metric, predictions: Predictions) -> list[Part]:
     gap = squared_gap(metric)
     if gap is None:
         raise InputError(f"only debiased squared gaps are sums over pairs in bins, but {metric!r} is not one.")
@@ -90,12 +90,12 @@ def _parts(metric: Metric, predictions: Predictions, sign: float) -> list[Part]:
     if isinstance(metric, Classwise):
         n_classes = predictions.n_classes
         views = [(predictions.one_vs_rest(c), np.full(predictions.n_samples, c)) for c in range(n_classes)]
-        return [_part(view, event, _cut(view, bins), sign / n_classes) for view, event in views]
+        return [_part(view, event, _cut(view, bins), 1.0 / n_classes) for view, event in views]
     if isinstance(metric, (TopLabel, PerPredictedClass)) or predictions.n_classes > 2:
         view, event = predictions.top_label(), predictions.predicted
         index = _cut_by_class(view, event, bins) if isinstance(metric, PerPredictedClass) else _cut(view, bins)
-        return [_part(view, event, index, sign)]
-    return [_part(predictions, np.ones(predictions.n_samples, dtype=np.int64), _cut(predictions, bins), sign)]
+        return [_part(view, event, index, 1.0)]
+    return [_part(predictions, np.ones(predictions.n_samples, dtype=np.int64), _cut(predictions, bins), 1.0)]
 
 
 def squared_gap(metric: Metric) -> DebiasedSquaredGap | None:

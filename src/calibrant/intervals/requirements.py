@@ -19,19 +19,20 @@ from calibrant.resampling.bootstrap import Bootstrap
 class Fewest(NamedTuple):
     """The number of wrong rows that must be expected from the predictions, and the number that must be observed.
 
-    Of the expected rows at least the share `part` must be observed, unless `unless` rows are.
+    Of the expected rows at least the share `part` must be observed, unless `unless` rows are. Where that happens by
+    chance alone, the few limits that are given miss, so that limits which cover without such a rule have none.
     """
 
     expected: int
     observed: int
     part: float = 0.0
-    unless: int = 50
+    unless: int = 0
 
 
 FEWEST: Mapping[str, Fewest] = {
     "wilson": Fewest(10, 4),
     "debiased": Fewest(10, 4, 0.4, 20),
-    "hall": Fewest(15, 10, 0.5),
+    "hall": Fewest(15, 10),
     "sandwich": Fewest(15, 10),
     "law": Fewest(50, 25),
 }
@@ -147,8 +148,7 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
         return _sentence(fewest, "wrong rows")
     if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
         return ""
-    part = "half" if fewest.part == 0.5 else f"{fewest.part:g}"
-    return f"less than {part} of the wrong rows that are expected are observed, and fewer than {fewest.unless}"
+    return f"less than {fewest.part:g} of the wrong rows that are expected are observed, and fewer than {fewest.unless}"
 
 
 def too_thin(metric: Metric, data: Predictions) -> str:

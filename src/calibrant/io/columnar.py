@@ -34,6 +34,11 @@ class Columnar(Table):
         self.names = tuple(self.schema)
         self.nested = frozenset(name for name, dtype in self.schema.items() if _holds(dtype) == "vector")
 
+    def close(self) -> None:
+        """Close the file, which polars has open too."""
+        self._opened = None
+        super().close()
+
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
         """Read the chosen columns, of types that can hold what they should."""
         for argument, names in numbers.items():

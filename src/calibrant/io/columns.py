@@ -69,7 +69,7 @@ class Columns:
     positional: bool = True
 
 
-def as_request(*, probs: Any = None, classes: Any = None, **others: Any) -> Request:
+def as_request(*, probs: object = None, classes: Any = None, **others: Any) -> Request:
     """Bring the caller's arguments into one form, and refuse those that exclude each other."""
     patterns = as_patterns("probs", probs, "proba_*")
     request = Request(probs=patterns, classes=None if classes is None else as_class_names(list(classes)), **others)

@@ -62,7 +62,7 @@ def _check_pages(file: OpenFile, column: dict[int, Any]) -> None:
 
 def _structure(data: BinaryIO) -> dict[int, Any]:
     """Return a structure of Thrift as a dict from field numbers to values; IndexError where the bytes end too early."""
-    fields: dict[int, Any] = {}
+    fields: dict[int, object] = {}
     number = 0
     while head := data.read(1)[0]:
         number = number + (head >> 4) if head >> 4 else _signed(data)
@@ -91,7 +91,7 @@ def _text(data: BinaryIO) -> bytes:
     return found
 
 
-def _items(data: BinaryIO) -> list[Any]:
+def _items(data: BinaryIO) -> list[object]:
     head = data.read(1)[0]
     read = _VALUES[head & 15]
     return [read(data) for _ in range(head >> 4 if head >> 4 < 15 else _unsigned(data))]

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,7 +13,7 @@ from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.textual import TextTable, intact, no_number
+from calibrant.io.tables import TextTable, intact, no_number
 from calibrant.io.values import NUMBER_MARKS
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", ";", "\t", "|")
 
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
-_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
+_WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
+_DECIMAL = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?$"
 _BLANK_LINES = re.compile(rb'"[^"]*"|\n(?:\r?\n)+')
 
 
@@ -58,12 +58,20 @@ class Delimited(TextTable):
         """Read all columns, as numbers where no text loses anything by becoming one."""
         import polars as pl
 
+        _, cells = self.cells()
+        filled = cells.with_columns(pl.when(pl.all() != "").then(pl.all()))
+        names = [name or f"column_{j}" for j, name in enumerate(self.names)]
+        return pl.DataFrame([_typed(column).alias(name) for name, column in zip(names, filled, strict=True)])
+
+    def cells(self) -> tuple[list[str], "pl.DataFrame"]:
+        """Read the header and all cells as the texts that they are, in columns named by their position."""
+        import polars as pl
+
+        every = [*range(len(self.names))]
         with intact(self.file):
-            rows = [fields for _, fields in islice(self._rows(self._content()), 1, None)]
-        if any(len(fields) != len(self.names) for fields in rows):
-            raise self._first_problem()
-        names = (name or f"column_{j}" for j, name in enumerate(self.names))
-        return pl.DataFrame([_typed(name, cells) for name, cells in zip(names, zip(*rows, strict=True), strict=True)])
+            content = self._content()
+            _, header = next(self._rows(content))
+            return header, pl.concat([self._read_csv(block, every) for block in self._blocks(content)])
 
     def _rows(self, content: BinaryIO) -> Iterator[tuple[int, list[str]]]:
         """Yield the header and the rows, each with the line on which it begins; blank lines are skipped."""
@@ -108,38 +116,38 @@ class Delimited(TextTable):
         """Return the wanted columns of a block; numbers with spaces around them are read, what is missing is null."""
         import polars as pl
 
-        if b"\0" in block:
-            raise self._first_problem()
-        rows = _without_blank_lines(block)  # Of which polars would make rows too.
+        wanted = [self._positions[name] for name in (*texts, *numbers)]
         try:
-            try:
-                frame = self._read_csv(rows, texts, numbers, pl.Float64())
-            except pl.exceptions.PolarsError:
-                frame = self._read_csv(rows, texts, numbers, pl.String())
-                frame = self._as_numbers(frame, frame.columns[len(texts) :], numbers)
-        except pl.exceptions.PolarsError as error:
-            raise self._first_problem(brief(error)) from error
-        # Polars completes rows that are too short.
-        if _count_outside_quotes(rows, self.separator) != len(frame) * (len(self.names) - 1):
-            raise self._first_problem()
+            frame = self._read_csv(block, wanted, wanted[len(texts) :])
+        except pl.exceptions.PolarsError:
+            frame = self._read_csv(block, wanted)
+            frame = self._as_numbers(frame, frame.columns[len(texts) :], numbers)
         text = pl.col(frame.columns[: len(texts)]).str.strip_chars()
         frame = frame.with_columns(pl.when(text != "").then(text).name.keep())
         frame.columns = [*texts, *numbers]
         return frame
 
-    def _read_csv(
-        self, rows: bytes, texts: Sequence[str], numbers: Sequence[str], number: "pl.DataType"
-    ) -> "pl.DataFrame":
-        """Return the wanted columns, named by their position."""
+    def _read_csv(self, block: bytes, wanted: Sequence[int], numbers: Collection[int] = ()) -> "pl.DataFrame":
+        """Return columns by their position, which is their name: texts, and numbers, which may fail by an exception."""
         import polars as pl
 
-        wanted = [self._positions[name] for name in (*texts, *numbers)]
-        schema: dict[str, pl.DataType] = {str(j): pl.String() for j in range(len(self.names))}
-        schema.update({str(self._positions[name]): number for name in numbers})
+        if b"\0" in block:
+            raise self._first_problem()
+        rows = _without_blank_lines(block)  # Of which polars would make rows too.
+        schema = {str(j): pl.Float64() if j in numbers else pl.String() for j in range(len(self.names))}
         # polars takes the number of columns from the first line that it sees: from one that is then dropped.
         guide = self.separator.encode() * (len(self.names) - 1) + b"\n"
-        options: dict[str, Any] = {"separator": self.separator, "schema": schema, "columns": wanted}
-        return pl.read_csv(guide + rows, has_header=False, **options)[1:]
+        options: dict[str, Any] = {"separator": self.separator, "schema": schema, "columns": [*wanted]}
+        try:
+            frame = pl.read_csv(guide + rows, has_header=False, **options)[1:]
+        except pl.exceptions.PolarsError as error:
+            if numbers:
+                raise
+            raise self._first_problem(brief(error)) from error
+        # Polars completes rows that are too short.
+        if _count_outside_quotes(rows, self.separator) != len(frame) * (len(self.names) - 1):
+            raise self._first_problem()
+        return frame
 
     def _as_numbers(self, frame: "pl.DataFrame", places: Sequence[str], names: Sequence[str]) -> "pl.DataFrame":
         """Convert columns of text to numbers, null where a value is missing; refuse anything else."""
@@ -257,12 +265,11 @@ def _without_blank_lines(text: bytes) -> bytes:
     return _BLANK_LINES.sub(lambda found: found[0] if found[0].startswith(b'"') else b"\n", text)
 
 
-def _typed(name: str, texts: Sequence[str]) -> "pl.Series":
+def _typed(cells: "pl.Series") -> "pl.Series":
+    """Return texts as numbers, if none of them loses anything by that."""
     import polars as pl
 
-    cells = pl.Series(name, [text or None for text in texts], dtype=pl.String)
-    filled = [text for text in texts if text]
     for pattern, dtype in ((_WHOLE, pl.Int64), (_DECIMAL, pl.Float64)):
-        if filled and all(pattern.fullmatch(text) for text in filled):
+        if cells.str.contains(pattern).all() and cells.null_count() < len(cells):
             return cells.cast(dtype)
     return cells

@@ -12,9 +12,8 @@ from calibrant._core.steps import portions, tell
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
-from calibrant.io.forecast_columns import LEVELS, Arguments, ForecastRequest, as_forecast_request
+from calibrant.io.forecast_columns import LEVELS, Arguments, ForecastRequest, as_forecast_request, levels_of
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.quantile_names import levels_of
 from calibrant.io.read import STEPS, open_source, stacked
 from calibrant.io.sources import Source, located
 from calibrant.io.values import LeftOut, read_complete, taken, warn_of
@@ -162,7 +161,7 @@ def _read_file(
         return found, more
 
 
-def law_of(source: Source, numbers: Mapping[str, Any], columns: Arguments, request: ForecastRequest) -> Distribution:
+def law_of(source: Source, numbers: Mapping[str, object], columns: Arguments, request: ForecastRequest) -> Distribution:
     """Return the predictive distributions that columns hold."""
     if "draws" in numbers:
         return Samples(numbers["draws"])

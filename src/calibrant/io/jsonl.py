@@ -10,7 +10,7 @@ from calibrant._border.files import OpenFile
 from calibrant._border.text import quoted
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.textual import TextTable, no_number
+from calibrant.io.tables import TextTable, no_number
 from calibrant.io.values import NUMBER, NUMBER_MARKS
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class JsonLines(TextTable):
                 )
             yield number, found
 
-    def _text(self, line: int, fields: dict[str, Any], name: str) -> str | None:
+    def _text(self, line: int, fields: dict[str, object], name: str) -> str | None:
         value = fields.get(name)
         if isinstance(value, (list, dict)):
             raise InputError(
@@ -78,7 +78,7 @@ class JsonLines(TextTable):
             return str(value).lower()
         return None if value is None or value == "" else str(value)
 
-    def _number(self, line: int, fields: dict[str, Any], name: str) -> Any:
+    def _number(self, line: int, fields: dict[str, object], name: str) -> Any:
         value = fields.get(name)
         if isinstance(value, list):
             return [self._number(line, {name: entry}, name) for entry in value]

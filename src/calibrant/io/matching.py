@@ -28,7 +28,7 @@ def choose_one(
     advice: str = "",
     taken: Collection[str] = (),
 ) -> str:
-    """Return the column that the caller wants, or else the first of the usual names that is there and not taken."""
+    """Return the column that the caller wants, or else the first of the usual names that occurs and is not taken."""
     if wanted is not None:
         return find_column(file, names, wanted)
     free = [name for name in names if name not in taken]
@@ -98,5 +98,5 @@ def matches(names: Sequence[str], pattern: str) -> list[tuple[str, str]]:
 
 def _natural(text: str) -> list[tuple[bool, int, str]]:
     """Sort key by which 2 comes before 10."""
-    pieces = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
-    return [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in pieces]
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
+    return [(not p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in parts]

@@ -25,7 +25,7 @@ from calibrant.io.matching import expand, is_pattern
 from calibrant.io.paths import Paths, as_paths
 from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source, located
-from calibrant.io.textual import TextTable, intact, unpacked
+from calibrant.io.tables import TextTable, intact, unpacked
 from calibrant.io.values import LeftOut, as_labels, read_complete, taken, warn_of
 from calibrant.predictions import Predictions
 
@@ -49,7 +49,7 @@ def read_predictions(  # noqa: PLR0913 (each is one decision of the user)
     probs: str | Sequence[str] | None = None,
     weight: str | None = None,
     logits: bool = False,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[object] | None = None,
     positive: Hashable | None = None,
     percent: bool = False,
     renormalise: bool = False,
@@ -287,7 +287,7 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
 
 def _need_polars() -> None:
     try:
-        import polars as pl  # noqa: F401 (only whether it is there)
+        import polars as pl  # noqa: F401 (only whether it is installed)
     except ImportError as error:
         raise ImportError(
             'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '

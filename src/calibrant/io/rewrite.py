@@ -1,13 +1,11 @@
 """Files written again with calibrated probabilities beside the original ones, or in their place."""
 
 import gzip
-import io
-import math
 import os
 import shutil
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -23,8 +21,7 @@ from calibrant.io.columns import as_request
 from calibrant.io.delimited import Delimited
 from calibrant.io.read import open_source
 from calibrant.io.sources import Source, located
-from calibrant.io.tables import Table
-from calibrant.io.textual import TextTable
+from calibrant.io.tables import Table, TextTable
 from calibrant.io.values import LeftOut, read_complete, taken
 
 if TYPE_CHECKING:
@@ -199,6 +196,7 @@ def write_copy(
         else:
             _write_text(cast("Table", source), old, new, handle, suffix)
         source.file.check_unchanged()
+        source.close()  # It may be the target, and Windows replaces no file that is open.
     return names
 
 
@@ -256,49 +254,15 @@ def with_columns(source: Table, old: Sequence[str], new: Mapping[str, FloatArray
 
 
 def _write_cells(source: Delimited, new: Mapping[str, FloatArray], content: BinaryIO, separator: str) -> None:
-    """Write a text table with new numbers, in the old cells or after the last, and every other byte as it is."""
-    text = io.TextIOWrapper(content, encoding="utf-8", newline="")
-    added = [_quoted_field(name, separator) for name in new if name not in source.names]
-    places = [len(source.names) + j if added else source.names.index(name) for j, name in enumerate(new)]
-    numbers = np.column_stack([*new.values()]).tolist()
-    row = -1  # The header.
-    for line in _joined(source.lines(), ""):
-        body = line.rstrip("\r\n")
-        fields = body.split(source.separator)
-        if '"' in body:
-            fields = list(_joined(fields, source.separator))
-        if body and row < 0:
-            fields += added
-        elif body and row < len(numbers):
-            fields += [""] * len(added)
-            for place, number in zip(places, numbers[row], strict=True):
-                fields[place] = "" if math.isnan(number) else repr(number)
-        row += bool(body)
-        if separator != source.separator:
-            fields = [f'"{f}"' if separator in f and not f.lstrip().startswith('"') else f for f in fields]
-        text.write(separator.join(fields) + line[len(body) :])
-    if row != len(numbers):
-        raise InputError(
-            f"{source.file.name} has {len(numbers)} rows by one count and {row} by another: check its quotation marks."
-        )
-    text.flush()
-    text.detach()
+    """Write a text table with new numbers, in the old cells or after the last; all other cells stay the same texts."""
+    import polars as pl
 
-
-def _quoted_field(name: str, separator: str) -> str:
-    """Return the name of a column as it stands in a header."""
-    return '"' + name.replace('"', '""') + '"' if any(c in name for c in (separator, '"', "\n", "\r")) else name
-
-
-def _joined(pieces: Iterable[str], between: str) -> Iterator[str]:
-    """Yield the pieces, those together between which a quotation mark is open."""
-    parts: list[str] = []
-    is_open = False
-    for piece in pieces:
-        parts.append(piece)
-        is_open ^= piece.count('"') % 2 == 1
-        if not is_open:
-            yield between.join(parts)
-            parts = []
-    if parts:
-        yield between.join(parts)
+    header, cells = source.cells()
+    added = [name for name in new if name not in source.names]
+    places = [str(len(source.names) + j if added else source.names.index(name)) for j, name in enumerate(new)]
+    numbers = [pl.Series(place, values.reshape(-1)) for place, values in zip(places, new.values(), strict=True)]
+    frame = cells.with_columns([one.fill_nan(None) for one in numbers])
+    names = pl.DataFrame([[*header, *added]], schema=dict.fromkeys(frame.columns, pl.String), orient="row")
+    end = "\r\n" if next(source.lines()).endswith("\r\n") else "\n"
+    for part in (names, frame):
+        part.write_csv(content, include_header=False, separator=separator, line_terminator=end)

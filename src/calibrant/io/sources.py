@@ -49,6 +49,10 @@ class Source(ABC):
     names: tuple[str, ...]
     nested: Collection[str] = frozenset()
 
+    def close(self) -> None:
+        """Close the file, of which nothing is read any more."""
+        self.file.handle.close()
+
     def choose(self, request: Request) -> Columns:
         """Choose the columns of predictions."""
         return choose_columns(self.file.name, self.names, self.nested, request)

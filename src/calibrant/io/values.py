@@ -54,7 +54,7 @@ class Coded:
     texts: list[str | None]
     codes: NDArray[Any]
 
-    def map(self, values: Sequence[Any], dtype: Any) -> NDArray[Any]:
+    def map(self, values: Sequence[object], dtype: Any) -> NDArray[Any]:
         """Return the rows with each text replaced by the value at its position."""
         table = np.empty(len(values), dtype=dtype)
         table[:] = values
@@ -164,7 +164,7 @@ def read_complete(
     source: Source,
     numbers: Mapping[str, Sequence[str]],
     label: str = "",
-    known: Collection[Any] = (),
+    known: Collection[object] = (),
     left_out: LeftOut | None = None,
 ) -> tuple[dict[str, Any], BoolArray | None]:
     """Read columns as `Source.read` does; return those rows that lack nothing, and which these are if not all.
@@ -181,7 +181,7 @@ def _complete_rows(
     source: Source,
     arrays: dict[str, Any],
     columns: Mapping[str, Sequence[str]],
-    known: Collection[Any],
+    known: Collection[object],
     left_out: LeftOut | None,
 ) -> BoolArray | None:
     """Return which rows lack nothing, None if all are complete."""

@@ -12,11 +12,12 @@ from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
 from calibrant.metrics.dirichlet import DirichletECE
 from calibrant.metrics.kde import KdeECE
-from calibrant.metrics.kernel import KCE, SKCE, Affordable
+from calibrant.metrics.kernel import SKCE
+from calibrant.metrics.kernel_base import Affordable
+from calibrant.metrics.kernel_roots import KCE, MMCE
 from calibrant.metrics.lift import Classwise, PerPredictedClass, TopLabel
 from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
 from calibrant.metrics.mean_embedding import UCME
-from calibrant.metrics.mmce import MMCE
 from calibrant.metrics.murphy import Reliability, Resolution, decompose
 from calibrant.metrics.pooled import ECCE
 from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError

@@ -90,8 +90,12 @@ class Metric(ABC):
         """Return how it is presented: by the name of its class, unless it says more."""
         return self._presented(type(self).__name__, "")
 
-    def _presented(self, label: str, meaning: str, *, group: str = CALIBRATION, principal: bool = False) -> Description:
-        return Description(label=label, meaning=meaning, better=self.better, group=group, principal=principal)
+    def _presented(
+        self, label: str, meaning: str, *, group: str = CALIBRATION, principal: bool = False, caution: str = ""
+    ) -> Description:
+        return Description(
+            label=label, meaning=meaning, caution=caution, better=self.better, group=group, principal=principal
+        )
 
     @abstractmethod
     def prepare(self, predictions: Any) -> Evaluator:

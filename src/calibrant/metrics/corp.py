@@ -6,7 +6,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
-from calibrant._core.laws import divergence
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import PARTS, Metric
 from calibrant.metrics.counted import Counted
@@ -38,7 +37,8 @@ def impurity(score: ScoreName, frequency: FloatArray) -> FloatArray:
     """Return the mean score of predicting the frequency itself: f (1 - f), or the entropy with 0 log 0 = 0."""
     if score == "squared-error":
         return frequency * (1 - frequency)
-    return -(divergence(frequency, 1.0) + divergence(1 - frequency, 1.0))
+    rest = 1 - frequency
+    return -(frequency * np.log(np.where(frequency > 0, frequency, 1.0)) + rest * np.log(np.where(rest > 0, rest, 1.0)))
 
 
 def refinement(pools: Pools, score: ScoreName) -> float:

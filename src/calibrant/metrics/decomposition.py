@@ -82,7 +82,7 @@ def segment_decomposition(predictions: Predictions, segments: object) -> Segment
     )
 
 
-def _as_segments(segments: Any, present: Any) -> tuple[tuple[Any, ...], IntArray, IntArray]:
+def _as_segments(segments: object, present: Any) -> tuple[tuple[object, ...], IntArray, IntArray]:
     """Return the sorted names of the segments of present rows, a row of each, and the segment of each row."""
     raw = convert(segments, "segments")
     if raw.values.ndim != 1:

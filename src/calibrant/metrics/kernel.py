@@ -1,4 +1,4 @@
-"""Kernel calibration errors, of class predictions and of predictive distributions."""
+"""The squared kernel calibration error, of class predictions and of predictive distributions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +19,7 @@ from calibrant.kernels.random_features import feature_pairs
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics.base import KERNEL, Metric, Weights, relative
 from calibrant.metrics.counted import Counted, counted_anew
+from calibrant.metrics.kernel_base import Affordable, KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
 from calibrant.results import Description
@@ -31,31 +32,6 @@ MOST_SORTED = 2_000_000
 
 REDRAWN_ROWS = 1000
 """Targets that are redrawn for what chance makes of a kernel error of few rows; of more rows, one for each."""
-
-N_BATCHES = 16
-"""Shares of the draws of a Monte Carlo distribution from which the standard error is estimated."""
-
-
-class KernelMetric(Metric):
-    """A metric that compares pairs of rows by a kernel on predictions and targets."""
-
-    cells: ClassVar[bool] = False
-    family = "kernel"
-    measures = "calibration"
-    forecasts: ClassVar[bool] = True
-    kernel: JointKernel | GeneralKernel | None
-
-    def batch_values(self, data: Data) -> FloatArray | None:
-        """Return the values at independent shares of the draws, if expectations are means over draws."""
-        if isinstance(data, Predictions):
-            return None
-        if self.kernel is not None and not isinstance(self.kernel, JointKernel):
-            shares = as_sampled(self.kernel).shares()
-            return np.array([replace(self, kernel=share)(data) for share in shares])  # type: ignore[type-var]
-        if data.distribution.is_exact:
-            return None
-        fixed = replace(self, kernel=tune(self.kernel, data))  # type: ignore[type-var]  # every leaf is a dataclass
-        return np.array([fixed(batch) for batch in data.batches(N_BATCHES)])
 
 
 @dataclass(frozen=True)
@@ -341,92 +317,6 @@ class SKCE(KernelMetric):
             return (different + diagonal @ weights[:n] ** 2) / total
 
         return evaluate
-
-
-@dataclass(frozen=True)
-class KCE(SKCE):
-    """Kernel calibration error: the root of the squared one, with its sign.
-
-    Parameters
-    ----------
-    kernel, unbiased, blocksize
-        As for `SKCE`.
-
-    Examples
-    --------
-    >>> from calibrant.kernels import GaussianKernel, WhiteKernel
-    >>> p = Predictions([0.0, 0.0, 0.5], labels=[1, 1, 1]).take([0, 1])
-    >>> round(KCE(GaussianKernel() @ WhiteKernel())(p), 4)  # sqrt(2)
-    1.4142
-    """
-
-    def about(self) -> Description:
-        """Return how it is presented."""
-        return self._presented("KCE", "Root of the SKCE, with its sign.", group=KERNEL)
-
-    def value(self, data: Data) -> float:
-        """Return the value at the data's own weights."""
-        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
-        return float(_signed_root(np.array(squared(data))))
-
-    def prepare(self, data: Data) -> Evaluator:
-        """Return the map from weights, (n, B), to B estimates."""
-        squared = super().prepare(data)
-
-        return lambda weights: _signed_root(squared(weights))
-
-    def prepare_labels(self, data: Data) -> Evaluator:
-        """Return the map from labels or targets, (n, B), to B estimates."""
-        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features).prepare_labels(data)
-        return lambda labels: _signed_root(squared(labels))
-
-    def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
-        """Return estimates, (B,), as calibrated forecasts have them."""
-        squares = super().by_chance(data, n_redraws, rng)
-        return None if squares is None else _signed_root(squares)
-
-
-@dataclass(frozen=True)
-class Affordable:
-    """A block size for `SKCE`: all rows while that takes seconds, and above that blocks that cost as much.
-
-    Up to two million rows of two classes with the default kernel are one block: their sums take no longer than sorting.
-
-    Parameters
-    ----------
-    pairs : int, default=200_000_000
-        Largest number of pairs to compute.
-    products : int, default=20_000_000_000
-        Largest number of pairs times classes: with more than 100 classes there are fewer pairs.
-
-    Examples
-    --------
-    >>> Affordable()(10_000), Affordable()(10_000, n_classes=1000)  # 2e7 pairs, in three blocks
-    (10000, 3333)
-    """
-
-    pairs: int = 200_000_000
-    products: int = 20_000_000_000
-
-    def __call__(self, n: int, n_classes: int = 1) -> int:
-        """Return the number of rows in a block of n rows in all."""
-        pairs = min(self.pairs, self.products // n_classes)
-        if n * (n - 1) // 2 <= pairs:
-            return n
-        size = max(2, 2 * pairs // n)
-        # Many classes are in blocks of equal size, so that no row is left over.
-        return size if pairs == self.pairs else max(2, n // -(-n // size))
-
-
-def monte_carlo_error(estimates: FloatArray | None) -> dict[str, float]:
-    """Return the standard error of a mean of independent estimates, for the details of an `Estimate`."""
-    if estimates is None:
-        return {}
-    return {"monte_carlo_error": float(np.std(estimates, ddof=1) / np.sqrt(len(estimates)))}
-
-
-def _signed_root(values: FloatArray) -> FloatArray:
-    return np.sign(values) * np.sqrt(np.abs(values))
 
 
 def _ratio(numerator: FloatArray, pairs: FloatArray) -> FloatArray:

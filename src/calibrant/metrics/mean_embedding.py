@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics.base import KERNEL, Metric
-from calibrant.metrics.kernel import KernelMetric, monte_carlo_error
+from calibrant.metrics.kernel_base import KernelMetric, monte_carlo_error
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -101,8 +102,8 @@ class UCME(KernelMetric):
         """Return the M different places, (M, K), and the place and the target of each location, both (J,)."""
         k = data.n_classes
         if self.test_predictions is None:
-            places, index = np.unique(_class_places(k), axis=0, return_inverse=True)
-            return places, np.repeat(index.ravel(), k), np.tile(np.arange(k), len(places))
+            places, index = _class_places(k)
+            return places, np.repeat(index, k), np.tile(np.arange(k), len(places))
         given, targets = _checked_class_locations(data, self.test_predictions, self.test_targets)
         places, index = np.unique(given, axis=0, return_inverse=True)
         return places, index.ravel(), targets
@@ -146,16 +147,17 @@ class UCME(KernelMetric):
             (share[:, None] * term.predictions.matrix(data.probs, places), gram_of(term.targets, k))
             for term in kernel.terms
         ]
+        expected = [values.T @ data.probs for values, _ in terms]
+        here = [np.flatnonzero(index == place) for place in range(len(places))]
 
         def evaluate(labels: IntArray) -> FloatArray:
-            cell = labels + k * np.arange(labels.shape[1])
+            cell = (labels + k * np.arange(labels.shape[1])).ravel()
             means = np.zeros((labels.shape[1], len(index)))
-            for values, gram in terms:
-                for place in range(len(places)):
-                    spread = np.broadcast_to(values[:, place, None], cell.shape)
-                    hits = np.bincount(cell.ravel(), spread.ravel(), minlength=k * len(means)).reshape(-1, k)
-                    here = np.flatnonzero(index == place)
-                    means[:, here] += gram.columns(hits - values[:, place] @ data.probs, targets[here])
+            for (values, gram), predicted in zip(terms, expected, strict=True):
+                for place, at in enumerate(here):
+                    spread = np.repeat(values[:, place], labels.shape[1])
+                    hits = np.bincount(cell, spread, minlength=k * len(means)).reshape(-1, k)
+                    means[:, at] += gram.columns(hits - predicted[place], targets[at])
             return (means**2).mean(axis=1)
 
         return evaluate
@@ -183,10 +185,13 @@ def _forecast_deviations(
     return scale * values * target_deviation(data, *target_profile(kernel), targets)
 
 
-def _class_places(k: int) -> FloatArray:
-    """Return the centre of the simplex, and its corners unless there are many."""
+@cache
+def _class_places(k: int) -> tuple[FloatArray, IntArray]:
+    """Return the centre of the simplex, and its corners unless there are many, in ascending order, and their places."""
     centre = np.full((1, k), 1 / k)
-    return np.vstack([centre, np.eye(k)]) if k <= MOST_CORNERS else centre
+    given = np.vstack([centre, np.eye(k)]) if k <= MOST_CORNERS else centre
+    places, index = np.unique(given, axis=0, return_inverse=True)
+    return places, index.ravel()
 
 
 def _forecast_locations(data: Forecasts) -> tuple[Distribution, FloatArray]:

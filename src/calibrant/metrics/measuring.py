@@ -88,7 +88,7 @@ class Scorer:
 
     metric: Metric
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def __call__(self, estimator: Any, X: object, y: Any, sample_weight: Any = None) -> float:
         """Return the metric of `estimator.predict_proba(X)`, with its sign turned where lower is better."""
         probs = estimator.predict_proba(X)
         value = self.metric(Predictions(probs, y, sample_weight, classes=estimator.classes_))

@@ -115,6 +115,11 @@ class Ties:
         """Whether there are none."""
         return len(self.starts) == len(self.order)
 
+    def rows(self, start: int, end: int) -> NDArray[np.intp]:
+        """Return the rows of the distinct values from one to before another, in ascending order."""
+        last = self.starts[end] if end < len(self.starts) else len(self.order)
+        return self.order[self.starts[start] : last]
+
     def sums(self, columns: FloatArray) -> FloatArray:
         """Return the sums over each distinct value, (m,) or (m, B), of one column (n,) or several (n, B)."""
         ascending = columns[self.order]

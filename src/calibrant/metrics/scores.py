@@ -121,6 +121,7 @@ class Brier(Score):
             "Mean squared distance between the probabilities and the outcome, summed over classes; from 0 to 2.",
             group=SCORES,
             principal=True,
+            caution="is the sum over the classes: of two, twice the score of scikit-learn",
         )
 
     def per_row(self, predictions: Predictions) -> FloatArray:

@@ -197,7 +197,7 @@ class AUGRC(SelectiveMetric):
 
     def of_ranks(self, errors: FloatArray, group: IntArray) -> Evaluator:
         """Return the map from weights in this order to values."""
-        first = np.flatnonzero(np.diff(group, prepend=-1))
+        first = starts_of_ties(group)
 
         def evaluate(weights: FloatArray) -> FloatArray:
             mass = np.add.reduceat(weights, first, axis=0)
@@ -209,7 +209,7 @@ class AUGRC(SelectiveMetric):
 
     def slopes(self, errors: FloatArray, group: IntArray, weights: FloatArray) -> FloatArray:
         """Return the derivative by the weight of each row."""
-        first = np.flatnonzero(np.diff(group, prepend=-1))
+        first = starts_of_ties(group)
         mass, wrong = np.add.reduceat(weights, first), np.add.reduceat(weights * errors, first)
         total, before = float(weights.sum()), np.cumsum(wrong) - wrong / 2
         after = total - np.cumsum(mass) + mass / 2
@@ -230,7 +230,7 @@ def _mean_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -> Flo
     wrong = weights * errors[:, None]
     if group[-1] + 1 < len(group):
         present = weights > 0
-        first = np.flatnonzero(np.diff(group, prepend=-1))
+        first = starts_of_ties(group)
         counts = np.maximum(np.add.reduceat(present, first, axis=0, dtype=np.int64), 1)
         weights, wrong = (present * (np.add.reduceat(x, first, axis=0) / counts)[group] for x in (weights, wrong))
     mass = np.cumsum(weights, axis=0)
@@ -244,7 +244,7 @@ def _slopes_of_risks(errors: FloatArray, group: IntArray, weights: FloatArray) -
 
     Rows of a tie have its mean weight and its mean weight of errors, so that each has the mean derivative by these.
     """
-    first = np.flatnonzero(np.diff(group, prepend=-1))
+    first = starts_of_ties(group)
     counts = np.diff(np.append(first, len(group)))
 
     def of_ties(values: FloatArray) -> FloatArray:

@@ -182,8 +182,8 @@ def _reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: float) -> 
     for _ in range(60):
         middle = (low + high) / 2
         first, last = np.searchsorted(x, places - middle, "left"), np.searchsorted(x, places + middle, "right")
-        enough = running[last] - running[first] >= target
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        reached = running[last] - running[first] >= target
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     first, last = np.searchsorted(x, places - high, "left"), np.searchsorted(x, places + high, "right")
     return np.maximum(places - x[first], x[last - 1] - places)
 
@@ -193,5 +193,5 @@ def _direct_reach(places: FloatArray, x: FloatArray, mass: FloatArray, span: flo
     distances = np.abs(x - places[:, None])
     order = np.argsort(distances, axis=1, kind="stable")
     within = np.cumsum(mass[order], axis=1)
-    enough = np.argmax(within >= span * within[:, -1:] * (1 - 1e-12), axis=1)
-    return np.take_along_axis(distances, np.take_along_axis(order, enough[:, None], axis=1), axis=1)[:, 0]
+    reached = np.argmax(within >= span * within[:, -1:] * (1 - 1e-12), axis=1)
+    return np.take_along_axis(distances, np.take_along_axis(order, reached[:, None], axis=1), axis=1)[:, 0]

@@ -4,10 +4,10 @@ from calibrant.plots.classwise import plot_classwise
 from calibrant.plots.comparison import plot_comparison, plot_learning_curve
 from calibrant.plots.cumulative import plot_cumulative
 from calibrant.plots.decisions import plot_decision_curve, plot_risk_coverage
+from calibrant.plots.decomposition import plot_decomposition
 from calibrant.plots.forecasts import plot_pit, plot_quantiles, plot_spread
 from calibrant.plots.intervals import plot_intervals
 from calibrant.plots.null import plot_null
-from calibrant.plots.parts import plot_decomposition
 from calibrant.plots.ranking import plot_calibration_map, plot_roc
 from calibrant.plots.reliability import add_reliability, plot_bias, plot_reliability
 from calibrant.plots.tree import plot_tree

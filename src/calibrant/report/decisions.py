@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, IntArray
 from calibrant.report import svg
 from calibrant.report.diagram import BOTTOM, LEFT, SIDE, TOP, X, Y, clipped, framed, layer, speaking
 from calibrant.report.series import Series
@@ -167,12 +167,12 @@ def _risks(series: Series, curve: RiskCoverage, y: Scale) -> Iterator[Element]:
         yield speaking(series, said, place, [sign], "point" if few else "point probe", first=j == 0)
 
 
-def thinned(n: int) -> Any:
+def thinned(n: int) -> IntArray:
     """Return which of n points are kept: all, or some hundred at equal steps, the first and the last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, N_POINTS)).round().astype(int))
 
 
-def record(report: DecisionReport) -> dict[str, Any]:
+def record(report: DecisionReport) -> dict[str, object]:
     """Return the numbers behind the figures as rows, for the data of a page."""
     return {
         "curves": [
@@ -184,7 +184,7 @@ def record(report: DecisionReport) -> dict[str, Any]:
     }
 
 
-def _curve_rows(name: str, curve: DecisionCurve) -> Iterator[dict[str, Any]]:
+def _curve_rows(name: str, curve: DecisionCurve) -> Iterator[dict[str, object]]:
     band, over = curve.net_benefit, curve.over_all
     columns = {
         "threshold": curve.thresholds,
@@ -210,7 +210,7 @@ def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, object]]:
     yield from _rows(name, {field.removesuffix("s"): getattr(curve, field)[kept] for field in fields})
 
 
-def _rows(name: str, columns: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows(name: str, columns: dict[str, Any]) -> Iterator[dict[str, object]]:
     lists = {
         key: [value if np.isfinite(value) else None for value in column.tolist()] for key, column in columns.items()
     }

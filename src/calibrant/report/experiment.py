@@ -18,8 +18,7 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.estimate import BRIER
-from calibrant.results.writing import count, name, number, percent, signed
+from calibrant.results.writing import between, count, name, number, percent, signed
 
 
 def stars(difference: Difference | None, level: float) -> str:
@@ -97,7 +96,7 @@ def difference_words(entry: Compared, level: float) -> str:
     if difference is None:
         return ""
     limits = known_limits(difference)
-    shown = "" if limits is None else ", " + " to ".join(map(signed, limits))
+    shown = "" if limits is None else f", {between(limits, signed)}"
     return f"{signed(difference.value)}{stars(difference, level)}{shown}"
 
 
@@ -177,7 +176,7 @@ PAGE = {
     "findings": findings,
     "setting_rows": setting_rows,
     "source": source,
-    "brier": BRIER,
+    "of_metric": of_metric,
     "limits_read": limits_read,
     "metric_label": metric_label,
 }

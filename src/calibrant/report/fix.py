@@ -15,6 +15,7 @@ from calibrant.results import (
     Compared,
     Comparison,
     Description,
+    Difference,
     Fix,
     ForecastCandidate,
     ForecastRecommendation,
@@ -26,12 +27,11 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.writing import number, percent, pvalue, signed
+from calibrant.results.advice import SCORE_NAMES
+from calibrant.results.comparison import shown_limits
+from calibrant.results.writing import between, number, percent, pvalue, signed
 
 WIDTH, HEIGHT = 150.0, 20.0
-
-SCORES = {"nll": "Log loss", "brier": "Brier score", "crps": "CRPS", "log": "Log score"}
-"""What decides between candidates."""
 
 TILES = ("accuracy", "nll", "rms-debiased", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""
@@ -67,16 +67,16 @@ def _change(comparison: Comparison, model: str, metric: str) -> Change:
     change = Change(entry=of_metric(comparison, metric), before=number(base.value), after=number(entry.value))
     if difference is None:
         return change
-    limits = known_limits(difference)
-    if limits is None:
+    known = known_limits(difference)
+    if known is None:
         return replace(change, difference=signed(difference.value), verdict=judged(entry))
     return replace(
         change,
         difference=signed(difference.value),
-        limits=" to ".join(map(signed, limits)),
+        limits=limits(difference),
         pvalue=pvalue(difference.adjusted),
         verdict=judged(entry),
-        figure=_interval(difference.value, *limits, judged(entry)),
+        figure=_interval(difference.value, *known, judged(entry)),
     )
 
 
@@ -170,10 +170,15 @@ def _capital(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
+def score(advice: Recommendation | ForecastRecommendation) -> str:
+    """Name what decides between candidates."""
+    return _capital(SCORE_NAMES.get(advice.score, advice.score))
+
+
 def headings(advice: Recommendation | ForecastRecommendation) -> tuple[str, ...]:
     """Return what the table of candidates shows for information."""
     if isinstance(advice, ForecastRecommendation):
-        return ("90 % coverage", "MACE")
+        return ("90% coverage", "MACE")
     return ("Accuracy", "KDE-ECE", "Classes changed")
 
 
@@ -182,3 +187,8 @@ def cells(candidate: Candidate | ForecastCandidate) -> tuple[str, ...]:
     if isinstance(candidate, ForecastCandidate):
         return tuple("" if value is None else number(value) for value in (candidate.coverage, candidate.mace))
     return (number(candidate.accuracy), number(candidate.kde_ece), percent(candidate.changed))
+
+
+def limits(difference: Difference) -> str:
+    """Return the limits of a difference in words."""
+    return between(shown_limits(difference), signed)

@@ -105,7 +105,7 @@ def _drawn(check: IntervalCheck, i: int, x: Scale, y: Scale) -> list[Element]:
     ]
 
 
-def record(check: IntervalCheck) -> dict[str, Any]:
+def record(check: IntervalCheck) -> dict[str, object]:
     """Return the numbers of the section, with one row per drawn interval, for the data of a page."""
     whole: dict[str, Any] = as_record(check)
     columns = whole["rows"]

@@ -9,7 +9,7 @@ from calibrant.report.tables import limits_text, of_result
 from calibrant.results import Assessment, Description, Estimate, ForecastAssessment, Interval, missing_limits
 from calibrant.results.caveats import fit_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words
-from calibrant.results.estimate import BRIER, OF_CLASSES
+from calibrant.results.estimate import OF_CLASSES, cautions
 from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import counted, number
 
@@ -124,9 +124,10 @@ def _has_two_classes(series: AnySeries) -> bool:
 
 def metric_notes(series: Sequence[AnySeries]) -> list[str]:
     """Say what a value is the sum of, why one is not finite, where its metric knows, and why there are no limits."""
-    notes, first = [], _first_looked_for(series)
-    if any("brier" in s.assessment.metrics and _has_two_classes(s) for s in series):
-        notes.append(f"The Brier score {BRIER}.")
+    first = _first_looked_for(series)
+    of_two = (estimate for s in series if _has_two_classes(s) for estimate in s.assessment.metrics.values())
+    said = cautions((estimate.about.label, estimate) for estimate in of_two if estimate.about)
+    notes = [*dict.fromkeys(f"The {words}." for words in said)]
     for s in series:
         for key, estimate in s.assessment.metrics.items():
             rows = estimate.details.get("infinite_rows")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.report import (
     decisions,
+    decomposition,
     diagram,
     figures,
     fix,
@@ -19,7 +20,6 @@ from calibrant.report import (
     group_search,
     intervals,
     metrics,
-    parts,
     tables,
     views,
 )
@@ -52,7 +52,7 @@ def page_record(
     findings: GroupFindings | None = None,
 ) -> dict[str, Any]:
     """Return the data of a page, ready for JSON."""
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "title": title,
         "assessments": [{"label": s.key, "assessment": _assessment(s.assessment)} for s in series],
     }
@@ -68,7 +68,7 @@ def page_record(
     return dict(rounded(record))
 
 
-def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, Any]:
+def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, object]:
     whole: Any = assessment
     record = _without_words(as_record(replace(whole, groups={})))
     record["groups"] = {
@@ -78,7 +78,7 @@ def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, Any]:
     return record
 
 
-def _without_words(record: dict[str, Any]) -> dict[str, Any]:
+def _without_words(record: dict[str, Any]) -> dict[str, object]:
     """Leave out how metrics and tests are presented: the page says that."""
     for result in (record["test"], *record["metrics"].values(), *record.get("tests", {}).values()):
         del result["about"]
@@ -121,7 +121,6 @@ class Kind:
     question: str
     sections: tuple[str, ...]
     redrawn: str
-    tested: str
 
 
 CLASSES = Kind(
@@ -141,13 +140,11 @@ CLASSES = Kind(
         "settings",
     ),
     redrawn="the labels were drawn from the predictions",
-    tested="the evidence of all parts together would be",
 )
 FORECASTS = Kind(
     question="Do 80% of the values fall into what the model gives a probability of 80%?",
     sections=("verdicts", "forecasts", "metrics", "fix", "intervals", "groups", "group_search", "test", "settings"),
     redrawn="the values were drawn from the forecasts",
-    tested="the calibration error would be",
 )
 
 
@@ -255,7 +252,7 @@ def environment() -> "Environment":
         intervals=intervals,
         metrics=metrics,
         diagram=diagram,
-        parts=parts,
+        decomposition=decomposition,
         state=state,
         tables=tables,
         views=views,

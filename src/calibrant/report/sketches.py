@@ -39,7 +39,7 @@ def _words(x: float, y: float, words: str, anchor: str) -> Element:
     return element("text", words, x=x, y=y, **_font(anchor))
 
 
-def _points(xs: Any, ys: Any, x: Scale, y: Scale) -> str:
+def _points(xs: Any, ys: object, x: Scale, y: Scale) -> str:
     kept = np.unique(np.linspace(0, len(xs) - 1, min(len(xs), MOST_POINTS)).astype(int))
     pairs = zip(np.asarray(xs)[kept].tolist(), np.asarray(ys)[kept].tolist(), strict=True)
     return " ".join(f"{coordinate(x(a))},{coordinate(y(b))}" for a, b in pairs)

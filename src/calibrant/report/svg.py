@@ -136,12 +136,14 @@ def axis_below(scale: Scale, y: float, label: str, *, about: int = 5) -> Element
 
 def axis_left(scale: Scale, x: float, label: str, *, about: int = 5) -> Element:
     """Draw ticks, their labels and a turned title to the left of a vertical axis at `x`."""
-    marks = [text(x - 7, scale(value) + 4, written, "tick", "end") for value, written in scale.ticks(about)]
+    ticks = list(scale.ticks(about))
+    marks = [text(x - 7, scale(value) + 4, written, "tick", "end") for value, written in ticks]
     middle = (scale.start + scale.stop) / 2
+    away = 40 if max((len(written) for _, written in ticks), default=0) > 3 else 36  # Letters are larger on telephones.
     turned = element(
         "text",
         label,
-        transform=f"translate({coordinate(x - 36)} {coordinate(middle)}) rotate(-90)",
+        transform=f"translate({coordinate(x - away)} {coordinate(middle)}) rotate(-90)",
         class_="label",
         text_anchor="middle",
     )

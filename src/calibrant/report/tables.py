@@ -22,7 +22,7 @@ from calibrant.results import (
 from calibrant.results.bounds import smallest_adjusted, smallest_pvalue
 from calibrant.results.comparison import shown_limits
 from calibrant.results.parts import part_name
-from calibrant.results.writing import aligned, count, machine, name, number, pvalue
+from calibrant.results.writing import aligned, between, count, machine, name, number, pvalue
 
 
 def of_result(result: Estimate | TestResult | None, key: str) -> Description:
@@ -59,7 +59,12 @@ def status(verdict: Verdict) -> str:
 
 def limits_heading(assessment: Assessment | ForecastAssessment) -> str:
     """Return what the limits of the error are called: those of forecasts may hold with more than 95%."""
-    return "Its limits (at least 95%)" if isinstance(assessment, ForecastAssessment) else "Its 95% limits"
+    return f"Its {limits_name(assessment)}"
+
+
+def limits_name(assessment: Assessment | ForecastAssessment) -> str:
+    """Return what such limits are called in a table."""
+    return "limits (at least 95%)" if isinstance(assessment, ForecastAssessment) else "95% limits"
 
 
 def limits(verdict: Verdict) -> str:
@@ -163,6 +168,8 @@ def _setting(value: object) -> str:
         return "not given"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(name(one) for one in value)
     return name(value, limit=200)
 
 
@@ -239,4 +246,4 @@ def _written(result: TestResult | None) -> tuple[str, str] | None:
 
 def limits_text(interval: Interval | None) -> str:
     """Return limits in words, nothing if there are none."""
-    return " to ".join(map(number, shown_limits(interval)))
+    return between(shown_limits(interval), number)

@@ -98,7 +98,7 @@ def lighten(assessment: Assessment) -> Assessment:
     return replace(assessment, **changes)
 
 
-def _lightened(value: object) -> Any:
+def _lightened(value: object) -> object:
     if isinstance(value, ReliabilityCurve):
         return thin_curve(value)
     if isinstance(value, ClasswiseCurves):
@@ -138,21 +138,21 @@ def thin_curve(curve: ReliabilityCurve) -> ReliabilityCurve:
     )
 
 
-def thin(columns: FloatArray, most: int = MAX_POINTS) -> IntArray:
+def thin(columns: FloatArray) -> IntArray:
     """Return the rows to keep of points (m, d) along a curve: both ends, and those where something moves.
 
     A point is kept if any column has moved by a step since the last that was, and so is the point before it, so that
     jumps stay jumps. The step is as small as the number of points allows.
     """
     n_points = len(columns)
-    if n_points <= most:
+    if n_points <= MAX_POINTS:
         return np.arange(n_points)
     spread = np.ptp(columns, axis=0)
     scaled = columns / np.where(spread > 0, spread, 1.0)
     step = FIRST_STEP
     while True:
         kept = _moved(scaled, step)
-        if len(kept) <= most:
+        if len(kept) <= MAX_POINTS:
             return kept
         step *= 1.5
 

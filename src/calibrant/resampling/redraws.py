@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray, IntArray, Progress
+from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, Progress
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 
 BLOCK_CELLS = 2**19
 """Replicates are drawn in blocks of at most this many labels: few enough that memory is used again, not new."""
+
+CACHED_LABELS, FEWEST_COLUMNS = 2**15, 64
+"""Labels of a block that stay in the cache until they are used; of many rows, columns that are drawn together."""
 
 MANY_CLASSES = 16
 """With more classes than this a label is found by bisection, with fewer by comparing with every class."""
@@ -53,21 +56,39 @@ def redraw_labels(
 
     The draws depend on the seed alone, not on the size of the blocks.
     """
+    cumulative = np.cumsum(predictions.probs, axis=1)
+    draw = _bisect if predictions.n_classes > MANY_CLASSES else _invert
+    for uniform in _uniform(predictions, n_resamples, rng, progress):
+        yield draw(cumulative, uniform)
+
+
+def redraw_events(
+    view: Predictions, n_resamples: int, rng: np.random.Generator, *, progress: Progress | None = None
+) -> Iterator[BoolArray]:
+    """Yield the same blocks for binary predictions, (n, block): whether the label is class 1."""
+    others = view.probs[:, :1]
+    for uniform in _uniform(view, n_resamples, rng, progress):
+        yield uniform >= others
+
+
+def _uniform(
+    predictions: Predictions, n_resamples: int, rng: np.random.Generator, progress: Progress | None
+) -> Iterator[FloatArray]:
+    """Yield blocks of uniform numbers, (n, block), each of which is overwritten by the next."""
     if predictions.copies is not None:
         raise InputError(
             "the labels of single rows are not known from a sketch, so they cannot be drawn anew. Read the rows "
             "themselves, or ask for what needs no more than the number of events in each cell."
         )
-    cumulative = np.cumsum(predictions.probs, axis=1)
-    block = max(1, BLOCK_CELLS // predictions.n_samples)
-    done = 0
-    while done < n_resamples:
-        size = min(block, n_resamples - done)
-        uniform = rng.random((size, predictions.n_samples)).T
-        yield (_bisect if predictions.n_classes > MANY_CLASSES else _invert)(cumulative, uniform)
-        done += size
+    n = predictions.n_samples
+    block = max(1, min(BLOCK_CELLS // n, max(CACHED_LABELS // n, FEWEST_COLUMNS)))
+    room = np.empty((min(block, n_resamples), n))
+    for start in range(0, n_resamples, block):
+        some = room[: n_resamples - start]
+        rng.random(out=some)
+        yield some.T
         if progress is not None:
-            progress(done, n_resamples)
+            progress(start + len(some), n_resamples)
 
 
 def redraw_targets(

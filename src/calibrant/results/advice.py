@@ -9,6 +9,9 @@ from calibrant.results.reading import Readable
 
 C = TypeVar("C", bound="Judged")
 
+SCORE_NAMES = {"nll": "log loss", "brier": "Brier score", "crps": "CRPS", "log": "log score"}
+"""What decides between candidates, in words."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Judged(Readable):

@@ -1,4 +1,4 @@
-"""Which p-values are bounds: no smaller ones were possible with so many redraws."""
+"""Which p-values are bounds: no smaller ones were possible with that number of redraws."""
 
 from calibrant.results.core import Assessment, TestResult
 from calibrant.results.forecasts import ForecastAssessment

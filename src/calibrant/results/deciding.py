@@ -14,16 +14,27 @@ def base_rate_words(report: DecisionReport) -> str:
     --------
     >>> print(base_rate_words(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)})))
     Probabilities and rows are moved to another base rate, yes from 50% to 2%, which is right if the probabilities are
-    calibrated here and each class looks the same there. Weights fix the share of each class, so that tests and ranges
-    by chance, which redraw labels, are rough here: judge calibration at the base rate of the rows.
+    calibrated here and each class looks the same there. A probability of 50% of yes becomes 2%. Weights fix the share
+    of each class, so that tests and ranges by chance, which redraw labels, are rough here: judge calibration at the
+    base rate of the rows.
     """
     shown = [*report.base_rate.items()][len(report.base_rate) == 2 :][:FEW]
     words = ", ".join(f"{name} from {percent(old)} to {percent(new)}" for name, (old, new) in shown)
     return (
         f"Probabilities and rows are moved to another base rate, {words}, which is right if the probabilities are "
-        "calibrated here and each class looks the same there. Weights fix the share of each class, so that tests and "
-        "ranges by chance, which redraw labels, are rough here: judge calibration at the base rate of the rows."
+        f"calibrated here and each class looks the same there. {_halved(report)}Weights fix the share of each class, "
+        "so that tests and ranges by chance, which redraw labels, are rough here: judge calibration at the base rate "
+        "of the rows."
     )
+
+
+def _halved(report: DecisionReport) -> str:
+    """Say what becomes of a probability of one half, if there are two classes."""
+    if len(report.base_rate) != 2:
+        return ""
+    (_, (old_no, new_no)), (name, (old, new)) = report.base_rate.items()
+    moved = (new / old) / (new / old + new_no / old_no)
+    return f"A probability of 50% of {name} becomes {percent(float(f'{moved:.3g}'))}. "
 
 
 def base_rates_words(found: BaseRates) -> str:

@@ -1,8 +1,7 @@
 """Outcomes about decisions: what they cost, where to act, when to abstain, and which base rate holds."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.comparison import Interval
@@ -302,7 +301,7 @@ class BaseRates(Readable):
         Why there are no limits.
     """
 
-    classes: tuple[Any, ...]
+    classes: tuple[Hashable, ...]
     value: FloatArray
     low: FloatArray | None
     high: FloatArray | None

@@ -1,6 +1,6 @@
 """Outcomes of measuring: values, parts of scores, and values beside certified ones."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,13 +22,13 @@ class Description(Readable):
     meaning : str
         One sentence: what a metric measures, or what a test can see.
     caution : str
-        Where it misleads, or what its validity rests on.
+        What the validity of a test rests on; where a metric misleads, as what follows its name.
     better : {"lower", "higher", "none"}
         Which values of a metric are better; "none" if it describes rather than judges.
     group : str
         The heading under which it is shown.
     principal : bool
-        Whether it is shown by default.
+        Whether it is shown by default: a metric in tables, a test beside the verdict on the page.
     """
 
     label: str
@@ -37,10 +37,6 @@ class Description(Readable):
     better: str = "none"
     group: str = ""
     principal: bool = False
-
-
-BRIER = "is the sum over the classes: of two, twice the score of scikit-learn"
-"""What a reader of a Brier score has to know to compare it with others."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -156,5 +152,17 @@ class Measures(Readable, Mapping[str, float]):
 
     def __repr__(self) -> str:
         rows = [(name, f"{estimate.value:.4g}") for name, estimate in self.estimates.items()]
-        note = f"\n  (brier {BRIER})" if "brier" in self.estimates else ""
-        return aligned(f"Measures of {counted(self.n_samples)}", rows) + note
+        notes = [f"\n  ({words})" for words in cautions(self.estimates.items())]
+        return aligned(f"Measures of {counted(self.n_samples)}", rows) + "".join(notes)
+
+
+def cautions(named: Iterable[tuple[str, Estimate]]) -> list[str]:
+    """Say of each estimate by its name what its metric asks to be cautious about.
+
+    Examples
+    --------
+    >>> about = Description(label="Brier score", caution="is a sum")
+    >>> cautions([("brier", Estimate(name="Brier()", value=0.5, about=about))])
+    ['brier is a sum']
+    """
+    return [f"{name} {estimate.about.caution}" for name, estimate in named if estimate.about and estimate.about.caution]

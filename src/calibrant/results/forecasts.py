@@ -112,6 +112,9 @@ class SpreadCurve(Readable):
 AT_LEAST = "dvoretzky-kiefer-wolfowitz"
 """The method of limits that hold with at least their probability."""
 
+MEASURED = "measured"
+"""Among the details of a test: the name of the error whose size it gives."""
+
 TIES = "ties"
 """Among the details of an error by ranks: what became of ties."""
 

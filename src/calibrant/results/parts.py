@@ -32,6 +32,14 @@ PARTS = {
     ),
     "top-label ecce": PartName("range of the confidence", "Net errors over any range of the confidence (ECCE)."),
     "runner-up bias": PartName("mean of the runners-up", "Second largest probabilities too high or too low."),
+    "centre": PartName("centre", "Forecasts that are too low or too high on the whole."),
+    "spread": PartName("spread", "Forecasts that are too narrow or too wide on the whole."),
+    "shape": PartName("shape", "Skewness, and tails that are too light or too heavy."),
+    "quantiles": PartName("quantiles", "Gaps between nominal and observed coverage over all levels (MACE)."),
+    "trend": PartName(
+        "trend over the forecasts",
+        "A centre or a spread that changes with the predicted value or with the predicted width.",
+    ),
 }
 """The parts by their keys in the details of the test."""
 

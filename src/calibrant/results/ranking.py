@@ -1,7 +1,8 @@
 """Outcomes of class-probability estimation: frozen and inert."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.results.reading import Readable
@@ -208,7 +209,7 @@ class SegmentDecomposition(Readable):
         The same divided by the weight of all rows.
     """
 
-    segments: tuple[Any, ...]
+    segments: tuple[Hashable, ...]
     size: IntArray
     weight: FloatArray
     empirical: FloatArray

@@ -56,7 +56,7 @@ def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join([title, *(line for name, text in rows for line in _aligned(name, text, width))])
 
 
-def main_rows(result: Any, limits: Mapping[str, Any]) -> list[tuple[str, str]]:
+def main_rows(result: Any, limits: Mapping[str, object]) -> list[tuple[str, str]]:
     """Return the rows of an assessment: verdict, metrics with limits, tests, and the names of what else it holds."""
     main = ("name", "n_samples", "n_classes", "law", "verdict", "metrics", "test", "tests", "groups")
     held = dict(shown(result))

@@ -1,7 +1,7 @@
 """Numbers and names as a person reads them."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 _MINUS = "\N{MINUS SIGN}"
 _TIMES = " \N{MULTIPLICATION SIGN} "
@@ -171,6 +171,24 @@ def signed(value: float) -> str:
     ('+0.0537', '0')
     """
     return f"+{number(value)}" if value > 0 else number(value)
+
+
+def between(limits: Sequence[float], write: Callable[[float], str]) -> str:
+    """Return two limits in words, one of them where the other is infinite; nothing if there are none.
+
+    Examples
+    --------
+    >>> between((0.005, 0.01), signed), between((-math.inf, 0.01), signed), between((0.02, math.inf), signed)
+    ('+0.00500 to +0.0100', 'at most +0.0100', 'at least +0.0200')
+    """
+    if not limits:
+        return ""
+    low, high = limits
+    if low == -math.inf and high == math.inf:
+        return "any value"
+    if low == -math.inf or high == math.inf:
+        return f"at most {write(high)}" if low == -math.inf else f"at least {write(low)}"
+    return f"{write(low)} to {write(high)}"
 
 
 def count(value: float) -> str:

@@ -1,22 +1,30 @@
-"""Measure, test and judge what a sketch holds."""
+"""Measure, test and judge what a sketch holds.
+
+Sketches call these functions, so only their types are imported here.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant._border.types import Progress, Rng
+from calibrant._core.laws import normal_tail
 from calibrant.assessment.core import OF_GROUPS, assess
 from calibrant.assessment.verdict import TOLERANCE, judge, measure_size
-from calibrant.hypotest import holm
+from calibrant.hypotest import OmnibusTest, holm
+from calibrant.hypotest.finding.evidence import LEVEL, with_names
+from calibrant.hypotest.finding.facts import Facts, corrected_direction, facts_of
 from calibrant.metrics import METRICS, Classwise, Metric, Root
 from calibrant.metrics.lift import Lift
 from calibrant.metrics.names import chosen_metrics
-from calibrant.results import Assessment, ClassSummary, Estimate
-from calibrant.scale.grouped import GroupedSketch
-from calibrant.scale.judge import omnibus
-from calibrant.scale.sketch import Sketch
+from calibrant.predictions import Predictions
+from calibrant.results import Assessment, ClassSummary, Estimate, TestResult
+
+if TYPE_CHECKING:
+    from calibrant.scale.grouped import GroupedSketch
+    from calibrant.scale.sketch import Sketch
 
 SIZE_RESAMPLES = 399
 """Redraws that show how large the error is by chance."""
@@ -26,7 +34,7 @@ TOP_SECTIONS = ("metrics", "limits", "curves", "ranking", "tests")
 
 
 def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
-    sketch: Sketch,
+    sketch: "Sketch",
     *,
     name: str = "sketch",
     sections: Iterable[str] | None = None,
@@ -51,6 +59,7 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
 
     Examples
     --------
+    >>> from calibrant.scale import Sketch
     >>> sketch = Sketch().update([0.9, 0.95] * 20, [0, 1] * 20)
     >>> assess_sketch(sketch, sections=(), n_resamples=99, rng=0).verdict.code
     'biased'
@@ -65,7 +74,7 @@ def assess_sketch(  # noqa: PLR0913 (each is one decision of the user)
 
 
 def assess_groups(
-    grouped: GroupedSketch,
+    grouped: "GroupedSketch",
     *,
     name: str = "sketch",
     sections: Iterable[str] | None = None,
@@ -93,14 +102,14 @@ def assess_groups(
     return replace(found, groups=parts, adjusted=holm({key: part.test.pvalue for key, part in parts.items()}))
 
 
-def _exact(metrics: Mapping[str, Estimate], sketch: Sketch) -> dict[str, Estimate]:
+def _exact(metrics: Mapping[str, Estimate], sketch: "Sketch") -> dict[str, Estimate]:
     """Return the estimates with scores from exact sums in place of those from cells."""
     values = {"accuracy": sketch.accuracy, "nll": sketch.nll, "brier": sketch.brier, "squared-error": sketch.brier / 2}
     return {key: replace(one, value=values.get(key, one.value)) for key, one in metrics.items()}
 
 
 def _of_classes(
-    sketch: Sketch,
+    sketch: "Sketch",
     name: str,
     sections: Iterable[str] | None,
     metrics: Mapping[str, Metric] | Sequence[str] | None,
@@ -140,7 +149,7 @@ def _renamed(found: Any) -> Any:
     return found if found is None else replace(found, view="top-label")
 
 
-def _of_every_class(sketch: Sketch, chosen: Mapping[str, Metric]) -> dict[str, Estimate]:
+def _of_every_class(sketch: "Sketch", chosen: Mapping[str, Metric]) -> dict[str, Estimate]:
     """Return averages over the classes, and scores of all classes."""
     found = {}
     for key, metric in chosen.items():
@@ -157,7 +166,7 @@ def _of_every_class(sketch: Sketch, chosen: Mapping[str, Metric]) -> dict[str, E
     return found
 
 
-def _summaries(sketch: Sketch) -> tuple[ClassSummary, ...]:
+def _summaries(sketch: "Sketch") -> tuple[ClassSummary, ...]:
     """Return how often each class is predicted and observed, and its calibration error against the rest."""
     found = []
     for c, name in enumerate(sketch.classes):
@@ -172,3 +181,97 @@ def _summaries(sketch: Sketch) -> tuple[ClassSummary, ...]:
             )
         )
     return tuple(found)
+
+
+LEAST_VARIANCE = 20.0
+"""A class enters with at least this expected variance of its number of events, so that its scores are normal."""
+
+SMALLEST = 1e-16
+"""No smaller p-value is reported: the normal law is not that exact."""
+
+TOP = "top-label "
+
+DIRECTIONS = {"bias": ("too low", "too high"), "slope": ("too timid", "too extreme")}
+
+
+def omnibus(
+    sketch: "Sketch", n_resamples: int, rng: np.random.Generator, progress: Progress | None = None
+) -> TestResult:
+    r"""Test whether anything is wrong with the predictions of a sketch.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    n_resamples : int
+        Redraws of the numbers of events in the cells.
+    rng : Generator
+    progress : callable, optional
+
+    Returns
+    -------
+    TestResult
+
+    Notes
+    -----
+    Two classes: `OmnibusTest` of the cells. In a cell of m rows the number of events is drawn as Binomial(m, mean
+    prediction): its variance exceeds that of rows with different predictions by the variance of these, less than one
+    part in a million of it at nine digits.
+
+    More classes: a sketch holds the confidence and every class by itself, not whole rows. So the p-value is
+    :math:`2 \min(p_t, p_c)`: :math:`p_t` is that of `OmnibusTest` for the confidence, and :math:`p_c` that of the
+    largest of the biases and slopes of all K classes in standard errors, 2 K times its two-sided normal tail. Classes
+    with too few events for a normal law do not enter. A label with a predicted probability of 0 is found at once.
+    """
+    if sketch.n_classes == 2:
+        return OmnibusTest(n_resamples)(sketch.one_vs_rest(1), rng=rng, progress=progress)
+    top = OmnibusTest(n_resamples)(sketch.top_label(), rng=rng, progress=progress)
+    parts = {TOP + name: part for name, part in top.details["parts"].items() if name != "impossible labels"}
+    classes = _largest_of_classes(sketch)
+    smallest = top.details["smallest_pvalue"]
+    never = {"statistic": sketch.counters.infinite / sketch.n_samples, "direction": None, "class": None}
+    parts |= {**classes, "impossible labels": {**never, "pvalue": smallest if sketch.counters.infinite else 1.0}}
+    of_classes = min((part["pvalue"] for part in classes.values()), default=1.0)
+    pvalue = min(1.0, 2 * min(top.pvalue, of_classes))
+    if sketch.counters.infinite:
+        pvalue = min(pvalue, smallest)
+    found_by = min(parts, key=lambda name: (parts[name]["pvalue"], -parts[name]["statistic"]))
+    found = TestResult(
+        name=f"omnibus({n_resamples}) of the cells of a sketch",
+        statistic=min(part["pvalue"] for part in parts.values()),
+        pvalue=pvalue,
+        details={"smallest_pvalue": min(smallest, pvalue), "found_by": found_by, "parts": parts, "also": {}},
+        about=top.about,
+    )
+    return with_names(found, sketch)  # type: ignore[arg-type]  # has the same views
+
+
+def _largest_of_classes(sketch: "Sketch") -> dict[str, Mapping[str, Any]]:
+    """Return the largest bias and the largest slope of any class, with p-values adjusted for their number."""
+    scores: dict[str, list[tuple[float, object, Facts]]] = {"bias": [], "slope": []}
+    for c, name in enumerate(sketch.classes):
+        view = sketch.one_vs_rest(c)
+        if _variance(view) >= LEAST_VARIANCE:
+            facts = facts_of(view)
+            scores["bias"].append((-facts.z, name, facts))
+            scores["slope"].append((-facts.extreme, name, facts))
+    found: dict[str, Mapping[str, object]] = {}
+    for part, of_part in scores.items():
+        if of_part:
+            z, name, facts = max(of_part, key=lambda one: abs(one[0]))
+            pvalue = min(1.0, max(4 * sketch.n_classes * normal_tail(abs(z)), SMALLEST))
+            found[f"class {part}"] = {
+                "statistic": abs(z),
+                "pvalue": pvalue,
+                "direction": _direction(part, z, facts) if pvalue <= LEVEL else None,
+                "class": name,
+            }
+    return found
+
+
+def _direction(part: str, z: float, facts: Facts) -> str | None:
+    plain = DIRECTIONS[part][int(z < 0)]
+    return corrected_direction(facts, facts.too_extreme, plain) if part == "slope" else plain
+
+
+def _variance(view: Predictions) -> float:
+    return float(view.weights @ view.probs.prod(axis=1))

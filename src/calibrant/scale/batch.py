@@ -94,7 +94,7 @@ def _present(batch: Batch) -> Batch:
     return _present(batch._replace(probs=batch.probs[kept], labels=batch.labels[kept], units=units[kept]))
 
 
-def _is_plain(probs: Any, labels: Any, classes: tuple[Hashable, ...]) -> bool:
+def _is_plain(probs: object, labels: object, classes: tuple[Hashable, ...]) -> bool:
     """Whether these are arrays that need no change: most batches are, and copies would take most of the time."""
     if type(probs) is not np.ndarray or type(labels) is not np.ndarray or classes != (0, 1):
         return False

@@ -37,7 +37,7 @@ def sketch_dask(
     reading: Reading,
     *,
     scheduler: str | None = None,
-    client: Any = None,
+    client: object = None,
     skip_bad: bool = False,
     patience: float = PATIENCE,
     progress: Progress | None = None,
@@ -76,7 +76,7 @@ def sketch_dask(
     return Sketched(read_bytes(data), bad)
 
 
-def connected(scheduler: str | None, client: Any = None) -> Any:
+def connected(scheduler: str | None, client: object = None) -> Any:
     """Return a client to work with: the one given, one of a scheduler, or one of workers on this machine."""
     if client is not None:
         return nullcontext(client)
@@ -87,7 +87,7 @@ def connected(scheduler: str | None, client: Any = None) -> Any:
 
 
 @contextmanager
-def _local(distributed: Any) -> Iterator[Any]:
+def _local(distributed: Any) -> Iterator[object]:
     """Start workers on this machine, and stop them in the end.
 
     15 seconds after a worker died, Dask looks whether another is in its place, and if there is none at that moment,
@@ -119,7 +119,7 @@ class _Run:
     patience: float
     has_begun: bool = False
 
-    def finished(self, futures: Sequence[Any], files: dict[str, str], *, is_alone: bool = False) -> Iterator[Any]:
+    def finished(self, futures: Sequence[object], files: dict[str, str], *, is_alone: bool = False) -> Iterator[Any]:
         """Yield tasks as they end, and stop if there is no worker for too long; `files` are those of tasks by key.
 
         If a file is read alone, stop also if workers die.
@@ -160,7 +160,7 @@ def _deadly(file: str) -> str:
     )
 
 
-def _without_workers(client: Any, files: dict[str, str], patience: float) -> str:
+def _without_workers(client: object, files: dict[str, str], patience: float) -> str:
     """Say that all workers are gone, and what they did when they died: the first of their files, as others wait."""
     often = _deaths(client, files)
     most = max(often.values(), default=0)

@@ -107,7 +107,7 @@ def _stamp(file: str) -> str:
 def _save(
     path: str | os.PathLike[str], reading: Reading, total: AnySketch, bad: Mapping[str, str], done: set[str]
 ) -> None:
-    head: dict[str, Any] = {"reading": repr(reading), "bad": bad, "done": sorted(done)}
+    head: dict[str, object] = {"reading": repr(reading), "bad": bad, "done": sorted(done)}
     with write_atomically(path) as handle:
         handle.write(json.dumps(head).encode() + b"\n" + total.to_bytes())
 

@@ -61,7 +61,7 @@ class Pass:
         """Number of rows."""
         return self.counters.rows
 
-    def update(self, probs: Any, labels: Any, weights: Any = None, *, skip_bad: bool = False) -> Self:
+    def update(self, probs: object, labels: object, weights: object = None, *, skip_bad: bool = False) -> Self:
         """Add a batch of rows, as `Sketch.update` does."""
         batch = clean(probs, labels, self.classes, skip_bad=skip_bad, weights=weights)
         self.counters = self.counters + Counters(len(batch.labels), batch.n_missing, batch.n_outside)

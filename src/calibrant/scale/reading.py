@@ -108,7 +108,7 @@ class Reading:
         skipped = skip_bad or request.drop_missing
         return cls(columns, n_classes, request.logits, request.percent, request.positive, skipped, by, features)
 
-    def empty(self) -> Any:
+    def empty(self) -> AnySketch:
         """Return a sketch without rows: a `Sketch`, or a `GroupedSketch`."""
         named = self.columns.classes if self.positive is None else ("rest", str(self.positive))
         found = Sketch(self.n_classes, named, features=self.features)

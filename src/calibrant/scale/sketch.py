@@ -140,7 +140,7 @@ class Sketch:
     def __repr__(self) -> str:
         return f"Sketch(n_samples={self.n_samples}, n_classes={self.n_classes})"
 
-    def update(self, probs: Any, labels: Any, weights: Any = None, *, skip_bad: bool = False) -> Self:
+    def update(self, probs: object, labels: object, weights: object = None, *, skip_bad: bool = False) -> Self:
         """Add a batch of rows.
 
         Parameters
@@ -269,7 +269,7 @@ class Sketch:
         waves = None if self._waves is None else self._waves.waves
         return Packed(head, [_columns(line) for line in self._lines], waves)
 
-    def _head_of_waves(self) -> dict[str, Any] | None:
+    def _head_of_waves(self) -> dict[str, object] | None:
         if self.waves is None or self._waves is None:
             return None
         choice = {name: getattr(self.waves, name) for name in ("features", "fingerprint", "lengthscale")}

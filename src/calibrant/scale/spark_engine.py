@@ -96,7 +96,7 @@ def merge_rows(frame: Any, reading: Reading) -> Any:
 def partition_sketch(reading: Reading) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return the function from the batches of a partition to one row that holds its sketch."""
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Iterator[object]) -> Iterator[Any]:
         import pyarrow as pa
 
         total = reading.empty()

@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant.binning.cells.weights import BITS, ONE
 
 BLOCKS = 16
-"""Rows are divided into so many blocks by a hash of what they hold."""
+"""Rows are divided into this many blocks by a hash of what they hold."""
 
 FINE = 15
 """Binary digits of waves and residuals."""
@@ -113,7 +113,7 @@ class WaveSums(NamedTuple):
         return {"shape": list(self.waves.shape)} | sums
 
     @classmethod
-    def of(cls, head: dict[str, Any], waves: IntArray) -> "WaveSums":
+    def of(cls, head: dict[str, object], waves: IntArray) -> "WaveSums":
         """Return the sums of which `head` was a part."""
         kind = object if "pairs" in head else np.int64
         sums = [np.array(head[name], dtype=kind) for name in ("squares", "rows", "pairs") if name in head]

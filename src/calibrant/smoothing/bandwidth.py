@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -226,7 +226,7 @@ class HeldOutLoss:
     def _outside(self) -> HeldOut | None:
         return None if self.folds is None else HeldOut(self.line, self.folds, self._happened, self.sample.weights)
 
-    def _mean(self, hits: FloatArray, mass: FloatArray, least: FloatArray) -> Any:
+    def _mean(self, hits: FloatArray, mass: FloatArray, least: FloatArray) -> FloatArray:
         """Return the mean over rows, which come last, from the sums of events and of weights over the others."""
         lonely = mass <= least
         p = hits / np.where(lonely, 1.0, mass)

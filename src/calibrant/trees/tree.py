@@ -84,7 +84,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.min_samples_leaf = min_samples_leaf
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: Any, sample_weight: object = None) -> Self:
         """Grow the tree and count the classes in its leaves.
 
         Parameters

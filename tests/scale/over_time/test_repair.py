@@ -5,8 +5,8 @@ import pytest
 
 from calibrant._core.laws import expit
 from calibrant.scale.over_time.cells import Cells, gather
+from calibrant.scale.over_time.change import describe, find_repair, fit_steps
 from calibrant.scale.over_time.lines import Line, log_likelihood
-from calibrant.scale.over_time.repair import describe, find_repair, fit_steps
 
 
 def day(kind, seed, n_rows=20_000):

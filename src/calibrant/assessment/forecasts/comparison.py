@@ -144,7 +144,7 @@ def _chosen(models: Mapping[str, Forecasts], baseline: str, names: Sequence[str]
     """Return metrics that all models have what is needed for; at the levels of columns of quantiles, if there are."""
     limited = [f for f in models.values() if isinstance(f.distribution, Quantiles)]
     if len({f.distribution.levels.tobytes() for f in limited if isinstance(f.distribution, Quantiles)}) > 1:
-        raise InputError("columns of quantiles can be compared at the same levels only, but these have others.")
+        raise InputError("columns of quantiles can be compared only at the same levels, but these differ.")
     table = suited_metrics(limited[0] if limited else models[baseline])
     shared = {key: metric for key, metric in table.items() if all(metric.suits(f) for f in models.values())}
     if names is None:

@@ -1,84 +1,33 @@
 """Everything a report needs to know about one set of predictive distributions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import __version__
 from calibrant._border.checks import check_count
-from calibrant._border.types import FloatArray, IntArray, Progress, Rng
+from calibrant._border.types import IntArray, Progress, Rng
 from calibrant.assessment.forecasts.limits import LEVEL, limits_of
-from calibrant.assessment.forecasts.transforms import Transforms, all_transforms, interval_level
 from calibrant.assessment.forecasts.words import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
 from calibrant.assessment.work import Steps, rows_by_group
 from calibrant.curves import pit_histogram, quantile_curve, spread_curve
 from calibrant.forecasts import Forecasts, Normal
-from calibrant.hypotest import holm
-from calibrant.hypotest.base import monte_carlo_pvalue
-from calibrant.metrics import Metric, QuantileCalibration
-from calibrant.metrics.forecast_base import level_array
-from calibrant.metrics.forecast_chance import draw_masses
+from calibrant.hypotest import OmnibusTest, holm
+from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
+from calibrant.hypotest.forecasts.transforms import interval_level
+from calibrant.metrics import Metric
 from calibrant.metrics.forecast_table import central_pairs, known_levels, suited_metrics
-from calibrant.results import Estimate, ForecastAssessment, Interval, TestResult
+from calibrant.results import Estimate, ForecastAssessment, Interval
 from calibrant.results.forecasts import AT_LEAST, TIES
-
-LEVELS = level_array(99)
-"""Levels of MACE, as in the table of metrics: between two neighbours there is a hundredth of the transforms."""
 
 TESTED = "mace"
 """The error that the test behind the verdict is about, in the table of metrics."""
 
 OF_GROUPS = ("crps", "interval-coverage", "mace")
 """What is measured of every group: there may be thousands of groups."""
-
-DETECTABLE = 0.95
-"""Errors below this quantile of those by chance could be chance."""
-
-
-def redraw_test(
-    checks: Sequence[Transforms], n_resamples: int, rng: np.random.Generator
-) -> tuple[TestResult, Transforms]:
-    """Return the test with the largest error, corrected for their number, and what it is about."""
-    weights, levels = checks[0].weights, LEVELS if checks[0].levels is None else checks[0].levels
-    cells = np.array([np.searchsorted(levels, check.values) for check in checks])
-    errors = [_error(np.bincount(cell, weights, len(levels) + 1)[None], levels) for cell in cells]
-    worst = int(np.argmax(errors))
-    observed = float(errors[worst][0])
-    masses = draw_masses(weights, np.diff(levels, prepend=0.0, append=1.0), n_resamples * len(checks), rng)
-    null = _error(masses, levels)
-    details: dict[str, Any] = {
-        "smallest_pvalue": len(checks) / (1 + len(null)),
-        "expected": float(null.mean()),
-        "detectable": float(np.quantile(null, DETECTABLE)),
-    }
-    if checks[worst].is_drawn:
-        details[TIES] = "broken once at random"
-    if len(checks) > 1:
-        details |= {"subject": checks[worst].subject, "tests": len(checks)}
-    result = TestResult(
-        name=f"redraws of {_measured_at(checks[0].levels)!r}, n_resamples={n_resamples}",
-        statistic=observed,
-        pvalue=min(1.0, len(checks) * monte_carlo_pvalue(observed, null)),
-        estimate=observed,
-        null=null,
-        details=details,
-    )
-    return result, checks[worst]
-
-
-def _error(mass: NDArray[Any], levels: FloatArray) -> FloatArray:
-    """Return MACE, given the weight of the transforms between neighbouring levels, (B, q + 1)."""
-    below = np.cumsum(mass, axis=1)
-    return np.abs(below[:, :-1] / below[:, -1:] - levels).mean(axis=1)
-
-
-def _measured_at(levels: FloatArray | None) -> QuantileCalibration:
-    return QuantileCalibration() if levels is None else QuantileCalibration(levels=tuple(levels.tolist()))
-
 
 PAIRED_ROWS, PAIRED_ROWS_OF_OTHERS = 2000, 300
 """Rows that kernel errors compare in pairs, at most: of normals, and of laws that take far longer."""
@@ -89,7 +38,7 @@ def assess_forecasts(
     *,
     name: str = "forecasts",
     n_resamples: int = 999,
-    by: Any = None,
+    by: object = None,
     tolerance: float = TOLERANCE,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -118,17 +67,19 @@ def assess_forecasts(
 
     Notes
     -----
-    The test compares the mean absolute calibration error of quantiles (MACE) with its values for targets that are drawn
-    from the forecasts. Their transforms :math:`F_i(y_i)` are independent and uniform for any laws, so that
-    uniform numbers are drawn in place of targets, and the test stays exact. Where a law has atoms the transform of
-    each row is randomised once, and an ensemble counts as calibrated if the target is exchangeable with its members.
+    The test is the omnibus test, `calibrant.hypotest.OmnibusTest`: centre, spread, shape and quantiles of the
+    transforms :math:`F_i(y_i)`, and trends of centre and spread over the forecasts. For targets that are drawn from
+    the forecasts the transforms are independent and uniform for any laws, so that uniform numbers are drawn in place of
+    targets, and the test stays exact. Where a law has atoms the transform of each row is randomised once, and an
+    ensemble counts as calibrated if the target is exchangeable with its members.
 
     Of vectors every coordinate is tested alone, of normal ones also the distance from the mean in units of the
-    covariance; the largest error is shown, and its p-value is multiplied by the number of tests (Bonferroni).
+    covariance; the one with the smallest p-value is shown, multiplied by the number of tests (Bonferroni).
 
-    What no transform shows, the test cannot see: forecasts of the overall law of the targets pass. Kernel errors and
-    scores among the metrics tell. Kernel errors are computed on at most 2000 rows, evenly spread, or 300 of laws other
-    than `Normal`; the details say so.
+    The size of the error is the mean absolute calibration error of quantiles (MACE), beside its values by chance in
+    the same redraws. What no transform shows, the test cannot see: forecasts of the overall law of the targets pass.
+    Kernel errors and scores among the metrics tell. Kernel errors are computed on at most 2000 rows, evenly spread, or
+    300 of laws other than `Normal`; the details say so.
 
     Examples
     --------
@@ -177,7 +128,9 @@ def _judged(
 ) -> ForecastAssessment:
     """Return the verdict and the test behind it."""
     present = forecasts.take(np.flatnonzero(forecasts.weights > 0))
-    test, worst = redraw_test(all_transforms(present, rng), n_resamples, rng)
+    kind = OmnibusTest(n_resamples)
+    test, worst = run_on_forecasts(present, repr(kind), n_resamples, rng)
+    test = replace(test, about=kind.about_data(forecasts))
     return ForecastAssessment(
         name=name,
         n_samples=forecasts.n_samples,
@@ -265,6 +218,6 @@ def _curves(forecasts: Forecasts) -> dict[str, Any]:
     return found
 
 
-def _split(forecasts: Forecasts, by: Any) -> dict[str, Forecasts]:
+def _split(forecasts: Forecasts, by: object) -> dict[str, Forecasts]:
     parts = {name: forecasts.take(rows) for name, rows in rows_by_group(by, forecasts.n_samples).items()}
     return {name: part for name, part in parts.items() if part.weights.any()}

@@ -1,15 +1,27 @@
 """The verdict about predictive distributions, in words."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from calibrant.assessment.forecasts.transforms import Transforms
 from calibrant.assessment.verdict import LEVEL, TOLERANCE
 from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_with
+from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.results import TestResult, Verdict
 from calibrant.results.writing import counted
 
 SIGNIFICANT_Z = 1.96
 """A deviation of this many standard errors has a direction."""
+
+HALVES = {"high": ("higher", "lower"), "wide": ("wider", "narrower")}
+"""What the parts of the rows are called over which there is a trend, by the last word of its direction."""
+
+MIXED = "too narrow in parts and too wide in others"
+"""What is wrong with a shape, if nothing more is known."""
+
+HIDDEN = "it differs between forecasts, which the mean over all rows hides"
+"""Why a small error is not known to be within the tolerance if there is a trend."""
 
 
 def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> Verdict:
@@ -24,15 +36,18 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
         The largest error that does not matter.
     """
     is_found = test.pvalue <= LEVEL
-    error = float(test.statistic)
+    error = float(test.estimate or 0.0)
     low, high, reason = limits(worst, error, test.details.get("tests", 1))
     scale = compare_with(tolerance, low, high)
+    part = _part(test) if is_found else {}
+    if part.get("name") == "trend" and scale == WITHIN:
+        scale, reason = UNKNOWN, HIDDEN
     if not is_found and scale == BEYOND:
         scale = UNKNOWN
-    code = _direction(worst) if is_found else ("calibrated" if scale == WITHIN else "consistent")
+    code = _code(worst, part) if is_found else ("calibrated" if scale == WITHIN else "consistent")
     return Verdict(
         code=code,
-        headline=_headline(code, worst, tolerance, slightly=is_found and scale == WITHIN),
+        headline=_headline(code, worst, tolerance, part, slightly=is_found and scale == WITHIN),
         explanation=_explanation(worst, test, (low, high, reason), scale, tolerance)
         + ("" if is_found else _off_alone(worst)),
         error=error,
@@ -43,11 +58,18 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
         level=LEVEL,
         low=low,
         high=high,
-        reason=reason,
+        reason="" if low is not None else reason,
         size=scale,
         tolerance=tolerance,
-        gave_away=(worst.subject or "the quantiles") if is_found else "",
+        gave_away=test.details["revealed_by"],
+        part=part.get("name", ""),
     )
+
+
+def _part(test: TestResult) -> Mapping[str, Any]:
+    """Return the part of the test that revealed the error."""
+    found = test.details["found_by"]
+    return {"name": found, **test.details["parts"][found]}
 
 
 def limits(worst: Transforms, error: float, n_tests: int) -> tuple[float | None, float | None, str]:
@@ -71,15 +93,16 @@ def _explanation(
     tolerance: float,
 ) -> str:
     sign = "≤" if test.pvalue <= test.details["smallest_pvalue"] else "="
-    about = f" of the {worst.subject}" if worst.subject else ""
+    about = f" of {'' if worst.central else 'the '}{worst.subject}" if worst.subject else ""
     drawn = ", by ranks with ties broken once at random" if worst.is_drawn else ""
     low, high, reason = found
+    found_by = f"; what revealed it: {test.details['revealed_by']}" if test.details["revealed_by"] else ""
     limits = "" if low is None else f" (limits of at least 95%: {low:.3g} to {high:.3g})"
     return (
         f"The mean gap between nominal and observed coverage of quantiles (MACE{drawn}){about} is "
-        f"{test.statistic:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
+        f"{test.estimate:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
         f"by chance, and up to {test.details['detectable']:.3g} in 95 of 100 data sets of this size. The exact test "
-        f"gives p {sign} {test.pvalue:.2g}. {_compared(scale, tolerance, reason)}"
+        f"gives p {sign} {test.pvalue:.2g}{found_by}. {_compared(scale, tolerance, reason)}"
     )
 
 
@@ -89,6 +112,15 @@ def _compared(scale: str, tolerance: float, reason: str) -> str:
         why = f": {reason}" if reason else ""
         return f"Whether it is within the tolerance of {tolerance:g} is not known{why}."
     return f"It is {'within' if scale == WITHIN else 'beyond'} the tolerance of {tolerance:g}."
+
+
+def _code(worst: Transforms, part: Mapping[str, Any]) -> str:
+    """Name the kind of error that a part of the test revealed."""
+    if part["name"] in ("shape", "trend"):
+        return "miscalibrated"
+    if part["name"] == "centre":
+        return "biased"
+    return _direction(worst)
 
 
 def _direction(worst: Transforms) -> str:
@@ -130,12 +162,14 @@ def _off_alone(worst: Transforms) -> str:
     ]
     if not parts:
         return ""
-    return f" Taken alone, {' and '.join(parts)} than chance explains, which the mean over all levels does not show."
+    return f" Taken alone, {' and '.join(parts)} than chance explains, which the test as a whole does not show."
 
 
-def _headline(code: str, worst: Transforms, tolerance: float, *, slightly: bool) -> str:
+def _headline(code: str, worst: Transforms, tolerance: float, part: Mapping[str, Any], *, slightly: bool) -> str:
     """Say it in one sentence."""
-    words = _sentence(code, worst, tolerance)
+    words = (
+        _in_parts(worst, part["direction"]) if part.get("name") == "trend" else _sentence(code, worst, tolerance, part)
+    )
     return f"Slightly {words[0].lower()}{words[1:]}" if slightly else words
 
 
@@ -149,7 +183,29 @@ def _held(worst: Transforms) -> str:
     return ", ".join([f"{parts[0]} of the targets", *parts[1:]])
 
 
-def _sentence(code: str, worst: Transforms, tolerance: float) -> str:
+def _in_parts(worst: Transforms, direction: str) -> str:
+    """Say how forecasts err where they are high or wide, and elsewhere."""
+    kind = direction.rpartition(" ")[2]
+    upper, lower = (worst.half(list(HALVES).index(kind), upper=side) for side in (True, False))
+    first, second = HALVES[kind]
+    about = f" ({worst.subject})" if worst.subject else ""
+    start = f"Miscalibrated in parts, {direction.replace('they', 'forecasts')}: "
+    if direction.startswith(("too low", "too high")):
+        above, below = 1 - upper.share(0.5), 1 - lower.share(0.5)
+        where = f"are above the predicted median in the {first} half of the forecasts, {below:.1%} in the {second} half"
+        return f"{start}{above:.1%} of the targets {where}{about}."
+    if worst.spoken:
+        level = worst.spoken[-1]
+        said = f"{100 * level:.4g}% {worst.regions} hold"
+        inside, outside = upper.coverage(level), lower.coverage(level)
+    else:
+        said = "between the first and the last quantile are"
+        inside, outside = upper.between, lower.between
+    where = f"in the {first} half of the forecasts, {outside:.1%} in the {second} half"
+    return f"{start}{said} {inside:.1%} of the targets {where}{about}."
+
+
+def _sentence(code: str, worst: Transforms, tolerance: float, part: Mapping[str, Any]) -> str:
     n_rows = len(worst.weights)
     about = f" ({worst.subject})" if worst.subject else ""
     holds = f"{_held(worst)}{about}."
@@ -162,5 +218,5 @@ def _sentence(code: str, worst: Transforms, tolerance: float) -> str:
         "consistent": f"Consistent with calibration, as far as {counted(n_rows)} can tell: " + holds,
         "over-confident": "Too narrow (over-confident): " + holds,
         "under-confident": "Too wide (under-confident): " + holds,
-        "miscalibrated": "Miscalibrated in shape, too narrow in parts and too wide in others: " + holds,
+        "miscalibrated": f"Miscalibrated in shape, {part.get('direction') or MIXED}: {holds}",
     }[code]

@@ -69,6 +69,7 @@ FORECAST_CALIBRATORS.fill(
         "pit": PITMap,
         "pit-all": partial(PITMap, knots="all"),
         "inflate": EnsembleInflation,
+        "inflate-moments": partial(EnsembleInflation, score="moments"),
         "quantile-shift": QuantileShift,
         "conformal": ConformalIntervals,
         "conformal-absolute": partial(ConformalIntervals, score="absolute"),

@@ -73,11 +73,6 @@ class PITMap(ForecastCalibrator):
     def __init__(self, knots: Literal["few", "all"] | int = "few") -> None:
         self.knots = knots
 
-    @property
-    def has_density(self) -> bool:  # type: ignore[override]  # by the setting
-        """Whether the density is of use: not with a knot for every row."""
-        return self.knots != "all"
-
     def _fit(self, forecasts: Forecasts) -> None:
         if isinstance(self.knots, str) and self.knots not in ("few", "all"):
             raise InputError(f'knots must be "few", "all" or a number, but is {self.knots!r}.')

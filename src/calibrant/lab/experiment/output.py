@@ -52,9 +52,9 @@ def write_outputs(folder: Path, result: ExperimentResult, plan: Plan, store: Sto
     write_text(folder / RESULTS, json.dumps(without_curves(result), indent=1, allow_nan=False) + "\n")
 
 
-def without_curves(result: ExperimentResult) -> dict[str, Any]:
+def without_curves(result: ExperimentResult) -> dict[str, object]:
     """Return the result as a record; the curves have a file of their own."""
-    record: dict[str, Any] = as_record(result)
+    record: dict[str, object] = as_record(result)
     del record["curves"]
     return record
 
@@ -150,7 +150,7 @@ def _harmless(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
 
 
-def _table(result: ExperimentResult) -> Iterator[dict[str, Any]]:
+def _table(result: ExperimentResult) -> Iterator[dict[str, object]]:
     """Yield a row for each seed, pipeline and metric."""
     pipelines = {pipeline.name: pipeline for pipeline in result.pipelines}
     for seed, comparison in zip(result.seeds, result.comparisons, strict=True):
@@ -170,7 +170,7 @@ def _numbers(entry: Compared) -> dict[str, object]:
     return row | {f"difference_{key}": getattr(difference, key, None) for key in changes}
 
 
-def _curve_rows(curves: Sequence[PipelineCurves]) -> Iterator[dict[str, Any]]:
+def _curve_rows(curves: Sequence[PipelineCurves]) -> Iterator[dict[str, object]]:
     for entry in curves:
         lines: dict[str, CurveLine] = {"confidence": entry.confidence, "average": entry.average}
         lines |= {f"class {name}": line for name, line in entry.classes.items()}
@@ -181,7 +181,7 @@ def _curve_rows(curves: Sequence[PipelineCurves]) -> Iterator[dict[str, Any]]:
                 yield about | {"predicted": round(predicted, 6), "observed": round(observed, 6), "rows": int(count)}
 
 
-def _learning_rows(curves: Sequence[LearningCurve]) -> Iterator[dict[str, Any]]:
+def _learning_rows(curves: Sequence[LearningCurve]) -> Iterator[dict[str, object]]:
     for curve in curves:
         for point in curve.points:
             yield dict(curve.settings) | as_record(point)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 GRID = 51
 """Points of a reliability curve."""
+
+THREADS = 1
+"""Threads of PyTorch unless the config says otherwise: those of the machine would decide about last digits."""
 
 
 @dataclass(eq=False)
@@ -54,7 +57,7 @@ def train_network(step: Step, bench: Bench, progress: Progress) -> bytes:
     if "start" in step.needs:
         _load(model, step.needs["start"], bench)
     loss = training.parse_loss(step.settings["loss"])
-    schedule = training.Schedule(**step.settings["schedule"])
+    schedule = training.Schedule(**{"threads": THREADS} | step.settings["schedule"])
     checkpoint = bench.store.checkpoint(step)
     training.train(model, split, loss, schedule, checkpoint=checkpoint, progress=progress, rng=step.settings["seed"])
     finished = checkpoint.with_suffix(".weights")
@@ -93,11 +96,14 @@ def _logits(step: Step, bench: Bench, split: str) -> bytes:
         found = read_logits(path, step, split)
     else:
         from calibrant.lab.training import predict_logits
+        from calibrant.lab.training.models import threaded
 
         rows = bench.splits.take(step, split)
         model = _network(step.settings["model"], rows.inputs.shape[1:], bench, 0)
         _load(model, step.needs["weights"], bench)
-        found = Logits(predict_logits(model, rows.inputs), rows.labels, np.array(bench.splits.classes))
+        with threaded(THREADS):
+            logits = predict_logits(model, rows.inputs)
+        found = Logits(logits, rows.labels, np.array(bench.splits.classes))
     return pack(found._asdict())
 
 
@@ -158,7 +164,7 @@ def _calibrated(step: Step, name: str, bench: Bench) -> Predictions:
     return calibrate(load(bench.store.path(fit)), bench.predictions(step.needs[f"test {name}"]))
 
 
-def _curves(tuning: Step, p: Predictions, bench: Bench) -> dict[str, Any]:
+def _curves(tuning: Step, p: Predictions, bench: Bench) -> dict[str, object]:
     from calibrant.curves import classwise_curves, kernel_curve
 
     arrays = unpack(bench.store.read(tuning))

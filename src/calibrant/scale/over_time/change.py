@@ -1,19 +1,137 @@
 """What is known about a change once the alarm has been raised."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.laws import expit
-from calibrant.results import Change, Repair
+from calibrant.results import Change, Repair, RepairCandidate
 from calibrant.scale.over_time.alternatives import CoxAlternatives, FirstDay, SpreadStart
 from calibrant.scale.over_time.cells import Cells, merged
 from calibrant.scale.over_time.evidence import accumulate, begun, posterior
-from calibrant.scale.over_time.lines import coefficients
-from calibrant.scale.over_time.repair import describe, find_repair, repaired
+from calibrant.scale.over_time.lines import Line, coefficients, fit_line, log_likelihood
 from calibrant.scale.over_time.stream import Stream, collect
+
+CLOSE_ENOUGH = 2.0
+"""Nats by which the score of a simpler repair may be below the best."""
+
+LINES = {"intercept": (True, False), "slope": (False, True), "line": (True, True)}
+"""Which coefficients each line may change."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """An increasing step function of log-odds, whose values are log-odds as well."""
+
+    log_odds: FloatArray
+    values: FloatArray
+
+    def __call__(self, log_odds: FloatArray) -> FloatArray:
+        """Return the step at or below each of the log-odds; below all, the first."""
+        place = np.searchsorted(self.log_odds, log_odds, side="right") - 1
+        return self.values[np.maximum(place, 0)]
+
+
+LABELS = {
+    "none": "no repair",
+    "intercept": "a new base rate (prior shift)",
+    "slope": "a temperature",
+    "line": "a line of log-odds (Platt scaling)",
+    "isotonic": "a refit by isotonic regression",
+}
+
+Map = Callable[[FloatArray], FloatArray]
+
+
+class FoundRepair(NamedTuple):
+    """The name of the simplest repair, its map of log-odds, and all that were tried."""
+
+    name: str
+    map: Map
+    candidates: tuple[RepairCandidate, ...]
+
+
+def find_repair(fitted: list[Cells], later: list[Cells]) -> FoundRepair:
+    """Return the simplest repair whose score is near the best.
+
+    Parameters
+    ----------
+    fitted, later : list of Cells
+        Days to fit repairs to, and days to judge them on.
+    """
+    on, after = merged(fitted), merged(later)
+    base = float(log_likelihood(on.log_odds, on))
+    found: dict[str, tuple[Map, RepairCandidate]] = {}
+    for name, (repair, n_parameters) in _repairs(on).items():
+        gain = float(log_likelihood(repair(on.log_odds), on)) - base
+        score = gain - n_parameters / 2 * np.log(on.count.sum())
+        candidate = RepairCandidate(
+            name=name,
+            label=LABELS[name],
+            n_parameters=n_parameters,
+            gain=gain,
+            score=score,
+            fitted_gain=float(1000 * gain / on.count.sum()),
+            later_gain=_gain_per_1000(repair, after),
+        )
+        found[name] = repair, candidate
+    best = max(candidate.score for _, candidate in found.values())
+    chosen = next(name for name, (_, candidate) in found.items() if candidate.score >= best - CLOSE_ENOUGH)
+    return FoundRepair(chosen, found[chosen][0], tuple(candidate for _, candidate in found.values()))
+
+
+def _gain_per_1000(repair: Map, cells: Cells) -> float | None:
+    if not len(cells.count):
+        return None
+    gain = log_likelihood(repair(cells.log_odds), cells) - log_likelihood(cells.log_odds, cells)
+    return float(1000 * gain / cells.count.sum())
+
+
+def _repairs(cells: Cells) -> dict[str, tuple[Map, int]]:
+    """Return every repair that can be fitted, with its number of parameters, from the simplest on."""
+    lines = {name: fit_line(cells, free=free) for name, free in LINES.items()}
+    found: dict[str, tuple[Map, int]] = {"none": (lambda x: x, 0)}
+    for name, line in lines.items():
+        if line is not None:
+            found[name] = line, sum(LINES[name])
+    steps = fit_steps(cells)
+    return found | {"isotonic": (steps, len(steps.values))}
+
+
+def fit_steps(cells: Cells) -> Steps:
+    """Return the most likely increasing map, with half an event at least in its lowest step, and at most all but half.
+
+    So nothing is certain, and no later outcome is impossible.
+    """
+    order = np.argsort(cells.log_odds, kind="stable")
+    x, at = np.unique(cells.log_odds[order], return_index=True)
+    count, events = (np.add.reduceat(values[order], at) for values in (cells.count, cells.events))
+    first = isotonic_regression(events / count, weights=count).blocks[:-1]
+    total, hits = np.add.reduceat(count, first), np.add.reduceat(events, first)
+    chance = np.clip(hits / total, 0.5 / (total[0] + 1), 1 - 0.5 / (total[-1] + 1))
+    return Steps(x[first], np.log(chance) - np.log1p(-chance))
+
+
+def describe(found: FoundRepair, before: Line | None) -> dict[str, Any]:
+    """Return the repair as fields of `Repair`, as a map of the predictions themselves if they were recalibrated."""
+    fields: dict[str, object] = {"name": found.name, "candidates": found.candidates}
+    if isinstance(found.map, Steps):
+        x = found.map.log_odds if before is None else (found.map.log_odds - before.intercept) / before.slope
+        return fields | {"intercept": None, "slope": None, "log_odds": x, "repaired": expit(found.map.values)}
+    ends = np.array([0.0, 1.0])
+    at_0, at_1 = found.map(ends if before is None else before(ends))
+    return fields | {"intercept": float(at_0), "slope": float(at_1 - at_0)}
+
+
+def repaired(days: list[Cells], repair: Map) -> list[Cells]:
+    """Return days whose predictions are those after the repair."""
+    return [replace(day, log_odds=repair(day.log_odds)) for day in days]
+
 
 SURE = 0.95
 

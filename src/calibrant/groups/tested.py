@@ -12,6 +12,7 @@ from calibrant._core.steps import portion, tell, told
 from calibrant.groups.cells import Cell, Combination, Grid, Sizes, combinations_of
 from calibrant.groups.columns import Levels, cut_into_levels
 from calibrant.groups.evidence import Evidence
+from calibrant.groups.rows import Rows
 from calibrant.groups.tree import Leaf, ResidualTree
 from calibrant.hypotest.holm import holm
 
@@ -128,11 +129,11 @@ def _listed(
     cells, scores = list[tuple[int, Cell]](), list[FloatArray]()
     n_combinations = sum(comb(len(grid.levels), k) for k in range(depth + 1))
     for combination in told(combinations_of(grid, sizes, depth), n_combinations):
-        enough = evidence[0].has_enough(combination) | (not combination.columns)
-        kept = [cell for cell, ok in zip(combination.cells, enough.tolist(), strict=True) if ok]
+        testable = evidence[0].are_testable(combination) | (not combination.columns)
+        kept = [cell for cell, ok in zip(combination.cells, testable.tolist(), strict=True) if ok]
         for event, each in enumerate(evidence):
             cells += [(event, cell) for cell in kept]
-            scores.append(each.sums(combination).z[enough])
+            scores.append(each.sums(combination).z[testable])
     return cells, np.concatenate(scores)
 
 
@@ -176,8 +177,8 @@ def _as_leaf(
 def _is_large(inside: BoolArray, other: Evidence, least_rows: int) -> bool:
     """Whether the half that tests a leaf has enough rows of it, by features and predictions alone."""
     codes = np.where(inside, 0, 1)
-    enough = Sizes([other.rows], least_rows).enough(np.arange(len(codes)), codes, 2)[0]
-    return bool(enough and other.has_enough(Combination((), codes, ((),)))[0])
+    large = Sizes([other.rows], least_rows).large(np.arange(len(codes)), codes, 2)[0]
+    return bool(large and other.are_testable(Combination((), codes, ((),)))[0])
 
 
 def normal_pvalues(z: FloatArray) -> FloatArray:
@@ -191,3 +192,25 @@ def normal_pvalues(z: FloatArray) -> FloatArray:
     from scipy.special import erfc
 
     return np.asarray(erfc(np.abs(z) / np.sqrt(2)))
+
+
+def draw_half(rows: Rows, clusters: IntArray | None, rng: np.random.Generator) -> BoolArray:
+    """Return which rows are in the first half.
+
+    Of two neighbours in the order of the predictions one is drawn, so that both halves have about the same
+    predictions. Labels play no part: given predictions and features, those of the other half remain independent.
+    Clusters are drawn as a whole, by their mean predictions.
+    """
+    if clusters is None:
+        return _one_of_two(rows.probs, rng)
+    sizes = np.bincount(clusters)
+    return _one_of_two(np.bincount(clusters, rows.probs) / sizes, rng)[clusters]
+
+
+def _one_of_two(values: np.ndarray, rng: np.random.Generator) -> BoolArray:
+    order = np.argsort(values, kind="stable")
+    first = rng.random((len(values) + 1) // 2) < 0.5
+    chosen = np.stack([first, ~first], axis=1).ravel()[: len(values)]
+    found = np.empty(len(values), dtype=bool)
+    found[order] = chosen
+    return found

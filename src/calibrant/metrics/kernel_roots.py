@@ -1,4 +1,4 @@
-"""Kernel calibration error of the confidence alone."""
+"""Roots of squared kernel calibration errors: of all classes, and of the confidence alone."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,56 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.exceptions import InputError
+from calibrant.forecasts import Forecasts
+from calibrant.kernels.discrepancy import Data
 from calibrant.kernels.pairs import SortedPairs
 from calibrant.metrics.base import KERNEL, Metric, relative
+from calibrant.metrics.kernel import SKCE
 from calibrant.predictions import Predictions
 from calibrant.results import Description
+
+
+@dataclass(frozen=True)
+class KCE(SKCE):
+    """Kernel calibration error: the root of the squared one, with its sign.
+
+    Parameters
+    ----------
+    kernel, unbiased, blocksize
+        As for `SKCE`.
+
+    Examples
+    --------
+    >>> from calibrant.kernels import GaussianKernel, WhiteKernel
+    >>> p = Predictions([0.0, 0.0, 0.5], labels=[1, 1, 1]).take([0, 1])
+    >>> round(KCE(GaussianKernel() @ WhiteKernel())(p), 4)  # sqrt(2)
+    1.4142
+    """
+
+    def about(self) -> Description:
+        """Return how it is presented."""
+        return self._presented("KCE", "Root of the SKCE, with its sign.", group=KERNEL)
+
+    def value(self, data: Data) -> float:
+        """Return the value at the data's own weights."""
+        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features)
+        return float(_signed_root(np.array(squared(data))))
+
+    def prepare(self, data: Data) -> Evaluator:
+        """Return the map from weights, (n, B), to B estimates."""
+        squared = super().prepare(data)
+
+        return lambda weights: _signed_root(squared(weights))
+
+    def prepare_labels(self, data: Data) -> Evaluator:
+        """Return the map from labels or targets, (n, B), to B estimates."""
+        squared = SKCE(self.kernel, self.unbiased, self.blocksize, self.features).prepare_labels(data)
+        return lambda labels: _signed_root(squared(labels))
+
+    def by_chance(self, data: Forecasts, n_redraws: int, rng: np.random.Generator) -> FloatArray | None:
+        """Return estimates, (B,), as calibrated forecasts have them."""
+        squares = super().by_chance(data, n_redraws, rng)
+        return None if squares is None else _signed_root(squares)
 
 
 @dataclass(frozen=True)
@@ -64,3 +110,7 @@ class MMCE(Metric):
             return np.sqrt(np.maximum(squared, 0.0))  # Not negative up to rounding.
 
         return evaluate
+
+
+def _signed_root(values: FloatArray) -> FloatArray:
+    return np.sign(values) * np.sqrt(np.abs(values))

@@ -1,6 +1,6 @@
 """Probability integral transforms that a verdict is based on: of numbers, of coordinates, of distances."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,8 @@ from calibrant.curves.forecasts import effective_rows
 from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts.samples import Drawn
 from calibrant.forecasts.transform import level_shares, pit_limits
+from calibrant.hypotest.forecasts.scores import Grid, column_grid, rank_grid, usual_grid
+from calibrant.hypotest.forecasts.trends import places
 from calibrant.metrics.forecast_base import nearest
 from calibrant.metrics.forecast_table import central_pairs, known_levels
 
@@ -34,6 +36,10 @@ class Transforms:
         Whether the middle of a law is at 1/2; for distances it is at 0.
     levels : ndarray or None
         The only levels at which laws are known, if these are columns of quantiles.
+    n_draws : int or None
+        Members of every ensemble, of which the rank of the target is known.
+    places : ndarray of shape (2, n) or None
+        Where each law lies and how wide it is, numbers that the transforms do not depend on if the forecasts are right.
     """
 
     subject: str
@@ -43,6 +49,15 @@ class Transforms:
     weights: FloatArray
     central: bool = True
     levels: FloatArray | None = None
+    n_draws: int | None = None
+    places: FloatArray | None = None
+
+    @property
+    def grid(self) -> Grid:
+        """The cells in which the transforms are counted."""
+        if self.levels is not None:
+            return column_grid(self.levels)
+        return usual_grid() if self.n_draws is None else rank_grid(self.n_draws)
 
     @property
     def spoken(self) -> tuple[float, ...]:
@@ -59,6 +74,15 @@ class Transforms:
             return self.spoken[-1] - self.coverage(self.spoken[-1])
         first, last = self.ends
         return (last - first) - self.between
+
+    def half(self, which: int, *, upper: bool) -> "Transforms":
+        """Return the transforms of the rows whose place (0) or width (1) is in the upper half, or not."""
+        if self.places is None:
+            raise TypeError("there are no places by which rows could be divided.")
+        numbers = self.places[which]
+        some = (numbers > np.median(numbers)) == upper
+        parts = {key: getattr(self, key)[some] for key in ("lower", "upper", "values", "weights")}
+        return replace(self, **parts, places=self.places[:, some])
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -132,7 +156,17 @@ def all_transforms(forecasts: Forecasts, rng: np.random.Generator) -> list[Trans
 def _transforms(subject: str, forecasts: Forecasts, weights: FloatArray, rng: np.random.Generator) -> Transforms:
     lower, upper = pit_limits(forecasts)
     drawn = lower if np.array_equal(lower, upper) else lower + rng.random(len(lower)) * (upper - lower)
-    return Transforms(subject, lower, upper, drawn, weights, levels=known_levels(forecasts.distribution))
+    law = forecasts.distribution
+    return Transforms(
+        subject,
+        lower,
+        upper,
+        drawn,
+        weights,
+        levels=known_levels(law),
+        n_draws=law.n_draws if isinstance(law, Samples) else None,
+        places=places(forecasts),
+    )
 
 
 def _marginal(law: Distribution, j: int) -> Distribution:

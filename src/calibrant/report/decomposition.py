@@ -61,7 +61,7 @@ def waterfall(parts: ScoreDecomposition, end: float, label: str) -> Element:
     """Draw the steps, each from where the one above ended."""
     x = Scale(0, end, LEFT, LEFT + WIDTH)
     steps = bars(parts)
-    drawn = [piece for i, bar in enumerate(steps) for piece in _step(bar, x, TOP + i * ROW)]
+    drawn = [shape for i, bar in enumerate(steps) for shape in _step(bar, x, TOP + i * ROW)]
     joints = [_joint(x, (steps[0].stop, 0), (steps[1].start, 1), (steps[2].stop, 2))]
     base = TOP + len(steps) * ROW
     axis = svg.line(x(0), TOP - 2, x(0), base - 4, "axis")

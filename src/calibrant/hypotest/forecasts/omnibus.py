@@ -1,0 +1,140 @@
+"""The omnibus test of forecasts: several statistics of the same redraws, one p-value."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant._border.types import FloatArray, Progress
+from calibrant.forecasts import Forecasts
+from calibrant.hypotest.combining import Combined, at_or_above, combined_pvalue
+from calibrant.hypotest.finding.evidence import LEVEL
+from calibrant.hypotest.finding.facts import SIGNIFICANT_Z
+from calibrant.hypotest.forecasts.evidence import ForecastEvidence, ForecastPart, Sums
+from calibrant.hypotest.forecasts.transforms import Transforms, all_transforms
+from calibrant.results import TestResult
+from calibrant.results.forecasts import MEASURED, TIES
+from calibrant.results.parts import part_name
+
+DETECTABLE = 0.95
+"""Errors below this quantile of those by chance could be chance."""
+
+
+class Tested(NamedTuple):
+    """What the test found, and the transforms that it is about: of vectors, those with the smallest p-value."""
+
+    result: TestResult
+    worst: Transforms
+
+
+class _One(NamedTuple):
+    """The test of one set of transforms."""
+
+    combined: Combined
+    parts: Mapping[str, Mapping[str, Any]]
+    errors: FloatArray
+
+
+def run_on_forecasts(
+    forecasts: Forecasts, name: str, n_resamples: int, rng: np.random.Generator, progress: Progress | None = None
+) -> Tested:
+    """Test forecasts whose rows all have weight; of vectors, every coordinate, and the distance of normal ones."""
+    checks = all_transforms(forecasts, rng)
+    n_redraws = n_resamples * len(checks)  # So that the smallest p-value stays as small.
+    found = []
+    for check in checks:
+        found.append(_tested(check, n_redraws, rng))
+        if progress is not None:
+            progress(len(found) * n_resamples, n_redraws)
+    worst = min(range(len(checks)), key=lambda i: (found[i].combined.pvalue, found[i].combined.means[0]))
+    result = _result(name, found[worst], checks, worst)
+    return Tested(result, checks[worst])
+
+
+def _tested(check: Transforms, n_redraws: int, rng: np.random.Generator) -> _One:
+    evidence = ForecastEvidence.of(check)
+    sums = evidence.observed(check)
+    observed = evidence.components(sums)
+    pool, errors = [_largest(observed)], [evidence.error(sums)]
+    for block in evidence.redrawn(n_redraws, rng):
+        pool.append(_largest(evidence.components(block)))
+        errors.append(evidence.error(block))
+    statistics = np.concatenate(pool, axis=1)
+    pvalues = at_or_above(statistics)[:, 0] / statistics.shape[1]
+    combined = combined_pvalue(statistics)
+    described = {
+        part.name: _described(part, found[:, 0], float(pvalue), evidence, sums)
+        for part, found, pvalue in zip(evidence.parts, observed, pvalues, strict=True)
+    }
+    return _One(combined, described, np.concatenate(errors))
+
+
+def _largest(components: Sequence[FloatArray]) -> FloatArray:
+    return np.stack([np.abs(found).max(axis=0) for found in components])
+
+
+def _described(
+    part: ForecastPart, components: FloatArray, pvalue: float, evidence: ForecastEvidence, sums: Sums
+) -> Mapping[str, Any]:
+    """Say how far a part of the observed transforms goes, and which way."""
+    largest = int(np.abs(components).argmax())
+    sign = int(np.sign(components[largest]))
+    direction = part.words[largest].get(sign) if pvalue <= LEVEL else None
+    if direction is not None and part.name == "spread" and any(one.name == "centre" for one in evidence.parts):
+        direction = direction if sign * evidence.spread_about_mean(sums) > SIGNIFICANT_Z else None
+    return {
+        "statistic": float(np.abs(components[largest])),
+        "pvalue": pvalue,
+        "direction": direction,
+        "class": None,
+    }
+
+
+def _result(name: str, found: _One, checks: Sequence[Transforms], worst: int) -> TestResult:
+    error, by_chance = float(found.errors[0]), found.errors[1:]
+    pvalue = min(1.0, len(checks) * found.combined.pvalue)
+    details: dict[str, Any] = {
+        "smallest_pvalue": len(checks) / len(found.errors),
+        "found_by": list(found.parts)[found.combined.part],
+        "parts": found.parts,
+        "also": {},
+        MEASURED: "MACE",
+        "expected": float(by_chance.mean()),
+        "detectable": float(np.quantile(by_chance, DETECTABLE)),
+    }
+    if checks[worst].is_drawn:
+        details[TIES] = "broken once at random"
+    if len(checks) > 1:
+        details |= {"subject": checks[worst].subject, "tests": len(checks)}
+    details |= named(details, pvalue)
+    return TestResult(
+        name=name,
+        statistic=float(found.combined.means[0]),
+        pvalue=pvalue,
+        estimate=error,
+        null=found.combined.means[1:],
+        details=details,
+    )
+
+
+def named(details: Mapping[str, Any], pvalue: float) -> dict[str, str]:
+    """Return the part that revealed an error, of several with the smallest p-value the plainest, and it in words.
+
+    Examples
+    --------
+    >>> parts = {"centre": {"pvalue": 0.3}, "spread": {"pvalue": 0.001, "statistic": 4.0, "direction": "too narrow"}}
+    >>> named({"parts": parts, "found_by": "spread"}, 0.002)
+    {'found_by': 'spread', 'revealed_by': 'the spread (too narrow)'}
+    """
+    if pvalue > LEVEL:
+        return {"revealed_by": ""}
+    parts, found = details["parts"], details["found_by"]
+    smallest = min(part["pvalue"] for part in parts.values())
+    # What is off as a whole explains more than what differs between rows or levels.
+    ties = [key for key in ("centre", "spread") if key in parts and parts[key]["pvalue"] <= smallest]
+    if ties:
+        found = max(ties, key=lambda key: abs(parts[key]["statistic"]))
+    direction = parts[found].get("direction")
+    words = f"the {part_name(found, parts).label}" + (f" ({direction})" if direction else "")
+    about = f"{details['subject']}: " if "subject" in details else ""
+    return {"found_by": found, "revealed_by": f"{about}{words}"}

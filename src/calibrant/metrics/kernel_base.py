@@ -1,0 +1,77 @@
+"""What kernel metrics share: values at shares of the draws, and a block size that costs seconds."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from calibrant._border.types import FloatArray
+from calibrant.kernels.base import JointKernel
+from calibrant.kernels.discrepancy import Data, tune
+from calibrant.kernels.general import GeneralKernel, as_sampled
+from calibrant.metrics.base import Metric
+from calibrant.predictions import Predictions
+
+N_BATCHES = 16
+"""Shares of the draws of a Monte Carlo distribution from which the standard error is estimated."""
+
+
+class KernelMetric(Metric):
+    """A metric that compares pairs of rows by a kernel on predictions and targets."""
+
+    cells: ClassVar[bool] = False
+    family = "kernel"
+    measures = "calibration"
+    forecasts: ClassVar[bool] = True
+    kernel: JointKernel | GeneralKernel | None
+
+    def batch_values(self, data: Data) -> FloatArray | None:
+        """Return the values at independent shares of the draws, if expectations are means over draws."""
+        if isinstance(data, Predictions):
+            return None
+        if self.kernel is not None and not isinstance(self.kernel, JointKernel):
+            shares = as_sampled(self.kernel).shares()
+            return np.array([replace(self, kernel=share)(data) for share in shares])  # type: ignore[type-var]
+        if data.distribution.is_exact:
+            return None
+        fixed = replace(self, kernel=tune(self.kernel, data))  # type: ignore[type-var]  # every leaf is a dataclass
+        return np.array([fixed(batch) for batch in data.batches(N_BATCHES)])
+
+
+@dataclass(frozen=True)
+class Affordable:
+    """A block size for `SKCE`: all rows while that takes seconds, and above that blocks that cost as much.
+
+    Up to two million rows of two classes with the default kernel are one block: their sums take no longer than sorting.
+
+    Parameters
+    ----------
+    pairs : int, default=200_000_000
+        Largest number of pairs to compute.
+    products : int, default=20_000_000_000
+        Largest number of pairs times classes: with more than 100 classes there are fewer pairs.
+
+    Examples
+    --------
+    >>> Affordable()(10_000), Affordable()(10_000, n_classes=1000)  # 2e7 pairs, in three blocks
+    (10000, 3333)
+    """
+
+    pairs: int = 200_000_000
+    products: int = 20_000_000_000
+
+    def __call__(self, n: int, n_classes: int = 1) -> int:
+        """Return the number of rows in a block of n rows in all."""
+        pairs = min(self.pairs, self.products // n_classes)
+        if n * (n - 1) // 2 <= pairs:
+            return n
+        size = max(2, 2 * pairs // n)
+        # Many classes are in blocks of equal size, so that no row is left over.
+        return size if pairs == self.pairs else max(2, n // -(-n // size))
+
+
+def monte_carlo_error(estimates: FloatArray | None) -> dict[str, float]:
+    """Return the standard error of a mean of independent estimates, for the details of an `Estimate`."""
+    if estimates is None:
+        return {}
+    return {"monte_carlo_error": float(np.std(estimates, ddof=1) / np.sqrt(len(estimates)))}

@@ -1,0 +1,1 @@
+"""How often the omnibus test rejects forecasts that are right, and forecasts that are wrong."""
