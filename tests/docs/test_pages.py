@@ -68,6 +68,16 @@ def test_every_link_to_a_file_leads_somewhere(page):
         assert not anchor or anchor in anchors(found), target
 
 
+def test_every_page_of_the_documentation_is_in_a_table_of_contents():
+    listed = {DOCS / "index.md"}
+    for page in DOCS.rglob("*.md"):
+        for entries in re.findall(
+            r"^```\{toctree\}(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        ):
+            listed |= {page.parent / f"{entry}.md" for entry in re.findall(r"[\w/-]+$", entries, re.MULTILINE)}
+    assert set(DOCS.rglob("*.md")) - listed == set()
+
+
 def test_links_to_the_gallery_name_a_script():
     stems = {path.stem for path in GALLERY}
     for page in PAGES:
