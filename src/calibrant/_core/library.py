@@ -168,7 +168,7 @@ class _Array(NamedTuple):
         if not array.flags.c_contiguous:
             raise TypeError("array must be contiguous")
         if array.flags.writeable:  # As a buffer, which is the quickest way and not open to others.
-            return ctypes.byref(_Start.from_buffer(array))
+            return ctypes.byref(_Start.from_buffer(array))  # type: ignore[arg-type]  # A buffer by type from 3.12 on.
         return ctypes.c_void_p(array.__array_interface__["data"][0])
 
 
