@@ -119,3 +119,7 @@ def test_arrays_of_another_kind_are_refused_before_they_reach_the_compiled_code(
         Matrix.view(np.zeros((2, 2), dtype=np.float32))
     with pytest.raises(Exception, match="array must have data type float64"):
         required().exp(np.zeros(8, dtype=np.float32), 8)
+    with pytest.raises(Exception, match="array must be contiguous"):
+        required().exp(numbers[::2], 4)
+    with pytest.raises(Exception, match="must be an ndarray"):
+        required().exp([0.0], 1)

@@ -44,10 +44,11 @@ def isotonic_regression(y: FloatArray, *, weights: FloatArray, increasing: bool 
     if core is None:
         return by_passes(y, weights)
     starts, (means, sums, masses), n_blocks = np.empty(n + 1, dtype=np.int64), np.empty((3, n)), np.empty(1, np.int64)
-    y, weights = (np.ascontiguousarray(values, dtype=np.float64) for values in (y, weights))
+    y, weights = np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(weights, dtype=np.float64)
     core.isotonic(y, weights, n, starts, means, sums, masses, n_blocks)
-    blocks = starts[: n_blocks[0] + 1]
-    return Isotonic(np.repeat(means[: n_blocks[0]], blocks[1:] - blocks[:-1]), blocks)
+    last = n_blocks.item()
+    blocks = starts[: last + 1]
+    return Isotonic(means[:last].repeat(blocks[1:] - blocks[:-1]), blocks)
 
 
 def by_passes(y: FloatArray, weights: FloatArray) -> Isotonic:

@@ -52,50 +52,56 @@ class MedianVariance(SimplexBinning):
         """Assign every row of probabilities to a cell."""
         weights = weights / weights.max()
         rows = np.flatnonzero(weights > NEGLIGIBLE)
+        own = weights[rows]
         final: list[IntArray] = []
-        queue = [(*_widest(probs[rows], weights[rows], _effective_rows(weights[rows])), 0, rows)]
+        queue = [(*_widest(probs[rows], own, _effective_rows(own)), 0, rows, own)]
         count, entered = 1, 1
         while queue and (self.max_bins is None or count < self.max_bins):
-            _, dimension, _, rows = heapq.heappop(queue)
-            parts = _split(rows, probs[rows, dimension], weights[rows])
-            counts = [_effective_rows(weights[part]) for part in parts]
+            _, dimension, _, rows, own = heapq.heappop(queue)
+            parts = [(rows[part], own[part]) for part in _split(probs[rows, dimension], own)]
+            counts = [_effective_rows(own) for _, own in parts]
             if min(counts) < self.min_size:
                 final.append(rows)
                 continue
             count += 1
-            for part, size in zip(parts, counts, strict=True):
+            for (part, own), size in zip(parts, counts, strict=True):
                 if size < 2 * self.min_size:
                     final.append(part)
                 else:
-                    heapq.heappush(queue, (*_widest(probs[part], weights[part], size), entered, part))
+                    heapq.heappush(queue, (*_widest(probs[part], own, size), entered, part, own))
                     entered += 1
-        final += [rows for *_, rows in sorted(queue, key=lambda entry: entry[:3])]
+        final += [rows for *_, rows, _ in sorted(queue, key=lambda entry: entry[:3])]
         return _numbered(final, len(weights))
+
+
+# There are hundreds of cells of a few rows: what follows avoids NumPy's functions that only call its methods.
 
 
 def _effective_rows(weights: FloatArray) -> float:
     """Return how many rows of equal weight would count as much; up to rounding, so that whole numbers are whole."""
-    return round(float(weights.sum() ** 2 / (weights @ weights)), 9) if len(weights) else 0.0
+    return round(float(np.add.reduce(weights)) ** 2 / float(weights.dot(weights)), 9) if len(weights) else 0.0
 
 
 def _widest(probs: FloatArray, weights: FloatArray, count: float) -> tuple[float, int]:
     """Return minus the largest variance of any class, and the class; the first wins a tie."""
     if count <= 1:
         return 0.0, 0
-    shares = weights / weights.sum()
-    variance = shares @ (probs - shares @ probs) ** 2 * (count / (count - 1))
-    largest = float(variance.max())
+    shares = weights / np.add.reduce(weights)
+    away = probs - shares.dot(probs)
+    variance = shares.dot(np.square(away, out=away)) * (count / (count - 1))
+    largest = float(np.maximum.reduce(variance))
     # Two classes vary alike: rounding must not decide between them, nor between sets.
-    return -float(f"{largest:.9g}"), int(np.argmax(variance >= largest * (1 - 1e-9)))
+    return -float(f"{largest:.9g}"), int((variance >= largest * (1 - 1e-9)).argmax())
 
 
-def _split(rows: IntArray, values: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the rows below and from the median on; ties of the median go to the upper part."""
-    order = np.argsort(values, kind="stable")
-    ascending, mass = values[order], np.cumsum(weights[order])
-    middle = ascending[min(int(np.searchsorted(mass / mass[-1], 0.5 + ROUNDING, side="right")), len(ascending) - 1)]
-    below = np.searchsorted(ascending, middle, side="left")
-    return rows[order[:below]], rows[order[below:]]
+def _split(values: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the places below and from the median on; ties of the median go to the upper part."""
+    order = values.argsort(kind="stable")
+    ascending, mass = values[order], weights[order].cumsum()
+    mass /= mass[-1]
+    middle = ascending[min(int(mass.searchsorted(0.5 + ROUNDING, side="right")), len(ascending) - 1)]
+    below = ascending.searchsorted(middle)
+    return order[:below], order[below:]
 
 
 def _numbered(parts: list[IntArray], n: int) -> Cells:

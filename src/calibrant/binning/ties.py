@@ -71,4 +71,7 @@ def starts_of_ties(ascending: FloatArray | IntArray) -> IntArray:
     >>> starts_of_ties(np.array([0.1, 0.1, 0.3, 0.3, 0.4])).tolist()
     [0, 2, 4]
     """
-    return np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
+    begins = np.empty(len(ascending), dtype=bool)
+    begins[:1] = True
+    np.not_equal(ascending[1:], ascending[:-1], out=begins[1:])
+    return begins.nonzero()[0]

@@ -26,6 +26,9 @@ DRAWN_IF_FEW = "Asymptotic; with few events its distribution is simulated by red
 
 N_REDRAWS = 999
 
+SAFE_SQUARE = 1e-200
+"""Squares that underflow are no part of a sum above this."""
+
 
 class Finding(NamedTuple):
     """What a test found in the binary view."""
@@ -101,6 +104,9 @@ def refuse_certainty(view: Predictions) -> None:
 
 def root_sum_of_squares(values: FloatArray) -> float:
     """Return the Euclidean norm, also where the squares alone would underflow."""
+    square = float(values @ values)
+    if SAFE_SQUARE < square < math.inf:
+        return math.sqrt(square)
     largest = float(np.abs(values).max())
     if largest == 0:
         return 0.0

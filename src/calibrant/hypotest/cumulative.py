@@ -1,11 +1,12 @@
 """The test of cumulative differences: no bins, no bandwidth, and a null law in closed form."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.laws import normal_tail
 from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
@@ -28,7 +29,7 @@ CROSSOVER = 1.5
 NEVER_BELOW = 0.1
 """A Brownian motion on [0, 1] stays within this of 0 with a probability below 1e-50."""
 
-TERMS = np.arange(8)
+N_TERMS = 8
 """At the crossover the eighth term of every series is below 1e-16 of the first."""
 
 
@@ -103,7 +104,7 @@ class ECCETest(BinaryTest):
         refuse_certainty(view)
         ties, total = Ties.of_view(view), float(weights.sum())
         path = np.zeros(1 + len(ties.starts))
-        np.cumsum(ties.sums(weights * (view.labels - view.positive)) / total, out=path[1:])
+        (ties.sums(weights * (view.labels - view.positive)) / total).cumsum(out=path[1:])
         sigma = root_sum_of_squares(weights * np.sqrt(label_variances(view))) / total
         start, end = self._ends(path)
         net = float(path[end] - path[start])
@@ -112,7 +113,7 @@ class ECCETest(BinaryTest):
             "direction": "too low" if net > 0 else "too high" if net < 0 else "none",
         }
         if self.statistic == "mad":
-            details["place"] = float(comparable(view.positive[ties.rows(end - 1, end)[0]])) if end else None
+            details["place"] = comparable(view.positive[ties.rows(end - 1, end)[:1]]).item() if end else None
         else:
             details |= _interval(view.take(ties.rows(start, end)) if end > start else None)
         tail = maximum_tail if self.statistic == "mad" else range_tail
@@ -156,10 +157,10 @@ def maximum_tail(x: float) -> float:
     """Return the probability that the largest absolute value of a Brownian motion on [0, 1] exceeds x."""
     if x < NEVER_BELOW:
         return 1.0
-    odd = 2 * TERMS + 1
+    signed = [(-1) ** k * (2 * k + 1) for k in range(N_TERMS)]
     if x < CROSSOVER:
-        return float(1 - 4 / np.pi * np.sum((-1.0) ** TERMS / odd * np.exp(-((odd * np.pi / x) ** 2) / 8)))
-    return float(4 * np.sum((-1.0) ** TERMS * _tails(odd, x)))
+        return 1 - 4 / math.pi * sum(math.exp(-((odd * math.pi / x) ** 2) / 8) / odd for odd in signed)
+    return 4 * sum(math.copysign(normal_tail(abs(odd) * x), odd) for odd in signed)
 
 
 def range_tail(x: float) -> float:
@@ -167,12 +168,6 @@ def range_tail(x: float) -> float:
     if x < NEVER_BELOW:
         return 1.0
     if x < CROSSOVER:
-        rate = ((2 * TERMS + 1) * np.pi) ** 2 / 2
-        return float(1 - np.sum((8 / x**2 + 4 / rate) * np.exp(-rate / x**2)))
-    k = TERMS + 1
-    return float(8 * np.sum((-1.0) ** TERMS * k * _tails(k, x)))
-
-
-def _tails(multiples: IntArray, x: float) -> FloatArray:
-    """Return the probabilities that a standard normal number exceeds multiples of x."""
-    return np.array([normal_tail(k * x) for k in multiples.tolist()])
+        rates = [((2 * k + 1) * math.pi) ** 2 / 2 for k in range(N_TERMS)]
+        return 1 - sum((8 / x**2 + 4 / rate) * math.exp(-rate / x**2) for rate in rates)
+    return 8 * sum((-1) ** (k - 1) * k * normal_tail(k * x) for k in range(1, N_TERMS + 1))

@@ -39,20 +39,23 @@ def effective_events(data: Data, factors: FloatArray) -> float:
     >>> round(effective_events(Predictions([0.001] * 40, labels=[0] * 40), np.ones(40)), 2)  # 40 * 0.001
     0.04
     """
-    second, fourth = moments(data, factors)
-    total = float(fourth.sum())
-    return float(second.sum()) ** 2 / total if total > 0 else 0.0
+    squares, (second, fourth) = factors**2, _row_moments(data)
+    total = float(squares**2 @ fourth)
+    return float(squares @ second) ** 2 / total if total > 0 else 0.0
 
 
 def moments(data: Data, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return second and fourth moments of the lengths of residuals times factors."""
-    squares = factors**2
+    squares, (second, fourth) = factors**2, _row_moments(data)
+    return squares * second, squares**2 * fourth
+
+
+def _row_moments(data: Data) -> tuple[FloatArray, FloatArray]:
+    """Return second and fourth moments of the lengths of residuals."""
     if isinstance(data, Forecasts):
-        return squares, squares**2
+        return np.ones(data.n_samples), np.ones(data.n_samples)
     second, fourth = _two_class_moments(data) if data.n_classes == 2 else _residual_moments(data.probs)
-    if data.copies is None:
-        return squares * second, squares**2 * fourth
-    return squares / data.copies * second, squares**2 / data.copies**3 * fourth
+    return (second, fourth) if data.copies is None else (second / data.copies, fourth / data.copies**3)
 
 
 def label_variances(view: Predictions) -> FloatArray:
@@ -62,8 +65,8 @@ def label_variances(view: Predictions) -> FloatArray:
 
 def _two_class_moments(view: Predictions) -> tuple[FloatArray, FloatArray]:
     """Return the moments of residuals of two classes, in terms of the variance of the label."""
-    variances = label_variances(view)
-    return 2 * variances, 4 * variances * (1 - 3 * variances)
+    second = 2 * label_variances(view)
+    return second, second * (2 - 3 * second)
 
 
 def _residual_moments(probs: FloatArray) -> FloatArray:

@@ -31,9 +31,11 @@ def weights_follow_labels(predictions: Predictions) -> bool:
 
 
 def _follow(predictions: Predictions) -> bool:
+    if predictions.copies is not None or (predictions.weights == predictions.weights[0]).all():
+        return False
     present = predictions.weights > 0
     labels, weights = predictions.labels[present], predictions.weights[present]
-    if predictions.copies is not None or np.ptp(weights) == 0:
+    if np.ptp(weights) == 0:
         return False
     counts = np.bincount(labels)
     means = np.bincount(labels, weights)[labels] / counts[labels]
