@@ -381,6 +381,16 @@ def test_options_of_intervals_that_do_not_fit_are_refused(halves, capsys, option
     assert words in capsys.readouterr().err
 
 
+def test_the_same_forecast_for_all_rows_does_not_make_them_those_of_the_fit(tmp_path, capsys):
+    rng, stored = np.random.default_rng(0), tmp_path / "c.json"
+    for name in ("old.csv", "new.csv"):
+        rows = "".join(f"10,2,{y!r}\n" for y in rng.normal(10, 2, 200).tolist())
+        (tmp_path / name).write_text(f"mu,sd,y\n{rows}", encoding="utf-8")
+    options = ["--label", "y", "--mean", "mu", "--sd", "sd"]
+    run(capsys, "fit", tmp_path / "old.csv", *options, "--method", "conformal", "--out", stored)
+    assert "by construction" not in run(capsys, "test", tmp_path / "new.csv", *options, "--calibrator", stored)
+
+
 def test_the_rows_of_the_fit_cannot_test_it(halves, tmp_path, capsys):
     (old, new), options, stored = halves, ["--label", "y", *NAMED["normal"]], tmp_path / "c.json"
     run(capsys, "fit", old, *options, "--method", "conformal", "--out", stored)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from calibrant import InputError, Predictions
 from calibrant.calibrators.estimator import clone
@@ -105,21 +106,26 @@ def definition(probs, labels, columns, bar):
         cell: np.all([columns[j] == level for j, level in cell] or [np.ones(len(probs), bool)], axis=0)
         for cell in cells
     }
-    odds, steps = np.log(probs / (1 - probs)), []
-    while len(steps) < 30:
-        now = logistic(odds)
-        sums = {cell: (np.sum((labels - now)[mask]), np.sum((now * (1 - now))[mask])) for cell, mask in masks.items()}
-        cell = max(cells, key=lambda one: abs(sums[one][0]) / np.sqrt(sums[one][1]))
-        residual, variance = sums[cell]
-        if abs(residual) / np.sqrt(variance) <= bar:
-            return steps
-        steps.append(residual / variance)
-        odds = odds + residual / variance * masks[cell]
+    odds, steps, factor, before = np.log(probs / (1 - probs)), [], 1.0, -1
+    while len(steps) > before:  # A factor may move groups off again.
+        before = len(steps)
+        while True:
+            now = logistic(factor * odds)
+            sums = {one: (np.sum((labels - now)[mask]), np.sum((now * (1 - now))[mask])) for one, mask in masks.items()}
+            cell = max(cells, key=lambda one: abs(sums[one][0]) / np.sqrt(sums[one][1]))
+            residual, variance = sums[cell]
+            if abs(residual) / np.sqrt(variance) <= bar:
+                break
+            steps.append(residual / variance / factor)
+            odds = odds + steps[-1] * masks[cell]
+        if len(steps) > before:
+            factor = brentq(lambda k: np.sum((labels - logistic(k * odds)) * odds), 0.1, 10, xtol=1e-14)  # noqa: B023
     return steps
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6))
+@example(36303)  # A second step after the factor.
 def test_the_steps_are_those_of_loops(seed):
     rng = np.random.default_rng(seed)
     n = 900

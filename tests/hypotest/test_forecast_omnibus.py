@@ -200,6 +200,12 @@ def test_what_is_wrong_is_found_and_named(wrong, kind):
         assert found.details["parts"]["quantiles"]["pvalue"] > 0.05  # MACE alone does not show it.
 
 
+def test_of_parts_that_all_have_the_smallest_pvalue_the_largest_is_named():
+    found = OmnibusTest(199)(forecasts(400, noise=lambda z, p, _w, _r: z + 1.5 * p), rng=0).details
+    assert found["parts"]["spread"]["pvalue"] == found["parts"]["trend"]["pvalue"] == found["smallest_pvalue"]
+    assert found["revealed_by"] == "the trend over the forecasts (too low where they are high)"
+
+
 def test_a_wrong_centre_does_not_give_the_spread_a_direction():
     found = OmnibusTest(199)(forecasts(400, noise=lambda z, _p, _w, _r: z + 0.7), rng=0).details["parts"]["spread"]
     assert (found["pvalue"] <= 0.01, found["direction"]) == (True, None)

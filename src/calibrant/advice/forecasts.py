@@ -31,7 +31,6 @@ from calibrant.metrics.forecast_intervals import IntervalCoverage
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
-from calibrant.results.advice import SCORE_NAMES
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
 """What candidates may be compared by: proper scores."""
@@ -181,7 +180,7 @@ def _with_words(advice: ForecastRecommendation, verdict: Verdict) -> ForecastRec
     names = ", ".join(one.name for one in advice.candidates[1:]) or "none"
     tried = (
         f"Candidates for {advice.n_samples:,} forecasts ({advice.law}): {names}. Each was judged by the "
-        f"{SCORE_NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
+        f"{advice.score_name} in {advice.n_folds} folds that it was not fitted to."
     )
     few = ""
     if advice.n_samples < FEW_ROWS and advice.law != "Samples":
@@ -195,7 +194,10 @@ def _covered(advice: ForecastRecommendation) -> str:
     before, after = advice.candidates[0].coverage, advice.candidate(advice.name).coverage
     if advice.name == NOTHING or before is None or after is None:
         return ""
-    return f"Intervals of probability 90% held {before:.1%} of the targets before, and hold {after:.1%} after."
+    found = f"Intervals of probability 90% held {before:.1%} of the targets before, and hold {after:.1%} after."
+    if advice.law == "Samples":
+        found += " They lie between quantiles of the members, and hold fewer targets also for calibrated ensembles."
+    return found
 
 
 def _candidates(

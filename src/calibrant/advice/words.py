@@ -8,7 +8,6 @@ from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossib
 from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
-from calibrant.results.advice import SCORE_NAMES
 from calibrant.results.writing import percent
 
 Advice = Recommendation | ForecastRecommendation
@@ -19,7 +18,7 @@ FEW_ROWS = 500
 
 def headline(advice: Advice) -> str:
     """Say in one sentence what to do."""
-    loss = SCORE_NAMES[advice.score]
+    loss = advice.score_name
     what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
     before, after = advice.candidates[0].loss, advice.candidate(advice.name).loss
     if advice.name != NOTHING and not after < before:
@@ -103,14 +102,14 @@ def _tried(advice: Recommendation) -> str:
     kept = ", predicted classes unchanged" if advice.keep_argmax else ""
     return (
         f"Candidates for {advice.n_samples:,} rows of {advice.n_classes} classes{kept}: {names}. Each was judged by "
-        f"the {SCORE_NAMES[advice.score]} in {advice.n_folds} folds that it was not fitted to."
+        f"the {advice.score_name} in {advice.n_folds} folds that it was not fitted to."
     )
 
 
 def _gain(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name != NOTHING:
         change = _written(advice, chosen.over_nothing)
-        return f"Compared with doing nothing, the {SCORE_NAMES[advice.score]} changes by {change}."
+        return f"Compared with doing nothing, the {advice.score_name} changes by {change}."
     if advice.best == NOTHING:
         return "" if np.isinf(chosen.loss) else "Doing nothing has the smallest loss of all."
     best = advice.candidate(advice.best)

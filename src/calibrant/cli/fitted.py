@@ -62,21 +62,27 @@ def fingerprint(probs: "FloatArray") -> str:
     return sha256(np.ascontiguousarray(probs, dtype="<f8").data).hexdigest()
 
 
-def warn_if_fitted_here(stored: "StoredCalibrator", rows: str) -> None:
+def are_rows_of_fit(stored: "StoredCalibrator", rows: str | None) -> bool:
+    """Return whether the rows with this fingerprint are those of the fit; without one it is not known."""
+    return rows is not None and stored.details.get("fingerprint") == rows
+
+
+def warn_if_fitted_here(stored: "StoredCalibrator", rows: str | None) -> None:
     """Warn that the rows with this fingerprint are those of the fit, if they are."""
     from calibrant.exceptions import DataWarning
 
-    if stored.details.get("fingerprint") == rows:
+    if are_rows_of_fit(stored, rows):
         message = "the calibrator was fitted on these rows, so its results on them look better than on new rows."
         warnings.warn(message, DataWarning, stacklevel=3)
 
 
-def law_fingerprint(law: "Distribution") -> str:
-    """Return a fingerprint that distinguishes sets of forecasts."""
+def law_fingerprint(law: "Distribution") -> str | None:
+    """Return a fingerprint that distinguishes sets of forecasts; None if all are the same, as other rows are then."""
     import numpy as np
 
     numbers = law.draws if hasattr(law, "draws") else law.values if hasattr(law, "values") else None
-    return fingerprint(np.column_stack([law.mean(), law.sd()]) if numbers is None else numbers)
+    numbers = np.column_stack([law.mean(), law.sd()]) if numbers is None else numbers
+    return None if np.all(numbers == numbers[:1]) else fingerprint(numbers)
 
 
 def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:

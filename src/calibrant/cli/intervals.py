@@ -143,7 +143,7 @@ def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSourc
     """Return whether the intervals of a file written by fit keep their promise on these rows."""
     from calibrant.calibrators.forecasts import judge_intervals
     from calibrant.calibrators.store import load_with_details
-    from calibrant.cli.fitted import law_fingerprint
+    from calibrant.cli.fitted import are_rows_of_fit, law_fingerprint
     from calibrant.exceptions import InputError
 
     stored = load_with_details(calibrator)
@@ -155,7 +155,7 @@ def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSourc
     if not source.are_forecasts:
         raise InputError("the intervals are of forecasts: name their columns, with --mean and --sd for instance.")
     forecasts, column = read_with_column(files, source, stored)
-    if stored.details.get("fingerprint") == law_fingerprint(forecasts.distribution):
+    if are_rows_of_fit(stored, law_fingerprint(forecasts.distribution)):
         raise InputError(
             "the intervals were fitted to these rows, which they hold by construction. Test them on other rows."
         )

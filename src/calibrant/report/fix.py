@@ -27,7 +27,6 @@ from calibrant.results import (
     missing_differences,
     rule_in_words,
 )
-from calibrant.results.advice import SCORE_NAMES
 from calibrant.results.comparison import shown_limits
 from calibrant.results.writing import between, number, percent, pvalue, signed
 
@@ -172,7 +171,7 @@ def _capital(words: str) -> str:
 
 def score(advice: Recommendation | ForecastRecommendation) -> str:
     """Name what decides between candidates."""
-    return _capital(SCORE_NAMES.get(advice.score, advice.score))
+    return _capital(advice.score_name)
 
 
 def headings(advice: Recommendation | ForecastRecommendation) -> tuple[str, ...]:

@@ -142,6 +142,11 @@ class Advice(Readable, Generic[C]):
     settings: Mapping[str, Any] = field(default_factory=dict)
     disagreement: str = ""
 
+    @property
+    def score_name(self) -> str:
+        """What decides between candidates, in words."""
+        return SCORE_NAMES[self.score]
+
     def candidate(self, name: str) -> C:
         """Return the candidate of this name."""
         return next(candidate for candidate in self.candidates if candidate.name == name)
@@ -197,6 +202,11 @@ class ForecastRecommendation(Advice[ForecastCandidate]):
 
     tolerance: float
     law: str
+
+    @property
+    def score_name(self) -> str:
+        """What decides between candidates, in words; the CRPS of draws is the fair one."""
+        return f"fair {super().score_name}" if (self.score, self.law) == ("crps", "Samples") else super().score_name
 
     def _rows(self) -> str:
         return f"{self.n_samples:,} forecasts ({self.law})"

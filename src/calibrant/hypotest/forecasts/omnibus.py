@@ -118,7 +118,7 @@ def _result(name: str, found: _One, checks: Sequence[Transforms], worst: int) ->
 
 
 def named(details: Mapping[str, Any], pvalue: float) -> dict[str, str]:
-    """Return the part that revealed an error, of several with the smallest p-value the plainest, and it in words.
+    """Return the part that revealed an error, of several with the smallest p-value the largest, and it in words.
 
     Examples
     --------
@@ -130,8 +130,8 @@ def named(details: Mapping[str, Any], pvalue: float) -> dict[str, str]:
         return {"revealed_by": ""}
     parts, found = details["parts"], details["found_by"]
     smallest = min(part["pvalue"] for part in parts.values())
-    # What is off as a whole explains more than what differs between rows or levels.
-    ties = [key for key in ("centre", "spread") if key in parts and parts[key]["pvalue"] <= smallest]
+    # These are in units of their standard deviation; what differs between levels is mostly a consequence.
+    ties = [key for key in ("centre", "spread", "trend") if key in parts and parts[key]["pvalue"] <= smallest]
     if ties:
         found = max(ties, key=lambda key: abs(parts[key]["statistic"]))
     direction = parts[found].get("direction")
