@@ -18,13 +18,19 @@ class Counted(NamedTuple):
     evaluate: Evaluator
 
 
+def cells_of_copies(view: Predictions) -> EventCells:
+    """Return the cells of binary predictions whose rows stand for many: they always have some."""
+    cells = fine_cells(view)
+    assert cells is not None  # noqa: S101 (rows that stand for many are cells, few or many)
+    return cells
+
+
 def counted_anew(view: Predictions, value: Callable[[Predictions], float]) -> Counted:
     """Return the value of binary predictions whose rows stand for many, as a function of the events of their cells.
 
     Every redraw becomes predictions of its own, with as many rows for each cell with and without the event.
     """
-    cells = fine_cells(view)
-    assert cells is not None  # noqa: S101 (rows that stand for many are cells, few or many)
+    cells = cells_of_copies(view)
     first = cells.order[cells.starts]
     probs, labels = np.repeat(view.probs[first], 2, axis=0), np.tile([0, 1], len(first))
     weights = np.repeat(view.row_weights[first], 2)

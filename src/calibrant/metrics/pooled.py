@@ -15,9 +15,8 @@ from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.base import Metric
-from calibrant.metrics.counted import Counted
+from calibrant.metrics.counted import Counted, cells_of_copies
 from calibrant.predictions import Predictions
-from calibrant.resampling.event_counts import fine_cells
 from calibrant.results import Description
 
 
@@ -187,8 +186,7 @@ class PooledMetric(Metric):
         """Return the map from numbers of events in the cells of a sketch to values: only the hits of pools change."""
         if predictions.copies is None:
             return None
-        cells = fine_cells(predictions)
-        assert cells is not None  # noqa: S101 (rows that stand for many are cells, few or many)
+        cells = cells_of_copies(predictions)
         weights = predictions.row_weights[cells.order[cells.starts], None]
         starts = starts_of_ties(comparable(cells.probs[cells.starts]))
         pools, present = pool(predictions), _present(Ties.of_view(predictions).sums(predictions.weights))
