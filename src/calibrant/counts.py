@@ -12,6 +12,7 @@ from calibrant._border.convert import convert
 from calibrant._border.labels import as_classes, as_labels
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
+from calibrant.predictions import Predictions
 
 
 class Smoothing(ABC):
@@ -241,3 +242,15 @@ def _refuse_total(counts: FloatArray, total: FloatArray, rule: Smoothing) -> Non
     place = tuple(np.argwhere(~((total > 0) & (total < np.inf)))[0, :-1].tolist())
     found = "infinite. Rescale them." if counts[place].any() else "0. No counts, no frequency: use LaplaceCorrection()."
     raise InputError(f"counts{[*place] or ''} must have a positive, finite sum for {rule!r}, but it is {found}")
+
+
+def class_shares(predictions: Predictions) -> FloatArray:
+    """Return the share of every class among the labels.
+
+    Examples
+    --------
+    >>> class_shares(Predictions([0.8, 0.3, 0.2, 0.7], labels=[1, 0, 0, 0])).tolist()
+    [0.75, 0.25]
+    """
+    mass = np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes)
+    return np.asarray(mass / predictions.weights.sum())

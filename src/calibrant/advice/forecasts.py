@@ -21,13 +21,13 @@ from calibrant.calibrators.forecasts import (
     UnchangedForecasts,
     forecast_calibrator_name,
 )
-from calibrant.calibrators.forecasts.base import NEEDS
+from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, join
 from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.metrics import CRPS, LogScore
-from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.metrics.forecast_intervals import IntervalCoverage
+from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.bins import bin_index
-from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
+from calibrant.binning.bins import Binning, Bins, Cells, SimplexBinning
 from calibrant.binning.ties import comparable, line_of
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 from calibrant._border.checks import as_weights, check_copies
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.cross_fit import Response, check_response, class_log_probs, gathered, score_fold
 from calibrant.calibrators.given import warn_of_impossible_labels

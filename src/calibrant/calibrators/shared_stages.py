@@ -8,7 +8,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.steps import listening, tell
 from calibrant._core.threads import in_order
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import Compose
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import all_converged

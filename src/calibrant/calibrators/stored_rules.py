@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.order_preserving import OrderPreserving

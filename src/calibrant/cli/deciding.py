@@ -107,7 +107,8 @@ class Deciding:
         """Return the predictions for the base rate, with weights of their rows, and the shares before and after."""
         if self.base_rate is None:
             return predictions, {}
-        from calibrant.decisions.moved import class_shares, move_base_rate
+        from calibrant.counts import class_shares
+        from calibrant.decisions.moved import move_base_rate
 
         after = move_base_rate(predictions, as_numbers(self.base_rate, "--base-rate"))
         shares = zip(class_shares(predictions).tolist(), class_shares(after).tolist(), strict=True)

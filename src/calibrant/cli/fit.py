@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from calibrant.cli.engines import Engine
-from calibrant.cli.fitted import MEASURES, OPTIMISTIC, class_shares, describe, fingerprint, learnt, print_fitted
+from calibrant.cli.fitted import MEASURES, OPTIMISTIC, describe, fingerprint, learnt, print_fitted
 from calibrant.cli.groups import Features
 from calibrant.cli.intervals import IntervalOptions
 from calibrant.cli.options import FIXING, EitherSource, File, Out, Source, expanded
@@ -113,6 +113,7 @@ def _fit_classes(
     from calibrant.calibrators.names import calibrator_name
     from calibrant.calibrators.store import save
     from calibrant.cli import outputs, show
+    from calibrant.counts import class_shares
 
     method = calibrator_name(method)
     calibrator = _raw(method) if raw_logits else parse(method, scores="logits" if source.logits else "probs")
@@ -128,7 +129,7 @@ def _fit_classes(
         "method": method,
         "n_samples": predictions.n_rows,
         "fingerprint": fingerprint(predictions.probs),
-        "class_shares": class_shares(predictions),
+        "class_shares": class_shares(predictions).tolist(),
     }
     if raw_logits:
         details["scores"] = calibrator.scores
@@ -260,7 +261,7 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
 
     from calibrant._core.steps import told
     from calibrant.calibrators import calibrate
-    from calibrant.calibrators.base import calibrate_logits
+    from calibrant.calibrators.calibrator import calibrate_logits
     from calibrant.predictions import Predictions, row_blocks
 
     probs, observed = np.empty(predictions.probs.shape), np.empty(predictions.n_samples)

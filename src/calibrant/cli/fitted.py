@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from calibrant._border.types import FloatArray
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.forecasts import Distribution, Forecasts
-    from calibrant.predictions import Predictions
 
 
 MEASURES = ("nll", "brier", "ece", "accuracy")
@@ -43,14 +42,6 @@ def print_fitted(heading: str, lines: Iterable[str], record: Mapping[str, Any], 
     show.print_estimates({when: measured[when] for when in ("before", "after")})
     show.print_lines([*changed, OPTIMISTIC])
     show.print_path("calibrator", out)
-
-
-def class_shares(predictions: "Predictions") -> list[float]:
-    """Return the share of every class, which `apply --base-rate` moves from."""
-    import numpy as np
-
-    mass = np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes)
-    return [float(share) for share in mass / mass.sum()]
 
 
 def fingerprint(probs: "FloatArray") -> str:

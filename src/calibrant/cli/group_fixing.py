@@ -27,8 +27,9 @@ def wants_groups(method: str | None, features: str | None) -> bool:
 def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, out: Path) -> None:
     """Learn the steps that fix groups, save them, and say what they are."""
     from calibrant.cli import show
-    from calibrant.cli.fitted import MEASURES, class_shares, fingerprint, print_fitted
+    from calibrant.cli.fitted import MEASURES, fingerprint, print_fitted
     from calibrant.cli.groups import left_out_lines, read_features
+    from calibrant.counts import class_shares
     from calibrant.groups import GroupBoosting
     from calibrant.groups.store import save
     from calibrant.metrics import METRICS
@@ -41,7 +42,7 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
         "method": METHOD,
         "n_samples": before.n_rows,
         "fingerprint": fingerprint(before.probs),
-        "class_shares": class_shares(before),
+        "class_shares": class_shares(before).tolist(),
     }
     checksum = save(fixed, out, details=details)
     probs = fixed.predict_proba(before, features=table)

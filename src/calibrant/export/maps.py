@@ -22,8 +22,8 @@ from calibrant.calibrators import (
     temperature,
     vector,
 )
-from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.binary import SCORE_DECIMALS, BinaryCalibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError

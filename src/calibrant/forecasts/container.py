@@ -9,8 +9,8 @@ from calibrant._border.checks import as_weights, check_alignment, check_length
 from calibrant._border.convert import Raw, convert
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_numbers
+from calibrant.forecasts.distribution import Distribution
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.laplace import Laplace
 from calibrant.forecasts.mixture import Composed
 from calibrant.forecasts.normal import Normal

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_columns, check_positive
 from calibrant.forecasts.convolution import Profile, expected_kernel
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.mean_distance import mean_absolute
 
 Family = Literal["normal", "laplace"]

@@ -8,9 +8,9 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_mixture_weights, source_of
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.distribution import Distribution
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -11,8 +11,8 @@ from calibrant._border.convert import Raw, convert
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.mean_distance import mean_norm
 
 

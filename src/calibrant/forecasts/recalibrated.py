@@ -9,8 +9,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.by_quantiles import ByQuantiles
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.location_scale import LocationScale
 from calibrant.forecasts.probability_map import ProbabilityMap
 from calibrant.forecasts.quantile_columns import Quantiles

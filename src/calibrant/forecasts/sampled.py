@@ -8,9 +8,9 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import LARGEST, fail_at
 from calibrant.forecasts.convolution import Profile, kernel_value
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.mean_distance import mean_gap_between
 from calibrant.forecasts.samples import Drawn, distances
 

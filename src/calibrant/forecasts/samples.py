@@ -10,8 +10,8 @@ from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile, kernel_value
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.mean_distance import mean_gap, mean_gap_between
 from calibrant.forecasts.transport import transport_cost
 

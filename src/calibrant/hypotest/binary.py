@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
+from calibrant.hypotest.contract import CalibrationTest, monte_carlo_pvalue
 from calibrant.hypotest.events import label_variances
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import redraw_events

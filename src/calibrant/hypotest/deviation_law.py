@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.forecasts import Forecasts, target_kernel
-from calibrant.kernels.base import TensorProduct, unscaled
+from calibrant.kernels.algebra import TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics.mean_embedding import UCME

@@ -7,8 +7,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.base import CalibrationTest, check_rows
-from calibrant.kernels.base import JointKernel
+from calibrant.hypotest.contract import CalibrationTest, check_rows
+from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.metrics.kernel import SKCE
 from calibrant.results import Description, TestResult

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.blas import one_blas_thread
 from calibrant.exceptions import InputError
-from calibrant.hypotest.base import CalibrationTest, check_rows
+from calibrant.hypotest.contract import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.hypotest.events import relative_weights
 from calibrant.kernels.discrepancy import Data

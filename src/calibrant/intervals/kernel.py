@@ -6,8 +6,8 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.intervals.base import Limits, PairLaw
-from calibrant.kernels.base import TensorProduct
+from calibrant.intervals.limits import Limits, PairLaw
+from calibrant.kernels.algebra import TensorProduct
 from calibrant.kernels.discrepancy import Data, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel

@@ -12,7 +12,7 @@ from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.intervals import areas, debiased, kernel, resampled, sandwich, scores
-from calibrant.intervals.base import Limits, Method
+from calibrant.intervals.limits import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
 from calibrant.kernels.discrepancy import Data
@@ -161,8 +161,8 @@ def _by_name(method: str, metric: Metric) -> str:
 
 def _fitting(method: str) -> Any:
     """Return the kinds of metrics to which a method is restricted."""
-    from calibrant.metrics.forecast_base import ForecastScore
     from calibrant.metrics.forecast_intervals import IntervalCoverage
+    from calibrant.metrics.forecast_metric import ForecastScore
 
     kinds: Mapping[str, Any] = {
         "hall": (Score, ForecastScore),

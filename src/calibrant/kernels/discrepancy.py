@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray
 from calibrant._core.kernel import Kernel as CompiledKernel
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
-from calibrant.kernels.base import JointKernel, Kernel, TensorProduct, unscaled
+from calibrant.kernels.algebra import JointKernel, Kernel, TensorProduct, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
 from calibrant.kernels.general import GeneralKernel, general_tile
 from calibrant.kernels.pairs import PairMatrix, RadialPairs, SortedPairs, SummedPairs, TiledPairs

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import CLINICAL, Metric
+from calibrant.metrics.metric import CLINICAL, Metric
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.smoothers import Loess, Smoother
 from calibrant.predictions import Predictions

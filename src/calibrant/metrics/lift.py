@@ -10,7 +10,7 @@ from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.threads import in_order
 from calibrant.binning.ties import starts_of_ties
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import Metric
+from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
 

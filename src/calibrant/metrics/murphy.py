@@ -9,9 +9,9 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import PARTS
 from calibrant.metrics.binned import ECE, BinnedMetric
 from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, refinement, uncertainty
+from calibrant.metrics.metric import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays

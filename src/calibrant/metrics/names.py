@@ -7,7 +7,7 @@ from calibrant._border.names import Spellings, meant
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
-    from calibrant.metrics.base import Metric
+    from calibrant.metrics.metric import Metric
 
 SPELLINGS = Spellings(
     aliases={
@@ -51,7 +51,7 @@ def metric_name(given: object, known: Collection[str] | None = None) -> Any:
 
 def chosen_metric(metric: "Metric | str") -> "Metric":
     """Return a metric, given itself or its name in METRICS."""
-    from calibrant.metrics.base import check_metric
+    from calibrant.metrics.metric import check_metric
 
     if isinstance(metric, str):
         [metric] = chosen_metrics(metric).values()
@@ -64,7 +64,7 @@ def chosen_metrics(
 ) -> Mapping[str, "Metric"]:
     """Return the metrics by name, given themselves or their names in a table, by default METRICS."""
     from calibrant.metrics import METRICS
-    from calibrant.metrics.base import Metric, check_metric
+    from calibrant.metrics.metric import Metric, check_metric
 
     if isinstance(metrics, Mapping):
         for name, metric in metrics.items():

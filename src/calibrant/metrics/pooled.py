@@ -14,8 +14,8 @@ from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import Metric
 from calibrant.metrics.counted import Counted, cells_of_copies
+from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

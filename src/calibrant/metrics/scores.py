@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
-from calibrant.metrics.base import SCORES, Metric, infinite_rows
+from calibrant.metrics.metric import SCORES, Metric, infinite_rows
 from calibrant.predictions import Predictions, row_blocks
 from calibrant.results import Description
 

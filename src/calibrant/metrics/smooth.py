@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import Metric
+from calibrant.metrics.metric import Metric
 from calibrant.metrics.smooth_widths import NARROWEST, cosine_sums, errors, fixed_points, resolution
 from calibrant.predictions import Predictions
 from calibrant.results import Description

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.forecasts.base import NEEDS, ForecastCalibrator
 from calibrant.calibrators.forecasts.compose import ForecastCompose
 from calibrant.calibrators.forecasts.conformal import ConformalIntervals
+from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS, ForecastCalibrator
 from calibrant.calibrators.stored_rules import Rule, finite, positive, vector
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, MvNormal, Normal, Quantiles, Samples
