@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -89,7 +88,7 @@ class MEstimate(Smoothing):
     """
 
     m: float
-    prior: Any = "uniform"
+    prior: str | Sequence[float] | FloatArray = "uniform"
 
     def __post_init__(self) -> None:
         if isinstance(self.m, bool) or not isinstance(self.m, (int, float, np.integer, np.floating)):
@@ -144,7 +143,7 @@ def laplace(counts: object) -> FloatArray:
     return LaplaceCorrection()(counts)
 
 
-def m_estimate(counts: object, m: float, prior: object = "uniform") -> FloatArray:
+def m_estimate(counts: object, m: float, prior: str | Sequence[float] | FloatArray = "uniform") -> FloatArray:
     """Return the m-estimate of the share of every class, (n_i + m prior_i) / (n + m).
 
     Parameters

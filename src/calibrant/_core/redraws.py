@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +131,7 @@ def _work(n_classes: int, n_keys: int) -> RowWork:
     return RowWork.of(n_guides=n_guides, uniform=np.empty(n_keys), guides=guides, **tables)
 
 
-def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Floats:
+def feature_errors(labels: NDArray[np.integer], features: Floats, means: Floats) -> Floats:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
     n_keys, (n_classes, depth) = labels.shape[1], means.shape
     if library() is None:

@@ -1,7 +1,5 @@
 """The draws of bootstraps and labels in plain NumPy: oracle of the compiled ones, and their replacement."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,7 +68,7 @@ def draw_labels(probs: Floats, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
     return np.minimum(labels, last[:, None], dtype=np.int32)
 
 
-def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Floats:
+def feature_errors(labels: NDArray[np.integer], features: Floats, means: Floats) -> Floats:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
     from scipy.sparse import csc_array
 

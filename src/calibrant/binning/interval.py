@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from calibrant.binning.bins import Binning, Bins, Cells, SimplexBinning
 from calibrant.binning.ties import comparable, line_of
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ROUNDING = 1e-12
 """Shares of the weight that differ by less than the rounding of running sums are equal."""
@@ -88,7 +91,7 @@ class EqualWidth(Binning, SimplexBinning):
         grid = self.cut(probs.ravel(), weights).index.reshape(probs.shape) + 1
         # Rows as strings of bytes have the order of their numbers, largest bytes first, and are compared at once.
         rows = grid.astype(np.min_scalar_type(self.n_bins + 1).newbyteorder(">"))
-        strings: Any = rows.view(f"V{rows.itemsize * probs.shape[1]}")
+        strings: NDArray[np.void] = rows.view(f"V{rows.itemsize * probs.shape[1]}")
         occupied, index = np.unique(strings[:, 0], return_inverse=True)
         return Cells(index, len(occupied))
 
