@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Finding(NamedTuple):
     statistic: float
     pvalue: float
     estimate: float
-    details: Mapping[str, Any]
+    details: Mapping[str, object]
 
 
 class BinaryTest(CalibrationTest):

@@ -1,7 +1,7 @@
 """Test of the unbiased squared kernel calibration error, whose null law is a sum of centred chi-squares."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -128,7 +128,7 @@ class AsymptoticSKCETest(CalibrationTest):
         )
 
 
-def weighted_pairs(data: Data, kernel: Any, weights: FloatArray) -> PairMatrix:
+def weighted_pairs(data: Data, kernel: JointKernel | GeneralKernel, weights: FloatArray) -> PairMatrix:
     """Return the matrix of w_i w_j H_ij."""
     pairs = pair_matrix(data, kernel)
     return pairs if np.all(weights == 1) else pairs.weighted(weights)
@@ -153,7 +153,7 @@ def _bootstrap(
     return null
 
 
-def _spectral(data: Data, kernel: object, n_draws: int, rng: np.random.Generator) -> FloatArray:
+def _spectral(data: Data, kernel: JointKernel | GeneralKernel, n_draws: int, rng: np.random.Generator) -> FloatArray:
     n = data.n_samples
     rows = np.arange(n) if n <= N_SPECTRAL_ROWS else np.sort(rng.choice(n, N_SPECTRAL_ROWS, replace=False))
     pairs = weighted_pairs(data.take(rows), kernel, relative_weights(data)[rows])

@@ -276,7 +276,7 @@ class SKCE(KernelMetric):
         total, square = float(weights.sum()) ** 2, float((weights**2).sum())
         parts = [RedrawnPairs.of(data, weights, term, diagonal=not self.unbiased) for term in kernel.terms]
 
-        def evaluate(targets: Any) -> FloatArray:
+        def evaluate(targets: FloatArray) -> FloatArray:
             sums = np.sum([part.sums(targets) for part in parts], axis=0)
             return _ratio(sums, np.array(total - square)) if self.unbiased else sums / total
 
@@ -296,7 +296,7 @@ class SKCE(KernelMetric):
 
         return evaluate
 
-    def _mean(self, different: Any, weights: FloatArray, diagonal: FloatArray | None) -> FloatArray:
+    def _mean(self, different: FloatArray, weights: FloatArray, diagonal: FloatArray | None) -> FloatArray:
         """Return the mean over pairs, given their sum over different rows for each column of weights."""
         total, square = weights.sum(axis=0) ** 2, (weights**2).sum(axis=0)
         if diagonal is None:

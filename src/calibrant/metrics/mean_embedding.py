@@ -63,8 +63,8 @@ class UCME(KernelMetric):
     """
 
     kernel: JointKernel | GeneralKernel | None = None
-    test_predictions: Any = None
-    test_targets: Any = None
+    test_predictions: object = None
+    test_targets: object = None
 
     def about(self) -> Description:
         """Return how it is presented."""

@@ -1,7 +1,7 @@
 """Parts of a score, by isotonic regression or by bins."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -161,7 +161,7 @@ class Resolution(BinnedMetric):
         return (mass / total * (frequency - hits.sum(axis=0) / total) ** 2).sum(axis=0)
 
 
-def _corp(view: Predictions, score: ScoreName) -> dict[str, Any]:
+def _corp(view: Predictions, score: ScoreName) -> dict[str, float]:
     pools = pool(view)
     left, base = refinement(pools, score), uncertainty(pools, score)
     return {
@@ -172,7 +172,7 @@ def _corp(view: Predictions, score: ScoreName) -> dict[str, Any]:
     }
 
 
-def _murphy(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, Any]:
+def _murphy(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, float]:
     view = view.take(view.weights > 0)
     index = _cells(view, bins)
     share = view.weights / view.weights.sum()

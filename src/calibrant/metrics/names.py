@@ -1,7 +1,7 @@
 """Names of metrics as people write them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from calibrant._border.names import Spellings, meant
 from calibrant.exceptions import InputError
@@ -26,8 +26,10 @@ SPELLINGS = Spellings(
 )
 """What is accepted besides the names in METRICS and FORECAST_METRICS."""
 
+Given = TypeVar("Given")
 
-def metric_name(given: object, known: Collection[str] | None = None) -> Any:
+
+def metric_name(given: Given, known: Collection[str] | None = None) -> Given | str:
     """Return the name of a metric in its table, by default METRICS and FORECAST_METRICS.
 
     What is not known comes back as it is, for the caller to refuse.
