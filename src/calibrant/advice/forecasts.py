@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -229,7 +229,7 @@ def _candidates(
     return {NOTHING: UnchangedForecasts()} | {name: one for name, one in named.items() if name != NOTHING}
 
 
-def _check(forecasts: Forecasts, score: Any, n_folds: Any, n_resamples: Any, level: Any) -> None:
+def _check(forecasts: Forecasts, score: str, n_folds: int, n_resamples: int, level: float) -> None:
     """Refuse settings that make no sense, and too few rows."""
     if score not in FORECAST_SCORES:
         raise InputError(
