@@ -1,7 +1,7 @@
 """The options about decisions: costs, thresholds, the risk of answers, the base rate."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
 
@@ -194,7 +194,7 @@ def _check_classes(models: "dict[str, Predictions]", costs: "Costs | None") -> N
             )
 
 
-def as_numbers(text: str, option: str) -> Any:
+def as_numbers(text: str, option: str) -> float | list[float]:
     """Return one number, or a list of those between commas."""
     from calibrant.exceptions import InputError
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant._border.types import FloatArray
     from calibrant.calibrators import Calibrator
     from calibrant.predictions import Predictions
+    from calibrant.results import Estimate
 
 
 BY_PASSES = ("ts", "vs", "ms")
@@ -244,7 +245,7 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
 
 def in_sample(
     calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None
-) -> tuple[dict[str, Any], dict[str, Any], float]:
+) -> "tuple[dict[str, Estimate], dict[str, Estimate], float]":
     """Return the measures before and after, and the share of the rows with another predicted class."""
     import numpy as np
 

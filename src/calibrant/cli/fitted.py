@@ -87,7 +87,7 @@ def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:
     }
 
 
-def learnt(calibrator: object) -> dict[str, Any]:
+def learnt(calibrator: object) -> dict[str, object]:
     """Return what a calibrator and those inside it have learnt, as numbers and texts."""
     import numpy as np
 
@@ -119,7 +119,7 @@ def _short(value: Any, plain: Any) -> object:
     return plain
 
 
-def describe(found: dict[str, Any], indent: str = "") -> Iterator[str]:
+def describe(found: Mapping[str, object], indent: str = "") -> Iterator[str]:
     """Yield what was learnt line by line."""
     yield f"{indent}{found['class']}"
     for name, value in found.items():

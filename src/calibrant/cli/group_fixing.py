@@ -1,10 +1,13 @@
 """What `calibrant fit`, `apply` and `recommend` do with the fix of groups, which needs columns of features."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from calibrant.cli.options import Source
 
@@ -59,7 +62,7 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
     )
 
 
-def left_out_columns(table: dict[str, Any]) -> dict[str, str]:
+def left_out_columns(table: "dict[str, NDArray[np.generic]]") -> dict[str, str]:
     """Return the columns that no groups are made of, and why."""
     from calibrant.groups.columns import as_values, cut_into_levels
 
