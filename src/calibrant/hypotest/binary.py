@@ -79,7 +79,8 @@ class BinaryTest(CalibrationTest):
             raise TypeError(f"{type(self).__name__} tests Predictions, but got {type(predictions).__name__}.")
         reduced = predictions.n_classes > 2
         view = predictions.top_label() if reduced else predictions
-        weights = view.weights / view.weights.max()
+        even = predictions.has_equal_weights
+        weights = np.ones(view.n_samples) if even else view.weights / view.weights.max()
         found = self.examine(view, weights)
         pvalue = min(1.0, max(found.pvalue, SMALLEST_PVALUE))
         shared = {"view": "top-label" if reduced else "binary", "smallest_pvalue": SMALLEST_PVALUE, "redraws": 0}

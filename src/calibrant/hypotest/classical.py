@@ -88,15 +88,15 @@ class SpiegelhalterTest(BinaryTest):
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare the squared error with its mean under calibration."""
-        refuse_certainty(view)
-        coefficients = _coefficients(view)
-        deviation = _deviation(view, weights * coefficients)
+        factors = weights * _coefficients(view)
+        deviation = _deviation(view, factors)
         if deviation == 0:
+            refuse_certainty(view)
             raise InputError(
                 "some predictions must differ from 0, 1/2 and 1, but none does: at these the squared error is the same "
                 "whether or not they are right, so that it says nothing. Use ECCETest."
             )
-        excess = float(weights @ ((view.labels - view.positive) * coefficients))
+        excess = float(factors @ (view.labels - view.positive))
         z = excess / deviation
         direction = "over-confident" if z > 0 else "under-confident" if z < 0 else "none"
         return Finding(
