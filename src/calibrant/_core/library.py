@@ -203,6 +203,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "sketch_scores": (_REALS, _EVENTS, WHOLE, WHOLE, _WHOLES),
     "distances": (WHOLE, Points, WHOLE, WHOLE, WHOLE, _REALS),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
+    "count_sums": (_REALS, _WHOLES, WHOLE, _REALS, _BITS, WHOLE, _REALS, _REALS),
     "redraw": (RowsRecord, _BITS, WHOLE, RowWork, RedrawnSums, _LABELS),
     "feature_errors": (_LABELS, WHOLE, _REALS, WHOLE, _REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
     "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),

@@ -11,7 +11,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.bins import bin_index
 from calibrant.binning.bins import Binning, Bins, Cells, SimplexBinning
-from calibrant.binning.ties import comparable, line_of
+from calibrant.binning.ties import comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 
@@ -183,15 +183,17 @@ class EqualMass(Binning):
     def _cut(self, ascending: FloatArray, weights: FloatArray, order: IntArray) -> Bins:
         """Cut rows given in ascending order."""
         present = weights[order] / weights.max()
-        mass = np.cumsum(present)
-        share, target = mass / mass[-1], np.arange(1, self.n_bins) / self.n_bins
-        left = ascending[np.searchsorted(share, target - ROUNDING, side="left")]
-        right = ascending[np.searchsorted(share, target + ROUNDING, side="right").clip(max=len(order) - 1)]
+        n, share, target = len(order), present.cumsum(), np.arange(1, self.n_bins) / self.n_bins
+        share /= share[-1]
+        left = ascending[share.searchsorted(target - ROUNDING, side="left")]
+        right = ascending[np.minimum(share.searchsorted(target + ROUNDING, side="right"), n - 1)]
         middle = (left + right) / 2
-        inner = middle[np.diff(middle, prepend=-np.inf) > 0]
         # An edge at the largest value would close an empty bin above it.
-        inner = inner[inner < ascending[np.flatnonzero(present)[-1]]]
-        index = np.empty(len(order), dtype=np.int64)
-        ends = np.append(np.searchsorted(ascending, inner, side="right"), len(order))
-        index[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        return Bins(index, len(ends), np.append(0.0, inner), np.append(inner, 1.0))
+        inner = middle[starts_of_ties(middle)]
+        inner = inner[inner < ascending[present.nonzero()[0][-1]]]
+        edges, ends = np.empty(len(inner) + 2), np.empty(len(inner) + 1, dtype=np.int64)
+        edges[0], edges[1:-1], edges[-1] = 0.0, inner, 1.0
+        ends[:-1], ends[-1] = ascending.searchsorted(inner, side="right"), n
+        index = np.empty(n, dtype=np.int64)
+        index[order] = np.bincount(ends[:-1], minlength=n).cumsum()  # Between two edges there may be no row.
+        return Bins(index, len(ends), edges[:-1], edges[1:])

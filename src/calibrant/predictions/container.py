@@ -351,6 +351,11 @@ class Predictions:
         """Whether any weight differs from 1."""
         return bool(np.any(self.row_weights != 1.0))
 
+    @cached_property
+    def has_equal_weights(self) -> bool:
+        """Whether all weights are the same."""
+        return bool((self.weights == self.weights[0]).all())
+
     def top_label(self) -> Self:
         """Binary view: the confidence in the predicted class, and whether it was right.
 

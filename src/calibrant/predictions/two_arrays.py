@@ -36,7 +36,7 @@ def as_data(data: object, y_prob: object = None, sample_weight: object = None, p
     ('dog', 'cat')
     """
     if isinstance(data, (Predictions, Forecasts)):
-        if any(given is not None for given in (y_prob, sample_weight, positive)):
+        if y_prob is not None or sample_weight is not None or positive is not None:
             raise TypeError(
                 f"{type(data).__name__} hold their labels and weights: pass them alone, and settings such as rng by "
                 "name."
