@@ -1,6 +1,7 @@
 """Decisions in words, for a terminal and for a page."""
 
-from calibrant.results.decisions import BaseRates, BestThreshold, CoverageAtRisk, DecisionReport
+from calibrant.results.decisions import BaseRates, BestThreshold, DecisionReport
+from calibrant.results.selective import CoverageAtRisk
 from calibrant.results.writing import percent
 
 FEW = 12
