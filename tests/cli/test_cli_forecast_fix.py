@@ -114,9 +114,14 @@ def test_the_page_shows_before_and_after_with_held_out_numbers(case, tmp_path, c
     )
     comparison = found["comparison"]
     entries = {(e["model"], e["metric"]): e["value"] for e in comparison["entries"]}
-    assert entries["f.csv", "crps"] == pytest.approx(CRPS()(forecasts))
+    # Of ensembles the score that decides what is advised is also the one that is compared.
+    key, metric = ("crps-fair", CRPS(ensemble="fair")) if kind == "draws" else ("crps", CRPS())
+    assert [key for key in comparison["metrics"] if key.startswith("crps")] == [key]
+    assert entries["f.csv", key] == pytest.approx(metric(forecasts))
+    advice = found["fix"]["recommendation"]["candidates"][0]
+    assert advice["loss"] == pytest.approx(entries["f.csv", key])
     after = next(model for model in comparison["models"] if model != "f.csv")
-    assert entries[after, "crps"] < entries["f.csv", "crps"]
+    assert entries[after, key] < entries["f.csv", key]
     text = page.read_text(encoding="utf-8")
     assert "Before and after the fix" in text
     assert "had seen its value" in text
@@ -132,7 +137,8 @@ def test_models_are_compared_row_by_row(case, tmp_path, capsys):
     assert "crps" in text
     assert "bootstrap" not in text
     found = json.loads(run(capsys, "compare", path, out, "--label", "y", *options, "--id", "id", "--json"))
-    entry = next(e for e in found["entries"] if (e["model"], e["metric"]) == ("after", "crps"))
+    score = "crps-fair" if kind == "draws" else "crps"
+    entry = next(e for e in found["entries"] if (e["model"], e["metric"]) == ("after", score))
     assert entry["difference"]["is_significant"], kind
     assert main(["compare", str(out), str(path), "--label", "y", *options, "--fail-if-worse-than", "after"]) == 1
     assert "crps" in capsys.readouterr().err
