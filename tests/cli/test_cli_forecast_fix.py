@@ -144,6 +144,25 @@ def test_models_are_compared_row_by_row(case, tmp_path, capsys):
     assert "crps" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", FORECAST_CALIBRATORS)
+def test_every_method_is_fitted_and_applied(name, tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=60)
+    if name.startswith("inflate"):
+        columns, options = {f"draw_{j}": mean + rng.normal(size=60) for j in range(4)}, ["--draws", "draw_*"]
+    elif name == "quantile-shift":
+        columns, options = {f"q{p}": mean + p for p in (0.25, 0.5, 0.75)}, ["--quantiles", "q*"]
+    else:
+        columns, options = {"mu": mean, "sigma": rng.uniform(1, 2, 60)}, ["--mean", "mu", "--sd", "sigma"]
+    path, stored, out = tmp_path / "f.csv", tmp_path / "c.json", tmp_path / "after.csv"
+    pl.DataFrame({"y": mean + 2 * rng.normal(size=60), **columns}).write_csv(path)
+    run(capsys, "fit", path, "--label", "y", *options, "--method", name, "--out", stored)
+    run(capsys, "apply", path, *options, "--calibrator", stored, "--out", out)
+    added = set(pl.read_csv(out).columns) - {"y", *columns}
+    assert added
+    assert all(column.startswith("calibrated_") for column in added)
+
+
 @pytest.fixture
 def normal(tmp_path):
     rng = np.random.default_rng(7)
