@@ -36,7 +36,7 @@ def _halved(report: DecisionReport) -> str:
     """Say what becomes of a probability of one half, if there are two classes."""
     if len(report.base_rate) != 2:
         return ""
-    name, *_ = reversed(report.base_rate)
+    name = list(report.base_rate)[1]
     return f"A probability of 50% of {name} becomes {_rounded(moved_probability(0.5, report))}. "
 
 
@@ -63,7 +63,7 @@ def base_rate_rows(report: DecisionReport) -> list[tuple[str, str, str]]:
     """
     rows = [(f"Share of {name}", _rounded(old), _rounded(new)) for name, (old, new) in report.base_rate.items()]
     if len(rows) == 2:
-        name, *_ = reversed(report.base_rate)
+        name = list(report.base_rate)[1]
         rows += [(f"Probability of {name}", _rounded(p), _rounded(moved_probability(p, report))) for p in PROBABILITIES]
     return rows
 
