@@ -6,7 +6,13 @@ class InputError(ValueError):
 
 
 class FileError(InputError):
-    """A file that cannot be read: it is damaged, or holds something else than its name or its use says."""
+    """A file that cannot be read: it is damaged, or holds something else than its name or its use says.
+
+    Examples
+    --------
+    >>> issubclass(FileError, InputError)
+    True
+    """
 
 
 class DataWarning(UserWarning):
