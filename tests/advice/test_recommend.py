@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -380,11 +381,16 @@ class TestPage:
         assert (tmp_path / "rows.png").stat().st_size > 5000
 
 
+@cache
+def advice_of_one_candidate():
+    return recommend(OVER_CONFIDENT, candidates=["ts"], n_resamples=99, rng=0)
+
+
 class TestWhatDecided:
     """The reasons name the test with its p-value, or the standard errors, and agree with the limits beside them."""
 
     def advice(self, name, *, low, high, n_classes=2, best="ts"):
-        advice = recommend(OVER_CONFIDENT, candidates=["ts"], n_resamples=99, rng=0)
+        advice = advice_of_one_candidate()
         nothing, ts = advice.candidates
         change = replace(ts.over_nothing, value=(low + high) / 2, low=low, high=high)
         candidates = (nothing, replace(ts, over_nothing=change))
@@ -428,7 +434,7 @@ class TestWhatDecided:
             assert said.endswith("reaches further.") == more
 
     def test_is_among_the_reasons(self):
-        reasons = recommend(OVER_CONFIDENT, candidates=["ts"], n_resamples=99, rng=0).reasons
+        reasons = advice_of_one_candidate().reasons
         assert any(
             said.startswith("What decided: the omnibus test finds the pred") and "(p ≤ 0.01)" in said
             for said in reasons
