@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from calibrant import InputError, Predictions, as_record, compare, recommend, to
 from calibrant.advice import RULE, shortlist
 from calibrant.advice.choice import choose
 from calibrant.advice.cross_fit import cross_fit, draw_folds
-from calibrant.advice.words import disagreement, headline
+from calibrant.advice.words import decided_by, differences_in_words, disagreement, headline
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import (
     CALIBRATORS,
@@ -380,6 +381,66 @@ class TestPage:
         assert (tmp_path / "rows.png").stat().st_size > 5000
 
 
+@cache
+def advice_of_one_candidate():
+    return recommend(OVER_CONFIDENT, candidates=["ts"], n_resamples=99, rng=0)
+
+
+class TestWhatDecided:
+    """The reasons name the test with its p-value, or the standard errors, and agree with the limits beside them."""
+
+    def advice(self, name, *, low, high, n_classes=2, best="ts"):
+        advice = advice_of_one_candidate()
+        nothing, ts = advice.candidates
+        change = replace(ts.over_nothing, value=(low + high) / 2, low=low, high=high)
+        candidates = (nothing, replace(ts, over_nothing=change))
+        return replace(advice, name=name, best=best, candidates=candidates, n_classes=n_classes)
+
+    def verdict(self, pvalue):
+        return TestDisagreement().verdict(pvalue)
+
+    def test_a_test(self):
+        clear, unclear = (self.advice("ts", low=-0.02, high=high) for high in (-0.01, 0.01))
+        found = "What decided: the omnibus test finds the predictions miscalibrated (p = 0.02): a smaller loss counts"
+        assert decided_by(clear, self.verdict(0.02)) == f"{found}."
+        assert decided_by(unclear, self.verdict(0.02)) == f"{found}, though the interval of its change covers 0."
+        assert "(p ≤ 0.01)" in decided_by(clear, self.verdict(0.01), floor=0.01)
+
+    def test_no_test(self):
+        sure = decided_by(self.advice("ts", low=-0.02, high=-0.01), self.verdict(0.5))
+        assert sure == "What decided: its loss is smaller by more than three standard errors."
+        two, three = (self.advice("identity", low=-0.02, high=-0.01, n_classes=k) for k in (2, 3))
+        found = "What decided: the omnibus test finds no miscalibration (p = 0.5); without, no smaller loss counts"
+        assert decided_by(two, self.verdict(0.5)) == f"{found}."
+        assert decided_by(three, self.verdict(0.5)).startswith(f"{found}, unless it is smaller by more than three")
+        assert decided_by(self.advice("identity", low=0, high=1, best="identity"), self.verdict(0.5)) == ""
+
+    def test_a_gain_whose_interval_excludes_0_is_not_called_chance(self):
+        gain, chance = (self.advice("identity", low=-0.02, high=high) for high in (-0.01, 0.01))
+        assert "a test finds nothing to mend, and a smaller log loss alone is not enough" in headline(gain)
+        assert "chance" not in " ".join(differences_in_words(gain))
+        assert "no candidate lowers the log loss by more than chance" in headline(chance)
+        assert "which could be chance" in " ".join(differences_in_words(chance))
+
+    def test_a_simpler_one_is_not_beyond_doubt_where_the_interval_reaches_further(self):
+        advice = self.advice("ts", low=-0.02, high=-0.01)
+        nothing, ts = advice.candidates
+        for high, more in ((0.0009, False), (0.00122, True)):
+            behind = replace(ts.over_nothing, value=0.0002, low=-0.000723, high=high)
+            other = replace(ts, name="other")
+            both = replace(advice, best="other", candidates=(nothing, replace(ts, behind_best=behind), other))
+            said = differences_in_words(both)[1]
+            assert "with two standard errors to spare, is at most 0.001 above that of the best, other" in said
+            assert said.endswith("reaches further.") == more
+
+    def test_is_among_the_reasons(self):
+        reasons = advice_of_one_candidate().reasons
+        assert any(
+            said.startswith("What decided: the omnibus test finds the pred") and "(p ≤ 0.01)" in said
+            for said in reasons
+        )
+
+
 class TestDisagreement:
     """Advice and verdict seem to differ where one asks for a fix and the other does not: both say why."""
 
@@ -426,7 +487,7 @@ class TestDisagreement:
         assert advice.name == "identity"
         assert advice.reasons[-1] == advice.disagreement
         pvalue = examine(rotated, 99, rng=0).verdict.pvalue
-        assert f"p = {pvalue:.2g}; what revealed it: the runners-up" in advice.disagreement
+        assert f"p ≤ {pvalue:.2g}; what revealed it: the runners-up" in advice.disagreement  # No redraw reached it.
 
 
 def test_the_limits_of_a_difference_are_those_of_compare():

@@ -288,7 +288,7 @@ class TestRefusals:
         assert "no probability column for class 'ash'" in message
 
     def test_a_calibrator_that_is_none(self, folder, capsys):
-        message = self.fails(capsys, "new.csv", "--calibrator", "fit.csv", "--out", "out.csv")
+        message = self.fails(capsys, "new.csv", "--calibrator", "fit.csv", "--out", "out.csv", code=3)
         assert "fit.csv cannot be used as a calibrator" in message
         assert "does not exist" in self.fails(capsys, "new.csv", "--calibrator", "no.json", "--out", "out.csv", code=3)
         message = self.fails(capsys, "new.csv", "--calibrator", "cal.json", "--out", "cal.json")
@@ -320,7 +320,7 @@ class TestRefusals:
         content = bytearray((folder / "new.npz").read_bytes())
         content[content.rindex(np.arange(500, 501).tobytes())] ^= 1
         (folder / "new.npz").write_bytes(content)
-        message = self.fails(capsys, "new.npz", "--calibrator", "cal.json", "--out", "out.npz")
+        message = self.fails(capsys, "new.npz", "--calibrator", "cal.json", "--out", "out.npz", code=3)
         assert "cannot be read as NPZ" in message
         assert not (folder / "out.npz").exists()
 

@@ -1,6 +1,7 @@
 """Files as people have them: text labels, percentages, holes, several files, answers; and `apply` that adds columns."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -200,3 +201,21 @@ def test_usual_names_of_methods_and_metrics_are_understood(folder, capsys):
     assert out.splitlines()[1].startswith("ts, fitted to 120 rows")
     found, _ = record(capsys, "evaluate", "a.csv", "--positive", "yes", "--metrics", "log_loss", "--resamples", "99")
     assert [*found["metrics"]] == ["nll"]
+
+
+def test_files_that_cannot_be_read_have_a_code_of_their_own(folder, capsys):
+    """3, as the recipe of gates says, for what is missing, damaged or something else; 2 for what is wrong in rows."""
+    Path("bad.parquet").write_bytes(b"PAR1 and nothing behind it PAR1")
+    Path("calibrator.json").write_text("no JSON", encoding="utf-8")
+    Path("table.parquet").write_bytes(Path("a.csv").read_bytes())
+    for words, message in (
+        (("evaluate", "bad.parquet"), "cannot be read as Parquet"),
+        (("evaluate", "table.parquet"), "its content is CSV"),
+        (("apply", "a.csv", "--calibrator", "calibrator.json", "--out", "b.csv"), "cannot be used as a calibrator"),
+        (("evaluate", "missing.csv"), "does not exist"),
+    ):
+        code, _, err = run(capsys, *words)
+        assert (code, message in err) == (3, True)
+    assert run(capsys, "evaluate", "holes.csv", "--positive", "yes")[0] == 2
+    recipe = Path(__file__).parents[2].joinpath("docs", "recipes", "ci-gate.md").read_text(encoding="utf-8")
+    assert "3 if a file cannot be read (it is missing, damaged, or holds something else than its name says)" in recipe

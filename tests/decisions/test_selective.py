@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2, poisson
+from scipy.stats import beta, chi2, poisson
 
 from calibrant import DataWarning, InputError, Predictions, compare, interval, read_predictions
 from calibrant.decisions import binomial_upper, coverage_at_risk, risk_coverage
@@ -264,7 +264,15 @@ class TestGuarantee:
         assert found.threshold is None
         assert found.reason == "59 rows without any error would be needed at least, but there are 20 in all"
         wrong = coverage_at_risk(answered([0.9] * 200, [1] * 50 + [0] * 150), max_risk=0.05)
-        assert "of the 200 most confident rows 50 are wrong" in wrong.reason
+        high = beta.ppf(0.95, 50 + 1, 199 - 50)  # The row that sets the threshold is a right one, and not counted.
+        assert wrong.reason == (
+            f"of all 200 rows 50 are wrong, so that the error rate may be as high as {100 * high:.1f}%, not 5% "
+            "(exact, by Clopper and Pearson, of 199 rows: the one that sets the threshold is not counted)"
+        )
+        some = coverage_at_risk(
+            answered([0.9] * 100 + [0.6] * 100, [1] * 30 + [0] * 170), max_risk=0.02, coverages=[0.5]
+        )
+        assert some.reason.startswith("of the 100 most confident rows 30 are wrong")
 
     def test_the_promise_is_kept(self):
         """In at most delta of all runs is the true error rate above the wanted one; the naive choice breaks half."""

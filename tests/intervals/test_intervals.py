@@ -550,7 +550,7 @@ def test_errors_that_chance_makes_positive_have_their_range_by_chance_instead_of
     assert limits.null[0] < limits.expected < limits.null[1]
     assert limits.null[0] < limits.value < limits.null[1]
     assert (limits.low, limits.high, limits.method) == (None, None, "none")
-    assert limits.reason == "chance alone makes it positive; rms-debiased has limits"
+    assert limits.reason == "chance alone makes it positive; rms-debiased can have limits"
     with pytest.raises(InputError, match='method="debiased" does not suit ECE'):
         interval(p, ECE(), "debiased")
 
@@ -625,6 +625,18 @@ def test_limits_need_wrong_rows_that_are_expected_and_there_or_fifty_that_are_th
     )
     with pytest.raises(InputError, match=message):
         interval(nearly_sure(few, 49), metric)
+
+
+def test_weighted_rows_that_are_too_few_are_said_to_be_so_by_their_weights():
+    """55 of 300 rows are wrong, but nearly all of the weight is that of 30 right ones."""
+    wrong = np.repeat([True, False], [55, 245])
+    weights = np.where(np.arange(300) >= 270, 100.0, 1.0)
+    p = Predictions(np.full(300, 0.8), ~wrong, weights)
+    rows = weights.sum() ** 2 / (weights**2).sum()
+    expected, observed = rows * 0.2, rows * 55 / weights.sum()
+    said = rf"but there are fewer \(by the weights, as many as {expected:.3g} and {observed:.3g} rows of equal weight"
+    with pytest.raises(InputError, match=said):
+        interval(p, Root(DebiasedSquaredGap(EqualWidth(1))))
 
 
 def test_limits_of_skce_need_fifty_wrong_rows():

@@ -260,7 +260,7 @@ class TestFix:
         entry = one.entry("after", "nll")
         doubtful = replace(entry, difference=replace(entry.difference, adjusted=0.1))
         one = replace(one, entries=tuple(doubtful if e is entry else e for e in one.entries))
-        assert fix.changes(one, "after")[0].verdict == "better"
+        assert fix.changes(one, "after")[0].verdict == "could be chance"  # As the p-value beside it says.
         assert fix.alone(one) == (
             " Log loss (NLL): the interval excludes 0, but among several differences this one could be chance."
         )
@@ -288,8 +288,8 @@ class TestFix:
         one = comparison()
         entry = one.entry("after", "nll")
         worse = replace(entry, difference=replace(entry.difference, value=0.1, low=0.09, high=0.11))
-        assert fix.judged(worse) == "worse"
-        assert fix.judged(replace(worse, better="none")) == ""
+        assert fix.judged(worse, 0.95) == "worse"
+        assert fix.judged(replace(worse, better="none"), 0.95) == ""
 
     def test_section_shows_method_reasons_and_changed_classes(self):
         pair = {"before": pictured(), "after": pictured()}

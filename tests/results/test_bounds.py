@@ -7,6 +7,9 @@ import pytest
 from calibrant.hypotest import holm
 from calibrant.results import TestResult
 from calibrant.results.bounds import smallest_adjusted, smallest_pvalue
+from calibrant.results.parts import parts_in_words
+from calibrant.results.reading import brief
+from calibrant.results.writing import pvalue
 from report_cases import assessment
 
 
@@ -31,3 +34,15 @@ def test_adjusted_pvalues_are_bounds_where_those_of_the_groups_are(pvalues, boun
     assert smallest_adjusted(replace(one, groups=groups, adjusted=holm(own))) == (
         None if bound is None else pytest.approx(bound)
     )
+
+
+def test_a_bound_is_written_in_one_way_wherever_it_is_shown():
+    """At the floor every text has "≤ 0.001" and none "= 0.001", one redraw above it is the other way round."""
+    parts = {"bias": {"pvalue": 0.001}, "ecce": {"pvalue": 0.002}}
+    at, above = (replace(result(p), details={"smallest_pvalue": 0.001, "parts": parts}) for p in (0.001, 0.002))
+    assert brief(at) == "p ≤ 0.001"
+    assert brief(above) == "p = 0.002"
+    assert "p-value    ≤ 0.001" in repr(at)
+    assert "p-value    0.002" in repr(above)
+    assert parts_in_words(at.details)["parts"] == "p of mean ≤ 0.001, range of predictions 0.002"
+    assert pvalue(at.pvalue, smallest_pvalue(at)) == "p ≤ 0.001"

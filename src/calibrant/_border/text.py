@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from calibrant.exceptions import InputError
+from calibrant.exceptions import FileError
 
 CELL_LIMIT = 60
 """Longest part of a cell, a column name or a foreign message that a message quotes."""
@@ -68,9 +68,9 @@ def brief(error: BaseException) -> str:
     return printable(lines[0], 2 * CELL_LIMIT)
 
 
-def damaged(file: str, kind: str, reason: str) -> InputError:
+def damaged(file: str, kind: str, reason: str) -> FileError:
     """Return the error for a file whose format is known but whose bytes do not follow it."""
-    return InputError(
+    return FileError(
         f"{file} cannot be read as {kind}: {reason.rstrip('.')}. It may be damaged or incomplete; "
         "write or copy it again."
     )

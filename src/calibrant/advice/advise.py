@@ -14,7 +14,7 @@ from calibrant.advice.choice import SURE, Choice, choose
 from calibrant.advice.cross_fit import OutOfFold, check_folds, cross_fit_all, draw_folds
 from calibrant.advice.group_fix import GROUPS, cross_fit_groups, group_table
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
-from calibrant.advice.words import disagreement, headline, reasons
+from calibrant.advice.words import decided_by, disagreement, headline, reasons
 from calibrant.assessment.verdict import examine
 from calibrant.calibrators import Calibrator, Identity
 from calibrant.calibrators.compose import parse
@@ -27,6 +27,7 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Candidate, Recommendation
+from calibrant.results.bounds import smallest_pvalue
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """Scores by which candidates are compared: proper ones, which the true probabilities minimise."""
@@ -171,7 +172,8 @@ def _recommend_classes(
         tick()
     # The draws of assess with the same seed, so that both speak of the same verdict.
     again = np.random.default_rng(rng) if isinstance(rng, int) else generator
-    verdict = examine(used, min(plan.n_resamples, MOST_REDRAWS), rng=again).verdict
+    examined = examine(used, min(plan.n_resamples, MOST_REDRAWS), rng=again)
+    verdict, floor = examined.verdict, smallest_pvalue(examined.test)
     tick()
     chosen = choose(
         {name: one.losses for name, one in judged.items()},
@@ -186,8 +188,8 @@ def _recommend_classes(
     )
     tick()
     advice = plan.advice(chosen, judged, found[chosen.name].calibrator, used, keep_argmax, rng)
-    differs = disagreement(advice, verdict)
-    why = tuple(filter(None, (*reasons(advice, used), differs)))
+    differs = disagreement(advice, verdict, floor)
+    why = tuple(filter(None, (*reasons(advice, used, decided_by(advice, verdict, floor)), differs)))
     return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
 
 

@@ -12,7 +12,7 @@ from calibrant._border.types import FloatArray, IntArray, Progress, Rng
 from calibrant.advice.choice import TOLERANCE, Choice, choose
 from calibrant.advice.forecast_rule import forecast_shortlist
 from calibrant.advice.rule import NOTHING
-from calibrant.advice.words import differences_in_words, disagreement, headline
+from calibrant.advice.words import decided_by, differences_in_words, disagreement, headline
 from calibrant.assessment.forecasts.words import about_a_trend, judge
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import (
@@ -31,6 +31,7 @@ from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
+from calibrant.results.bounds import smallest_pvalue
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
 """What candidates may be compared by: proper scores."""
@@ -121,7 +122,7 @@ def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
         level=level,
         settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
     )
-    return _with_words(advice, verdict, about_a_trend(worst, test))
+    return _with_words(advice, verdict, smallest_pvalue(test), about_a_trend(worst, test))
 
 
 def hold_out_forecasts(
@@ -176,7 +177,9 @@ def _tolerance(losses: FloatArray, weights: FloatArray, score: str) -> float:
     return TOLERANCE * value if np.isfinite(value) else TOLERANCE
 
 
-def _with_words(advice: ForecastRecommendation, verdict: Verdict, trend: str) -> ForecastRecommendation:
+def _with_words(
+    advice: ForecastRecommendation, verdict: Verdict, floor: float | None, trend: str
+) -> ForecastRecommendation:
     judged = f"judged by the {advice.score_name} in {advice.n_folds} folds that it was not fitted to"
     rows, names = f"{advice.n_samples:,} forecasts ({advice.law})", [one.name for one in advice.candidates[1:]]
     tried = f"Candidates for {rows}: {', '.join(names) or 'none'}. Each was {judged}."
@@ -185,8 +188,8 @@ def _with_words(advice: ForecastRecommendation, verdict: Verdict, trend: str) ->
     few = ""
     if advice.n_samples < FEW_ROWS and advice.law != "Samples":
         few = f"With {advice.n_samples} rows only simple candidates are tried; from {FEW_ROWS} on there are more."
-    differs = disagreement(advice, verdict)
-    why = tuple(filter(None, (tried, *differences_in_words(advice), _covered(advice), few, differs, trend)))
+    differs, decided = disagreement(advice, verdict, floor), decided_by(advice, verdict, floor)
+    why = tuple(filter(None, (tried, *differences_in_words(advice), decided, _covered(advice), few, differs, trend)))
     return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
 
 

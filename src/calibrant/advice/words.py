@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from calibrant.advice.choice import TOLERANCE
+from calibrant.advice.choice import ROWS_OF_DOUBT, TOLERANCE
 from calibrant.advice.group_fix import GROUPS
 from calibrant.advice.rule import GUARD, NOTHING, allows_certainty, has_impossible_labels, stack_of
 from calibrant.calibrators.names import THEN
 from calibrant.predictions import Predictions
 from calibrant.results import Candidate, Difference, ForecastCandidate, ForecastRecommendation, Recommendation, Verdict
-from calibrant.results.writing import percent
+from calibrant.results.writing import percent, pvalue
 
 Advice = Recommendation | ForecastRecommendation
 
@@ -30,16 +30,19 @@ def headline(advice: Advice) -> str:
         return f"Use {advice.name}: on rows it was not fitted to, the {loss} falls from {before:.4g} to {after:.4g}."
     if np.isinf(before):
         return f"Leave the {what} as they are: the {loss} is infinite with every candidate."
+    if _excludes_zero(advice.candidate(advice.best).over_nothing):
+        return f"Leave the {what} as they are: a test finds nothing to mend, and a smaller {loss} alone is not enough."
     none = f"{advice.candidates[1].name} does not lower" if _is_alone(advice) else "no candidate lowers"
     return f"Leave the {what} as they are: {none} the {loss} by more than chance."
 
 
-def reasons(advice: Recommendation, predictions: Predictions) -> tuple[str, ...]:
-    """Say why."""
+def reasons(advice: Recommendation, predictions: Predictions, decided: str) -> tuple[str, ...]:
+    """Say why; what decided comes after the differences."""
     chosen = advice.candidate(advice.name)
     found = [
         _tried(advice),
         *differences_in_words(advice),
+        decided,
         _of_groups(advice, chosen),
         _decisions(advice, chosen),
         *_reservations(advice, chosen, predictions),
@@ -71,12 +74,52 @@ def differences_in_words(advice: Advice) -> tuple[str, str, str]:
     return _gain(advice, chosen), _choice(advice, chosen), _alternative(advice)
 
 
-def disagreement(advice: Advice, verdict: Verdict) -> str:
+def decided_by(advice: Advice, verdict: Verdict, floor: float | None = None) -> str:
+    """Say what decided, a test with its p-value or standard errors; the floor is the least p-value of that test.
+
+    Nothing where no loss was smaller, or where `disagreement` says it.
+    """
+    what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
+    chosen, is_found, test = (
+        advice.candidate(advice.name),
+        verdict.pvalue <= verdict.level,
+        pvalue(verdict.pvalue, floor),
+    )
+    if advice.name == NOTHING:
+        if is_found or advice.best == NOTHING or np.isinf(chosen.loss):
+            return ""
+        unless = ", unless it is smaller by more than three standard errors" if _may_be_sure(advice) else ""
+        return (
+            f"What decided: the omnibus test finds no miscalibration ({test}); without, no smaller loss counts{unless}."
+        )
+    if is_found:
+        though = "" if _excludes_zero(chosen.over_nothing) else ", though the interval of its change covers 0"
+        return f"What decided: the omnibus test finds the {what} miscalibrated ({test}): a smaller loss counts{though}."
+    if np.isinf(advice.candidates[0].loss):
+        return "What decided: its loss is finite."
+    return "What decided: its loss is smaller by more than three standard errors."
+
+
+def _may_be_sure(advice: Advice) -> bool:
+    """Whether standard errors may speak for a candidate without a test; see `recommend`."""
+    if not isinstance(advice, Recommendation):
+        return True
+    few = advice.n_samples < ROWS_OF_DOUBT and stack_of(one.name for one in advice.candidates) is not None
+    return advice.n_classes > 2 and not few
+
+
+def _excludes_zero(difference: Difference | None) -> bool:
+    if difference is None or difference.low is None or difference.high is None:
+        return False
+    return difference.low > 0 or difference.high < 0
+
+
+def disagreement(advice: Advice, verdict: Verdict, floor: float | None = None) -> str:
     """Say why nothing is advised where the verdict finds miscalibration, or the other way round; else nothing."""
     is_found = verdict.pvalue <= verdict.level
     if is_found == (advice.name != NOTHING):
         return ""
-    test = f"p = {verdict.pvalue:.2g}"
+    test = pvalue(verdict.pvalue, floor)
     if not is_found:
         return f"The verdict finds no miscalibration ({test}): {_unseen_gain(advice)}"
     what = "predictions" if isinstance(advice, Recommendation) else "forecasts"
@@ -121,7 +164,8 @@ def _gain(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
         return "" if np.isinf(chosen.loss) else f"Doing nothing has the {least}."
     best = advice.candidate(advice.best)
     which = "It" if _is_alone(advice) else f"The best candidate, {best.name},"
-    return f"{which} changes the {advice.score_name} by {_written(advice, best.over_nothing)}, which could be chance."
+    chance = "" if _excludes_zero(best.over_nothing) else ", which could be chance"
+    return f"{which} changes the {advice.score_name} by {_written(advice, best.over_nothing)}{chance}."
 
 
 def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
@@ -138,7 +182,13 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
             f"smallest of several losses is often the smallest by luck. The smallest here is that of {behind}."
         )
     tolerance = advice.tolerance if isinstance(advice, ForecastRecommendation) else TOLERANCE
-    return f"It is the simplest whose loss is, beyond doubt, within {tolerance:.2g} of the best, {behind}."
+    high = None if chosen.behind_best is None else chosen.behind_best.high
+    wider = high is not None and high > tolerance
+    more = ", which allows for skewness as well, and reaches further" if wider else ""
+    return (
+        "It is the simplest whose loss, with two standard errors to spare, is at most "
+        f"{tolerance:.2g} above that of the best, {behind}{more}."
+    )
 
 
 def _alternative(advice: Advice) -> str:

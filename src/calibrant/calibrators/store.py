@@ -11,7 +11,7 @@ from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.stored import check_learnt, check_usable
-from calibrant.exceptions import InputError
+from calibrant.exceptions import FileError, InputError
 
 if TYPE_CHECKING:
     from calibrant.calibrators.forecasts import ForecastCalibrator
@@ -121,7 +121,7 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
         try:
             return _from_json(file.handle.read(MAX_FILE_BYTES + 1))
         except InputError as error:
-            raise InputError(f"{file.name} cannot be used as a calibrator: {error}") from error
+            raise FileError(f"{file.name} cannot be used as a calibrator: {error}") from error
 
 
 def _is_calibrator(value: object) -> bool:

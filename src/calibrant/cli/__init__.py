@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from calibrant.cli import streams
-from calibrant.exceptions import DataWarning, InputError
+from calibrant.exceptions import DataWarning, FileError, InputError
 
 BAD_INPUT, BAD_FILE, INTERRUPTED, TERMINATED = 2, 3, 130, 143
 
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _complain("there is not enough memory for this file. Use fewer rows or another machine.", BAD_INPUT)
     except InputError as error:
-        return _complain(with_options(str(error)), BAD_INPUT)
+        return _complain(with_options(str(error)), BAD_FILE if isinstance(error, FileError) else BAD_INPUT)
     except OSError as error:
         streams.discard(sys.stdout)
         return _complain(_about_file(error), BAD_FILE)

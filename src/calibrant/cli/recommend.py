@@ -30,7 +30,7 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
     """Say which calibrator would improve the predictions in FILES, if any, and why.
 
     Candidates are compared by cross-validation. If the predictions are miscalibrated, a stack of several is
-    recommended if its loss is smaller, or a simpler candidate if that is as good beyond doubt.
+    recommended if its loss is smaller, or a simpler candidate if that is as good by two standard errors.
 
     For example:
       calibrant recommend validation.csv

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from threading import Timer
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -29,10 +29,10 @@ from calibrant.results import (
     as_record,
     state,
 )
-from calibrant.results.bounds import smallest_adjusted
+from calibrant.results.bounds import smallest_adjusted, smallest_pvalue
 from calibrant.results.comparison import CALIBRATED
 from calibrant.results.parts import part_name
-from calibrant.results.writing import counted, pvalue, significant
+from calibrant.results.writing import bare_pvalue, counted, is_at, pvalue, significant
 
 rows = counted
 """Write a number of rows."""
@@ -156,11 +156,11 @@ def print_tests(
 
     out = console()
     for name, result in results.items():
-        at_floor = result.pvalue <= result.details.get("smallest_pvalue", 0.0)
-        sign = "≤" if at_floor else "="
+        written = bare_pvalue(result.pvalue, smallest_pvalue(result))
+        sign = "" if written.startswith("≤") else "= "
         words = "speaks against calibration" if result.pvalue <= LEVEL else "is consistent with calibration"
         revealed = f"; what revealed it: {about[name].revealed}" if about[name].revealed else ""
-        out.print(Text(printable(f"{name}: the data {words}, p {sign} {result.pvalue:.3g}{revealed}."), style="bold"))
+        out.print(Text(printable(f"{name}: the data {words}, p {sign}{written}{revealed}."), style="bold"))
         for words in _about_a_test(result, about[name].measured):
             out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
     for name, reason in refused.items():
@@ -169,7 +169,8 @@ def print_tests(
     if len(results) > 1:
         out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
         for name, value in adjusted.items():
-            out.print(f"  {name:<24} {value:.3g}")
+            floor = value if is_at(results[name].pvalue, smallest_pvalue(results[name])) else None
+            out.print(f"  {name:<24} {bare_pvalue(value, floor)}")
 
 
 def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
@@ -182,20 +183,20 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
         yield f"{measured} {found:.4g}; {chance if 'parts' in result.details else bar}"
     if parts := result.details.get("parts"):
         also = result.details.get("also", {})
-        keys = {**parts, **also}
-        yield f"p-values of its parts, each by itself: {_listed(parts, keys)}."
+        keys, floor = {**parts, **also}, smallest_pvalue(result)
+        yield f"p-values of its parts, each by itself: {_listed(parts, keys, floor)}."
         if also:
-            yield f"Beside them, without a say: {_listed(also, keys)}."
+            yield f"Beside them, without a say: {_listed(also, keys, floor)}."
     if result.about is not None:
         yield f"Detects: {result.about.meaning}"
         yield result.about.caution
 
 
-def _listed(parts: Mapping[str, Mapping[str, object]], keys: Iterable[str]) -> str:
+def _listed(parts: Mapping[str, Mapping[str, Any]], keys: Iterable[str], floor: float | None) -> str:
     """Return parts of a test, the class that each is about, and their p-values."""
     classes = {key: f" ({printable(str(part['class']))})" for key, part in parts.items() if part["class"] is not None}
     named = {key: f"{part_name(key, keys).label}{classes.get(key, '')}" for key in parts}
-    return "; ".join(f"{named[key]}: {part['pvalue']:.3g}" for key, part in parts.items())
+    return "; ".join(f"{named[key]}: {bare_pvalue(part['pvalue'], floor)}" for key, part in parts.items())
 
 
 def print_checked(values: Sequence[CheckedValue]) -> None:

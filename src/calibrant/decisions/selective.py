@@ -17,6 +17,8 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import CoverageAtRisk, Interval, RiskCoverage, RiskStep
+from calibrant.results.deciding import clopper_pearson
+from calibrant.results.writing import percent
 
 LEAST, STEP = 0.1, 0.05
 """The smallest coverage that is tested, and the step from one to the next."""
@@ -167,11 +169,12 @@ def coverage_at_risk(
             high=last.high,
         )
     first = steps[0]
+    which = f"all {n} rows" if first.count == n else f"the {first.count} most confident rows"
     reason = (
         f"{needed} rows without any error would be needed at least, but there are {n} in all"
         if n <= needed
-        else f"of the {first.count} most confident rows {first.errors} are wrong, so that the error rate may be as "
-        f"high as {first.high:.3g}"
+        else f"of {which} {first.errors} are wrong, so that the error rate may be as high as {percent(first.high)}, "
+        f"not {percent(max_risk)} ({clopper_pearson(first.count)})"
     )
     return CoverageAtRisk(**found, threshold=None, coverage=0.0, count=0, errors=0, risk=None, high=None, reason=reason)
 

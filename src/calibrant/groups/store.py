@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.store import StoredCalibrator
-from calibrant.exceptions import InputError
+from calibrant.exceptions import FileError, InputError
 from calibrant.groups.boosting import GroupBoosting
 from calibrant.groups.columns import Levels
 from calibrant.groups.steps import STEEPEST, STEEPEST_SLOPE
@@ -101,7 +101,7 @@ def load_with_details(path: str | os.PathLike[str]) -> StoredCalibrator:
             return StoredCalibrator(_built(read), dict(read.get("details", {})), checksum)
         except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             why = error if isinstance(error, InputError) else "it is damaged. Write it again."
-            raise InputError(f"{file.name} cannot be used as a fix of groups: {why}") from error
+            raise FileError(f"{file.name} cannot be used as a fix of groups: {why}") from error
 
 
 def _built(content: dict[str, Any]) -> GroupBoosting:

@@ -32,7 +32,7 @@ from calibrant.resampling.bootstrap import Bootstrap
 
 Key = TypeVar("Key", bound=Hashable)
 
-NOT_CANCELLED = "chance adds more to the error of the better calibrated model; rms-debiased has limits"
+NOT_CANCELLED = "chance adds more to the error of the better calibrated model; rms-debiased can have limits"
 FEW_ANSWERS = f"at least {MANY} wrong answers are needed, but there are fewer"
 BESIDE = "the percentiles lie on one side of it"
 

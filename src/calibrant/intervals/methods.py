@@ -41,7 +41,7 @@ METHODS: Mapping[str, Method] = {
 """
 
 
-BY_CHANCE = "chance alone makes it positive; rms-debiased has limits"
+BY_CHANCE = "chance alone makes it positive; rms-debiased can have limits"
 """Why most calibration errors have none."""
 
 BY_CHANCE_OF_FORECASTS = "chance alone makes it positive"

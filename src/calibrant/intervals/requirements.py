@@ -102,9 +102,10 @@ def _too_few_rows(method: str, metric: Metric, data: Predictions) -> str:
         return missing or too_thin(metric, data)
     if method != "sandwich":
         return ""
-    if not all(rows.are(fewest) for rows in rows_of_outcomes(metric.view(data))):
+    short = [rows for rows in rows_of_outcomes(metric.view(data)) if not rows.are(fewest)]
+    if short:
         kind = "wrong and right answers" if isinstance(metric, SelectiveMetric) else "rows of the rarer outcome"
-        return _sentence(fewest, kind)
+        return f"{_sentence(fewest, kind)}{_effective(data, min(short))}"
     return SEPARATED if is_separated(data, metric) else ""
 
 
@@ -145,10 +146,13 @@ def too_few_wrong(data: Predictions, fewest: Fewest) -> str:
     """
     rows = data.once("wrong rows", lambda: Rows.of(data, 1 - data.probs.max(axis=1), data.predicted != data.labels))
     if not rows.are(fewest):
-        return _sentence(fewest, "wrong rows")
+        return f"{_sentence(fewest, 'wrong rows')}{_effective(data, rows)}"
     if rows.observed >= min(fewest.unless, fewest.part * rows.expected):
         return ""
-    return f"less than {fewest.part:g} of the wrong rows that are expected are observed, and fewer than {fewest.unless}"
+    found = (
+        f"less than {fewest.part:g} of the wrong rows that are expected are observed, and fewer than {fewest.unless}"
+    )
+    return f"{found}{_effective(data, rows)}"
 
 
 def too_thin(metric: Metric, data: Predictions) -> str:
@@ -165,6 +169,13 @@ def _sentence(fewest: Fewest, kind: str) -> str:
         f"at least {fewest.expected} {kind} must be expected from the predictions and {fewest.observed} observed, or "
         f"{MANY} observed, but there are fewer"
     )
+
+
+def _effective(data: Predictions, rows: "Rows") -> str:
+    """Say what the numbers are where weights make them others than those that one would count."""
+    if not data.is_weighted:
+        return ""
+    return f" (by the weights, as many as {rows.expected:.3g} and {rows.observed:.3g} rows of equal weight)"
 
 
 class Rows(NamedTuple):

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import BinaryIO
 
 from calibrant._border.files import OpenFile
-from calibrant.exceptions import InputError
+from calibrant.exceptions import FileError
 
 HEAD_BYTES = 65536
 """How much of the beginning of a file is looked at to recognise it."""
@@ -73,14 +73,14 @@ def recognise(file: OpenFile) -> Kind:
     """Return the format by content; an extension that says otherwise is an error."""
     head = read_head(file.handle)
     if not head:
-        raise InputError(f"{file.name} is empty. It needs a header line and at least one row.")
+        raise FileError(f"{file.name} is empty. It needs a header line and at least one row.")
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), Kind.CSV)
     if kind is Kind.CSV:
         check_text(file, head)
         kind = Kind.JSONL if looks_like_json(head) and file.suffix not in (".csv", ".tsv") else kind
     expected = _SUFFIXES.get(file.suffix, (kind,))
     if kind not in expected:
-        raise InputError(
+        raise FileError(
             f"{file.name} has the extension {file.suffix} of {expected[0]}, but its content is {kind}. "
             "Rename the file, or save it in the format of its name."
         )
@@ -104,12 +104,12 @@ def check_text(file: OpenFile, head: bytes) -> None:
     for magic, description in _FOREIGN.items():
         # A text table may begin with a bracket if its name says that it is one.
         if head.startswith(magic) and not (len(magic) == 1 and file.suffix in (".csv", ".tsv", ".gz")):
-            raise InputError(f"{file.name} cannot be read: its content is {description}")
+            raise FileError(f"{file.name} cannot be read: its content is {description}")
     if _is_wide(head):
-        raise InputError(f"{file.name} cannot be read: its content is UTF-16 text. Save it as UTF-8.")
+        raise FileError(f"{file.name} cannot be read: its content is UTF-16 text. Save it as UTF-8.")
     if _is_binary(head):
         said = f" although its extension is {file.suffix}" if file.suffix in _SUFFIXES else ""
-        raise InputError(
+        raise FileError(
             f"{file.name} cannot be read: its content is unknown binary data{said}. "
             "CSV, Parquet, Arrow IPC, NPZ, NPY and JSON Lines can be read."
         )

@@ -8,7 +8,7 @@ from calibrant.exceptions import InputError
 from calibrant.plots.canvas import PALE, axes_or_new, open_frame
 from calibrant.results import TestResult
 from calibrant.results.drawing import RED
-from calibrant.results.writing import number
+from calibrant.results.writing import number, pvalue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,8 +52,7 @@ def plot_null(test: TestResult, ax: "Axes | None" = None) -> "Axes":
 def _write(ax: "Axes", test: TestResult, n_draws: int) -> None:
     """Write the p-value and the legend above the bars."""
     smallest = float(test.details.get("smallest_pvalue", 1 / (1 + n_draws)))
-    sign = "≤" if test.pvalue <= smallest * (1 + 1e-9) else "="
-    title = f"p {sign} {test.pvalue:.2g}"
+    title = pvalue(test.pvalue, smallest)
     # Above the frame: the statistic may be anywhere within.
     ax.legend(
         loc="lower left",

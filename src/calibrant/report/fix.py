@@ -68,28 +68,37 @@ def _change(comparison: Comparison, model: str, metric: str) -> Change:
         return change
     known = known_limits(difference)
     if known is None:
-        return replace(change, difference=signed(difference.value), verdict=judged(entry))
+        return replace(change, difference=signed(difference.value), verdict=judged(entry, comparison.level))
     return replace(
         change,
         difference=signed(difference.value),
         limits=limits(difference),
         pvalue=pvalue(difference.adjusted),
-        verdict=judged(entry),
-        figure=_interval(difference.value, *known, judged(entry)),
+        verdict=judged(entry, comparison.level),
+        figure=_interval(difference.value, *known, judged(entry, comparison.level)),
     )
 
 
-def judged(entry: Compared) -> str:
-    """Say whether the change is an improvement beyond chance."""
+def judged(entry: Compared, level: float) -> str:
+    """Say whether the change is an improvement beyond chance, by its interval and the adjusted p-value beside it."""
     if known_limits(entry.difference) is None or entry.better == "none":
         return ""
-    return {1: "better", 0: "could be chance", -1: "worse"}[favours(entry)]
+    return (
+        "could be chance"
+        if _is_alone(entry, level)
+        else {1: "better", 0: "could be chance", -1: "worse"}[favours(entry)]
+    )
+
+
+def _is_alone(entry: Compared, level: float) -> bool:
+    """Whether the interval excludes 0, and the p-value that is adjusted for several differences is not small."""
+    return bool(favours(entry)) and entry.difference is not None and entry.difference.adjusted > 1 - level
 
 
 def alone(comparison: Comparison) -> str:
-    """Say which differences are judged by their own interval alone, as the adjusted p-value does not confirm them."""
+    """Say which differences have an interval that excludes 0, while the adjusted p-value does not confirm it."""
     entries = [comparison.entry(model, metric) for metric in comparison.metrics for model in others(comparison)]
-    found = [e for e in entries if favours(e) and e.difference and e.difference.adjusted > 1 - comparison.level]
+    found = [entry for entry in entries if _is_alone(entry, comparison.level)]
     labels = dict.fromkeys(of_metric(comparison, entry.metric).label for entry in found)
     if not labels:
         return ""

@@ -2,6 +2,7 @@
 
 from calibrant.results.core import Assessment, TestResult
 from calibrant.results.forecasts import ForecastAssessment
+from calibrant.results.writing import is_at
 
 
 def smallest_pvalue(test: TestResult) -> float | None:
@@ -22,6 +23,6 @@ def smallest_adjusted(assessment: Assessment | ForecastAssessment) -> float | No
     bounds = [
         assessment.adjusted[key]
         for key, group in groups.items()
-        if key in assessment.adjusted and group.test.pvalue <= (smallest_pvalue(group.test) or 0.0) * (1 + 1e-9)
+        if key in assessment.adjusted and is_at(group.test.pvalue, smallest_pvalue(group.test))
     ]
     return max(bounds, default=None)

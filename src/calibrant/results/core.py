@@ -60,8 +60,11 @@ class TestResult(Readable):
     about: Description | None = None
 
     def _printed(self) -> list[tuple[str, str]]:
+        from calibrant.results.bounds import smallest_pvalue
+        from calibrant.results.writing import bare_pvalue
+
         rows = dict(super()._printed())
-        first = {"test": rows.pop("name"), "p-value": f"{self.pvalue:.3g}"}
+        first = {"test": rows.pop("name"), "p-value": bare_pvalue(self.pvalue, smallest_pvalue(self))}
         left = {name: text for name, text in rows.items() if name not in ("pvalue", "null", "about")}
         if "parts" in self.details:
             left = {name: text for name, text in left.items() if name != "details"} | parts_in_words(self.details)

@@ -100,6 +100,17 @@ def base_rates_words(found: BaseRates) -> str:
     return f"Estimated from {found.n_samples:,} rows{how}: {listed}{rest}.{why} {found.assumption}"
 
 
+def clopper_pearson(count: int) -> str:
+    """Say which upper limit of an error rate it is, of this many answered rows.
+
+    Examples
+    --------
+    >>> clopper_pearson(80)
+    'exact, by Clopper and Pearson, of 79 rows: the one that sets the threshold is not counted'
+    """
+    return f"exact, by Clopper and Pearson, of {count - 1:,} rows: the one that sets the threshold is not counted"
+
+
 def guarantee_words(found: CoverageAtRisk) -> str:
     """Say which rows can be answered.
 
@@ -108,14 +119,16 @@ def guarantee_words(found: CoverageAtRisk) -> str:
     >>> print(guarantee_words(CoverageAtRisk(max_risk=0.05, confidence=0.95, threshold=0.9, coverage=0.8, count=80,
     ...     errors=0, risk=0.0, high=0.037, steps=(), n_samples=100, n_distinct=2)))
     Answer rows with a confidence of at least 0.9, 80% of them: with 95% confidence, at most 5% of such answers are
-    wrong. Here 0 of 80 are, with an upper limit of 3.7%.
+    wrong. Here 0 of 80 are, with an upper limit of 3.7% (exact, by Clopper and Pearson, of 79 rows: the one that sets
+    the threshold is not counted).
     """
     if found.threshold is None or found.high is None:
         return f"No threshold can be promised with {percent(found.confidence)} confidence: {found.reason}."
     return (
         f"Answer rows with a confidence of at least {found.threshold:.6g}, {percent(found.coverage)} of them: with "
         f"{percent(found.confidence)} confidence, at most {percent(found.max_risk)} of such answers are wrong. Here "
-        f"{found.errors:,} of {found.count:,} are, with an upper limit of {percent(found.high)}."
+        f"{found.errors:,} of {found.count:,} are, with an upper limit of {percent(found.high)} "
+        f"({clopper_pearson(found.count)})."
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from calibrant.results.writing import bare_pvalue
+
 
 class PartName(NamedTuple):
     """A part in words, and what it sees."""
@@ -74,9 +76,10 @@ def parts_in_words(details: Mapping[str, Any]) -> dict[str, str]:
     {'revealed by': 'the mean', 'parts': 'p of mean 0.001, range of predictions 0.25'}
     """
     deciding, others = details.get("parts", {}), details.get("also", {})
-    keys = {**deciding, **others}
+    keys, floor = {**deciding, **others}, details.get("smallest_pvalue")
     found = {"revealed by": str(details.get("revealed_by", ""))}
     for heading, parts in (("parts", deciding), ("without a say", others)):
-        listed = ", ".join(f"{part_name(key, keys).label} {part['pvalue']:.3g}" for key, part in parts.items())
+        words = {part_name(key, keys).label: bare_pvalue(part["pvalue"], floor) for key, part in parts.items()}
+        listed = ", ".join(f"{label} {value}" for label, value in words.items())
         found[heading] = f"p of {listed}" if listed else ""
     return {heading: words for heading, words in found.items() if words}

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant.results.writing import is_at
+
 if TYPE_CHECKING:
     from calibrant.results.core import Assessment
     from calibrant.results.forecasts import ForecastAssessment
@@ -122,6 +124,8 @@ def _headline(result: Any) -> str:
         return brief(verdict)
     found = next(((form, getattr(result, name)) for name, form in HEADS if hasattr(result, name)), None)
     text = type(result).__name__ if found is None else found[0].format(found[1])
+    if text.startswith("p = ") and is_at(result.pvalue, getattr(result, "details", {}).get("smallest_pvalue")):
+        text = text.replace("=", "≤", 1)
     low = getattr(result, "low", None)
     return f"{text} ({low:.4g} to {result.high:.4g})" if isinstance(low, float) and hasattr(result, "value") else text
 

@@ -233,9 +233,31 @@ def pvalue(value: float, floor: float | None = None) -> str:
     >>> pvalue(0.0421), pvalue(0.001, floor=0.001), pvalue(0.0002)
     ('p = 0.042', 'p ≤ 0.001', 'p < 0.001')
     """
-    if floor is not None and value <= floor * (1 + 1e-9):
+    if is_at(value, floor):
         return f"p ≤ {value:.2g}"
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
+def bare_pvalue(value: float, floor: float | None = None) -> str:
+    """Return a p-value for a list of them, with its relation only where it is a bound.
+
+    Examples
+    --------
+    >>> bare_pvalue(0.0421), bare_pvalue(0.001, floor=0.001), bare_pvalue(2e-12)
+    ('0.0421', '≤ 0.001', '2e-12')
+    """
+    return f"≤ {value:.2g}" if is_at(value, floor) else f"{value:.3g}"
+
+
+def is_at(value: float, floor: float | None) -> bool:
+    """Return whether a p-value is the smallest that the test can give.
+
+    Examples
+    --------
+    >>> is_at(0.01, 1 / 100), is_at(0.02, 0.01), is_at(0.01, None)
+    (True, False, False)
+    """
+    return floor is not None and value <= floor * (1 + 1e-9)
 
 
 def machine(value: float) -> str:

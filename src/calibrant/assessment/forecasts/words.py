@@ -10,7 +10,8 @@ from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_w
 from calibrant.hypotest.forecasts.evidence import LOW_HIGH
 from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.results import TestResult, Verdict
-from calibrant.results.writing import counted
+from calibrant.results.bounds import smallest_pvalue
+from calibrant.results.writing import counted, pvalue
 
 SIGNIFICANT_Z = 1.96
 """A deviation of this many standard errors has a direction."""
@@ -118,7 +119,6 @@ def _explanation(
     scale: str,
     tolerance: float,
 ) -> str:
-    sign = "≤" if test.pvalue <= test.details["smallest_pvalue"] else "="
     about = f" of {'' if worst.central else 'the '}{worst.subject}" if worst.subject else ""
     drawn = ", by ranks" if worst.by_rank else ""
     low, high, reason = found
@@ -128,7 +128,7 @@ def _explanation(
         f"The mean gap between nominal and observed coverage of quantiles (MACE{drawn}){about} is "
         f"{test.estimate:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
         f"by chance, and up to {test.details['detectable']:.3g} in 95 of 100 data sets of this size. The exact test "
-        f"gives p {sign} {test.pvalue:.2g}{found_by}. {_compared(scale, tolerance, reason)}"
+        f"gives {pvalue(test.pvalue, smallest_pvalue(test))}{found_by}. {_compared(scale, tolerance, reason)}"
     )
 
 

@@ -8,7 +8,8 @@ from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of
 from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
-from calibrant.results.writing import counted, share
+from calibrant.results.bounds import smallest_pvalue
+from calibrant.results.writing import counted, pvalue, share
 
 RARE = 0.01
 """Shares below this are written with more digits."""
@@ -167,9 +168,8 @@ def _about_the_error(case: Case) -> str:
 
 
 def _about_the_test(case: Case) -> str:
-    sign = "≤" if case.test.pvalue <= case.test.details.get("smallest_pvalue", 0.0) else "="
     which = "test, rough as the weights follow the labels," if case.is_rough else "exact test"
-    found = f"The {which} gives p {sign} {case.test.pvalue:.2g}"
+    found = f"The {which} gives {pvalue(case.test.pvalue, smallest_pvalue(case.test))}"
     if not case.is_found and case.size.error > case.size.detectable:
         return f"{found}, over several kinds of errors together: a single one above its usual range is not enough."
     if not case.is_found or not case.evidence.part:
