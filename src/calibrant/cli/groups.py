@@ -96,7 +96,8 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
         show.print_json(found)
     else:
         print_findings(found)
-    failures = [f"{title(paths)}: {found.n_found} groups found"] if fail_if_found and found.n_found else []
+    words = f"{found.n_found} group{'s' if found.n_found > 1 else ''} found"
+    failures = [f"{title(paths)}: {words}"] if fail_if_found and found.n_found else []
     return show.report_failures(failures)
 
 
