@@ -7,7 +7,7 @@ have standard errors over models and draws of rows.
 
 - gains: the stack minus other calibrators, by groups of models
 - bounds: of every model, the stack minus the best of ts, svs, sms, which is known only afterwards
-- draws: the same of the ten classes of CIFAR-10 and Fashion-MNIST, with more draws of rows
+- draws: the same of the ten classes of CIFAR-10 and Fashion-MNIST, with more draws of rows, and of a hundred classes
 - members: the stack, and stacks of fewer members, minus that of all that were considered; means over models with
   standard errors over them
 - advice: what `recommend` advises, and what following it loses against the best single method, known only afterwards
@@ -18,7 +18,7 @@ have standard errors over models and draws of rows.
 Every fit is kept in the folder --store, so that a run that stopped continues, and --tables prints what is there. After
 a change of the code the folder has to be emptied. --half restricts it to the models that choices are made by, or to the
 others; --quick does a few cheap fits and checks that the stack here is the calibrator "stack". All of it takes about
-forty minutes on one core.
+an hour on one core.
 """
 
 import os
@@ -34,6 +34,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
+from hundred_classes import HUNDRED, hundred_classes
 from scipy.stats import binom, binomtest
 from stack_models import FOLDER, IMAGES, TWO, models
 from stack_units import (
@@ -60,15 +61,18 @@ ADVISED = {100: 50, 300: 14, 1000: 2, 5000: 1}
 ADVISED_OF_TWO = {100: 8, 300: 8, 1000: 2}
 ADVISED_OF_IMAGES = {100: 8, 300: 12, 1000: 1}
 ADVISED_OF_TWO_OF_IMAGES = {100: 4, 300: 4, 1000: 1}
-MORE_DRAWS = {FOLDER: {300: 12, 500: 6, 1000: 6, 5000: 3}, IMAGES: {500: 10, 1000: 5, 5000: 3}}
-LEFT_ALONE = {(10, 200): 10, (2, 100): 50, (2, 600): 10, (3, 1000): 5, (10, 1000): 5}
-TESTED = {(10, 200): 4, (2, 100): 20}
+MORE_DRAWS = {FOLDER: {300: 12, 500: 20, 1000: 60, 5000: 3}, IMAGES: {500: 10, 1000: 20, 5000: 3}}
+LEFT_ALONE = {(10, 200): 10, (2, 100): 50, (2, 600): 10, (2, 1000): 10, (3, 1000): 5, (10, 1000): 5}
+TESTED = {(10, 200): 4, (2, 100): 20, (2, 1000): 20}
 NESTED = {(2, 3000): 10, (5, 3000): 20}
 
 
 def plan(folder, half, quick):
     """Return the units of every part."""
-    used = [one for one in models(folder) if half in (None, "first" if one.is_first else "second")]
+    used, hundred = (
+        [one for one in some if half in (None, "first" if one.is_first else "second")]
+        for some in (models(folder), hundred_classes(folder))
+    )
     fits = [Fits(one, n, draw) for one in used for n, repeats in one.draws.items() for draw in range(repeats)]
     advised = [
         Followed(one, n, draw)
@@ -78,8 +82,8 @@ def plan(folder, half, quick):
     ]
     compared = [
         Compared(one, n, draw)
-        for one in used
-        for n, repeats in MORE_DRAWS.get(one.group, {}).items()
+        for one in [*used, *hundred]
+        for n, repeats in (one.draws if one.group == HUNDRED else MORE_DRAWS.get(one.group, {})).items()
         for draw in range(repeats)
     ]
     alone = [Alone(k, n, block) for (k, n), blocks in LEFT_ALONE.items() for block in range(blocks)]
@@ -140,7 +144,8 @@ def more_draws(found):
     cells, groups = defaultdict(list), defaultdict(list)
     for unit, values in found["compared"].items():
         cells[unit.model.group, unit.model.name, unit.n].append(values)
-        groups[unit.model.group, unit.model.is_first, unit.n].append(values)
+        if unit.model.group != HUNDRED:
+            groups[unit.model.group, unit.model.is_first, unit.n].append(values)
     print_bounds(cells)
     for (group, is_first, n), rows in groups.items():
         words = []
