@@ -288,7 +288,7 @@ def test_an_interrupted_run_continues_to_the_same_tables(finished, tmp_path):
             assert time.monotonic() < deadline
             assert process.poll() is None
             time.sleep(0.01)
-        # A terminal sends the signal to all, the youngest first: workers may have ended before their parent hears of it.
+        # A terminal sends it to all, the youngest first: workers may have ended before their parent hears of it.
         for worker in psutil.Process(process.pid).children():
             worker.send_signal(signal.SIGINT)
         time.sleep(0.1)
