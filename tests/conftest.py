@@ -1,6 +1,7 @@
 """What several files of tests share: a browser, and small experiments before and after they are run."""
 
 import gc
+import os
 from pathlib import Path
 from shutil import copytree
 
@@ -18,8 +19,22 @@ SLOW_FIXTURES = frozenset(["chromium", "finished", "null_pvalues", "pointwise", 
 """What takes long to make and is shared: a browser, experiments, simulations. No single test shows its time."""
 
 
+def pytest_configure(config):
+    """Let the second process collect the folders from the last to the first.
+
+    In a new clone every test is compiled first, in both processes: they meet in the middle, and each finds the other
+    half done.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1" and config.args == config.getini("testpaths"):
+        folders = [path for place in config.args for path in sorted(Path(config.rootpath, place).iterdir())]
+        names = [str(path) for path in folders if path.is_dir() or path.name.startswith("test_")]
+        config.args[:] = [name for name in reversed(names) if not name.endswith("__pycache__")]
+
+
 def pytest_collection_modifyitems(items):
-    """Mark what is slow, so that `-m "not slow"` leaves it out."""
+    """Mark what is slow, so that `-m "not slow"` leaves it out; the order is the same in all processes."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: item.path)  # Tests of one file stay in their order.
     for item in items:
         if item.nodeid.partition("[")[0] in SLOW or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

@@ -21,7 +21,17 @@ def distance(kernel, p, q):
 
 
 def matrix(kernel, P, Q, A, B):
-    """Return H for rows (P, A) and columns (Q, B)."""
+    """Return H for rows (P, A) and columns (Q, B); it is kept, as every core is compared with it."""
+    key = (kernel, *((part.shape, part.tobytes()) for part in (P, Q, A, B)))
+    if key not in _KNOWN:
+        _KNOWN[key] = _matrix(kernel, P, Q, A, B)
+    return _KNOWN[key].copy()
+
+
+_KNOWN = {}
+
+
+def _matrix(kernel, P, Q, A, B):
     H = np.empty((len(P), len(Q)))
     P, Q, A, B = (part.tolist() for part in (P, Q, A, B))
     for i in range(len(P)):

@@ -3,8 +3,11 @@
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +39,8 @@ def run(todo: Sequence["Unit"], cache: Path, jobs: int) -> None:
     active: set[Future[str]] = set()
     done = 0
     # Spawned, not forked: nothing of this process, such as its loaded libraries, is inherited.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=start_worker) as pool:
+    workers = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=start_worker)
+    with _own_interrupt_first(), workers as pool:
         while waiting or active:
             while waiting and len(active) < jobs:
                 active.add(pool.submit(complete, waiting.pop(), cache))
@@ -45,3 +49,13 @@ def run(todo: Sequence["Unit"], cache: Path, jobs: int) -> None:
                 done += 1
                 sys.stderr.write(f"[{done}/{len(todo)}] {future.result()}\n")
             sys.stderr.flush()
+
+
+@contextmanager
+def _own_interrupt_first() -> Iterator[None]:
+    """Tell an interrupt from a failure: a terminal sends it to every process, and that of a worker may come first."""
+    try:
+        yield
+    except BrokenProcessPool:
+        time.sleep(1)
+        raise

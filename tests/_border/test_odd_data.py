@@ -10,6 +10,7 @@ from calibrant.binning import EqualMass, EqualWidth
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ECE, METRICS, NLL, Brier, TopLabel
 from calibrant.report import render_html
+from naming import each
 from simulate import calibrated
 from traced import peak_memory
 
@@ -83,7 +84,7 @@ def test_22_the_lowest_class_wins_a_tie_before_and_after_renormalising():
 
 
 @every_metric
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@each("n", [1, 2, 3, 5])
 def test_45_46_47_few_rows_have_defined_metrics(metric, n):
     assert is_defined(metric, Predictions(np.linspace(0.2, 0.9, n), np.arange(n) % 2))
 
@@ -121,7 +122,7 @@ def test_52_the_smallest_p_value_is_said_and_memory_does_not_grow_with_resamples
 
 
 @every_metric
-@pytest.mark.parametrize("k", [2, 4])
+@each("k", [2, 4])
 def test_70_rows_of_weight_zero_count_as_absent(metric, k):
     rng = np.random.default_rng(3)
     probs = rng.dirichlet(np.full(k, 0.5), 300)

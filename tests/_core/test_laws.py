@@ -15,6 +15,7 @@ from calibrant._core.laws import (
     student_quantile,
     student_tail,
 )
+from naming import each
 
 FREEDOMS = st.floats(1.0, 1e12)
 
@@ -33,8 +34,8 @@ def test_tails_near_0_have_a_formula_with_one_degree_of_freedom(x: float) -> Non
     assert student_tail(x, 1.0) == pytest.approx(0.5 - np.arctan(x) / np.pi, rel=1e-14)
 
 
-@pytest.mark.parametrize("freedom", [1.0, 1.5, 2.0, 7.3, 150.0, 199.9, 200.1, 1e4, 1e8])
-@pytest.mark.parametrize("level", [0.1, 0.5, 0.6, 0.75, 0.95, 0.975, 0.995, 0.9999])
+@each("freedom", [1.0, 1.5, 2.0, 7.3, 150.0, 199.9, 200.1, 1e4, 1e8])
+@each("level", [0.1, 0.5, 0.6, 0.75, 0.95, 0.975, 0.995, 0.9999])
 def test_quantiles_are_those_of_student(level: float, freedom: float) -> None:
     # Old releases of SciPy are off in the eleventh digit of Cauchy's law, which has a formula.
     expected = np.tan(np.pi * (level - 0.5)) if freedom == 1 else special.stdtrit(freedom, level)

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from calibrant._core import engine, pairs, twin
 from calibrant._core.kernel import Kernel
 from calibrant._core.library import required
+from naming import each
 from pair_definition import RADIAL, matrix, simulate
 
 MODULES = (pairs, twin)
@@ -27,7 +28,7 @@ def tolerance(H):
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@each("kernel", KERNELS)
 @pytest.mark.parametrize("alike", [True, False])
 def test_every_reduction_agrees_with_the_definition(module, kernel, alike):
     P, A, _ = simulate(37, 3, seed=1)

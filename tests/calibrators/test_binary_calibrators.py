@@ -20,6 +20,7 @@ from calibrant.calibrators import (
 )
 from calibrant.counts import LaplaceCorrection, MEstimate
 from logistic_cases import TRUTHS, draw, log_loss
+from naming import each
 
 ROWS = [
     *("platt", "quadratic", "beta", "histogram", "bbq", "isotonic"),
@@ -162,7 +163,7 @@ DEGENERATE = {
 
 @pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 @pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("probs, labels", DEGENERATE.values(), ids=DEGENERATE)
+@each("probs, labels", DEGENERATE)
 def test_degenerate_data_has_finite_results(name, probs, labels):
     with np.errstate(all="raise"):
         fitted = CALIBRATORS[name]().fit(probs, labels, classes=[0, 1])

@@ -30,6 +30,7 @@ from calibrant.calibrators import (
     save,
 )
 from calibrant.metrics.measuring import scorer
+from naming import each
 from simulate import calibrated, sharpened
 
 NAMES = ["x", "y", "z"]
@@ -56,7 +57,7 @@ def in_polars(probs, names):
 
 
 every_calibrator = pytest.mark.parametrize("build", EVERY.values(), ids=EVERY)
-both_frames = pytest.mark.parametrize("frame", [in_pandas, in_polars])
+both_frames = each("frame", [in_pandas, in_polars])
 
 
 @every_calibrator

@@ -13,7 +13,7 @@ from calibrant import InputError, Predictions
 from calibrant.calibrators import CALIBRATORS, Calibrator, TemperatureScaling, calibrate
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL
-from naming import case
+from naming import case, each
 from simulate import calibrated, draw_labels, sharpened
 
 every_calibrator = pytest.mark.parametrize("build", CALIBRATORS.values(), ids=CALIBRATORS)
@@ -49,7 +49,7 @@ def fitted(build, k):
 
 
 @every_calibrator
-@pytest.mark.parametrize("k", [2, 4])
+@each("k", [2, 4])
 class TestEveryCalibrator:
     def test_rows_sum_to_one_and_nothing_is_changed(self, build, k):
         p = over_confident(k)
@@ -62,23 +62,21 @@ class TestEveryCalibrator:
         assert np.array_equal(labels, p.labels)
         assert np.array_equal(weights, np.arange(p.n_samples) % 3.0)
 
-    def test_fit_returns_the_estimator_and_clone_forgets(self, build, k):
-        p = calibrated(N, k)
-        estimator = build()
-        assert estimator.fit(p.probs, p.labels) is estimator
+    def test_a_clone_forgets_what_was_fitted(self, build, k):
+        p = over_confident(k)
+        estimator = fitted(build, k)
         with pytest.raises(NotFittedError):
             clone(estimator).predict_proba(p.probs)
         with pytest.raises(NotFittedError):
             calibrate(clone(estimator), p)
 
-    def test_a_clone_has_the_same_settings_and_the_same_result(self, build, k):
+    def test_a_clone_has_the_same_settings_and_its_fit_returns_it_with_the_same_result(self, build, k):
         p = over_confident(k)
         estimator = build()
         copy = clone(estimator)
         assert repr(copy.get_params()) == repr(estimator.get_params())
-        assert np.array_equal(
-            copy.fit(p.probs, p.labels).predict_proba(p.probs), fitted(build, k).predict_proba(p.probs)
-        )
+        assert copy.fit(p.probs, p.labels) is copy
+        assert np.array_equal(copy.predict_proba(p.probs), fitted(build, k).predict_proba(p.probs))
 
     def test_a_pickled_estimator_gives_the_same_result(self, build, k):
         p = over_confident(k)
@@ -135,10 +133,9 @@ class TestEveryCalibrator:
             estimator.predict_proba(np.full((2, k + 1), 1 / (k + 1)))
 
     def test_a_second_fit_forgets_the_first(self, build, k):
-        first, second = sharpened(calibrated(N, k), 0.3), calibrated(N, k, seed=1)
+        first, second = sharpened(calibrated(N, k, seed=1), 0.3), over_confident(k)
         twice = build().fit(first.probs, first.labels).fit(second.probs, second.labels)
-        once = build().fit(second.probs, second.labels)
-        assert np.array_equal(twice.predict_proba(first.probs), once.predict_proba(first.probs))
+        assert np.array_equal(twice.predict_proba(first.probs), fitted(build, k).predict_proba(first.probs))
 
     def test_scores_are_never_guessed(self, build, k):
         p = calibrated(N, k)
@@ -166,7 +163,7 @@ class TestEveryCalibrator:
 
 # Bins contain one of their edges, and the rows do not fill all of them alike.
 @some_calibrators(lambda calibrator: calibrator.kind != "binning")
-@pytest.mark.parametrize("k", [2, 4])
+@each("k", [2, 4])
 def test_the_order_of_classes_does_not_matter(build, k):
     p = over_confident(k)
     order = np.roll(np.arange(k), 1)  # The new column j is the old column order[j].
@@ -176,8 +173,8 @@ def test_the_order_of_classes_does_not_matter(build, k):
 
 
 @some_calibrators(lambda calibrator: calibrator.preserves_argmax)
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("k", [2, 4])
+@each("dtype", [np.float64, np.float32])
 def test_argmax_is_kept_where_promised(build, k, dtype):
     p = over_confident(k)
     estimator = build().fit(p.probs.astype(dtype), p.labels)
@@ -194,7 +191,7 @@ def test_argmax_is_kept_where_promised(build, k, dtype):
 
 
 @some_calibrators(lambda calibrator: calibrator.kind == "parametric")  # Rounding makes ties, which move steps.
-@pytest.mark.parametrize("k", [2, 4])
+@each("k", [2, 4])
 def test_rounding_to_single_precision_changes_little(build, k):
     p = over_confident(k)
     single = build().fit(p.probs.astype(np.float32), p.labels).predict_proba(p.probs.astype(np.float32))

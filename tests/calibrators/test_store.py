@@ -34,6 +34,7 @@ from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.store import load_with_details
 from calibrant.calibrators.stored import check_learnt
 from calibrant.counts import LaplaceCorrection, MEstimate
+from naming import each
 from simulate import calibrated, sharpened
 from stored_cases import as_array, forge
 
@@ -65,7 +66,7 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("k", [2, 4])
+@each("k", [2, 4])
 class TestEveryCalibrator:
     def test_comes_back_the_same_to_the_last_bit(self, name, k, tmp_path):
         before = fitted(name, k)

@@ -14,6 +14,7 @@ import pytest
 from calibrant.cli import main, show
 from calibrant.cli.application import COMMANDS, application
 from experiment_cases import CONFIG, write_logits
+from naming import each
 
 WORDS = ("ash", "birch", "cedar")
 FEW = ("--resamples", "9")
@@ -373,7 +374,7 @@ GARBAGE = {
 }
 
 
-@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
+@each("garbage", GARBAGE)
 @pytest.mark.parametrize("name", LEAVES)
 def test_garbage_is_refused_in_one_line(name, garbage, run):
     code, out, err = run(*name.split(), *garbage)
@@ -393,7 +394,7 @@ def is_refused(code, out, err):
 FILES = ["missing.csv", ".", "empty.csv", "bytes.csv", "two.toml", "logits", "a\nb\x1b.csv", "", "/dev/null"]
 
 
-@pytest.mark.parametrize("file", FILES)
+@each("file", FILES)
 @pytest.mark.parametrize("name", [name for name in QUICK if CASES[name][-1] != name and name not in SCRIPTS])
 def test_files_that_cannot_be_used_are_refused_in_one_line(name, file, run):
     position = len(name.split())

@@ -13,6 +13,7 @@ from scipy import integrate, stats
 from calibrant import InputError, Laplace, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts import MonteCarlo
 from calibrant.forecasts.mean_distance import mean_norm
+from naming import each
 
 LEVELS = np.array([1e-9, 0.01, 0.3, 0.5, 0.77, 0.999])
 RNG = np.random.default_rng(0)
@@ -129,8 +130,8 @@ FAMILIES = {"normal": (Normal, normal_below), "laplace": (Laplace, laplace_below
 
 @pytest.mark.parametrize("first", FAMILIES)
 @pytest.mark.parametrize("second", FAMILIES)
-@pytest.mark.parametrize("ratio", [1.0, 1 + 1e-9, 0.5, 30.0])
-@pytest.mark.parametrize("offset", [0.0, 0.8, 20.0])
+@each("ratio", [1.0, 1 + 1e-9, 0.5, 30.0])
+@each("offset", [0.0, 0.8, 20.0])
 def test_mean_differences_are_integrals(first, second, ratio, offset):
     ours = [FAMILIES[first][0]([offset], 1.0), FAMILIES[second][0]([0.0], ratio)]
     one, two = FAMILIES[first][1], FAMILIES[second][1]

@@ -15,6 +15,7 @@ from calibrant.lab.training import (  # noqa: E402 (PyTorch may be missing)
     LabelSmoothing,
     SampleDependentFocalLoss,
 )
+from naming import each  # noqa: E402
 from training_cases import one_thread  # noqa: E402, F401 (a fixture)
 
 MARGINS = [-90.0, -40.0, -17.0, -3.0, -0.25, 0.0, 0.25, 3.0, 17.0, 40.0, 90.0]
@@ -42,8 +43,8 @@ def loss_and_gradient(loss, logits, labels):
     return value.item(), logits.grad.double().numpy()
 
 
-@pytest.mark.parametrize("margin", MARGINS)
-@pytest.mark.parametrize("gamma", [0.5, 1, 2, 3, 5])
+@each("margin", MARGINS)
+@each("gamma", [0.5, 1, 2, 3, 5])
 @pytest.mark.parametrize(("dtype", "rel", "tiny"), [(torch.float32, 4e-5, 1e-37), (torch.float64, 1e-12, 0.0)])
 def test_focal_loss_and_gradient_are_exact_at_both_ends(margin, gamma, dtype, rel, tiny):
     logits = torch.tensor([[0.5, 0.5 + margin, -0.25, 0.125]], dtype=dtype)

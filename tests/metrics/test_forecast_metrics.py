@@ -11,6 +11,7 @@ from calibrant.binning import Binning, Bins
 from calibrant.hypotest import ConsistencyTest
 from calibrant.metrics import ENCE, FORECAST_METRICS, METRICS
 from calibrant.metrics.forecast_metric import ForecastMetric
+from naming import each
 
 OWN = {name: metric for name, metric in FORECAST_METRICS.items() if isinstance(metric, ForecastMetric)}
 every_metric = pytest.mark.parametrize("metric", OWN.values(), ids=OWN)
@@ -130,7 +131,7 @@ UNIT = {"crps", "crps-fair", "pinball", "interval-score", "interval-width", "sha
 
 
 @pytest.mark.parametrize(("data", "name"), SUITED.values(), ids=SUITED)
-@pytest.mark.parametrize("factor, shift", [(7.0, -3.0), (1e-9, 0.0), (1e6, 1e6)])
+@each("factor, shift", [(7.0, -3.0), (1e-9, 0.0), (1e6, 1e6)])
 def test_a_change_of_unit_acts_as_it_must(data, name, factor, shift):
     metric = OWN[name]
     value = metric(data)

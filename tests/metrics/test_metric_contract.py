@@ -24,6 +24,7 @@ from calibrant.metrics import (
 )
 from calibrant.metrics.kernel_metric import KernelMetric
 from calibrant.metrics.lift import Lift
+from naming import each
 from simulate import calibrated, sharpened
 
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
@@ -35,7 +36,7 @@ calibration_metric = pytest.mark.parametrize(
 frequency_metric = pytest.mark.parametrize(
     "metric", [pytest.param(m, id=k) for k, m in METRICS.items() if m.weights == "frequency"]
 )
-every_size = pytest.mark.parametrize("k", [2, 3, 10])
+every_size = each("k", [2, 3, 10])
 
 
 def weighted(predictions, seed=5):

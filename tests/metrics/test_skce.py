@@ -25,6 +25,7 @@ from calibrant.kernels import (
 from calibrant.metrics import KCE, MMCE, SKCE, Affordable, TopLabel
 from cores import core
 from kernel_oracles import PROFILES, euclidean, skce_by_definition, tensor, total_variation, white
+from naming import each
 from simulate import calibrated, sharpened
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Tiny data is the point here.
@@ -57,10 +58,8 @@ def engine(request):
 
 
 @pytest.mark.parametrize("radial", RADIAL, ids=repr)
-@pytest.mark.parametrize("k", [2, 3, 5])
-@pytest.mark.parametrize(
-    "unbiased, blocksize", [(True, None), (False, None), (True, 2), (True, 3), (False, 1), (False, 4)]
-)
+@each("k", [2, 3, 5])
+@each("unbiased, blocksize", [(True, None), (False, None), (True, 2), (True, 3), (False, 1), (False, 4)])
 def test_every_form_equals_its_definition(radial, k, unbiased, blocksize, engine):
     p = calibrated(n=11, k=k, seed=k)
     expected = skce_by_definition(slow(radial), p.probs, p.labels, unbiased=unbiased, blocksize=blocksize)

@@ -22,6 +22,7 @@ from calibrant.metrics import (
     KdeECE,
     PerPredictedClass,
 )
+from naming import each
 
 SCALES = [3, 7, 1e-3, 1e5]
 every_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
@@ -41,7 +42,7 @@ def normal_forecasts(n=80):
     return Normal(loc, scale), rng.normal(loc, scale), rng.uniform(0.5, 1.5, n)
 
 
-@pytest.mark.parametrize("k", [2, 4])
+@each("k", [2, 4])
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_a_constant_factor_changes_no_metric(metric, k):
     probs, labels, weights = weighted(k)
@@ -103,7 +104,7 @@ def test_forecasts_of_weight_0_are_absent(name):
     assert test(Forecasts(law, targets, weights * kept), rng=0).pvalue == without.pvalue
 
 
-@pytest.mark.parametrize("size", [1e308, 1e200, 5e-324, 1e-320])
+@each("size", [1e308, 1e200, 5e-324, 1e-320])
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_huge_and_tiny_weights_mean_what_ones_mean(metric, size):
     probs, labels, _ = weighted(n=60)
@@ -121,8 +122,8 @@ def test_weights_that_underflow_beside_the_largest_are_refused():
         Predictions([0.2, 0.7], [0, 1], [1e10, 1e-300])
 
 
-@pytest.mark.parametrize("bad", [1e308, 5e-324])
-@pytest.mark.parametrize("name", CALIBRATORS)
+@each("bad", [1e308, 5e-324])
+@each("name", [*CALIBRATORS])
 def test_calibrators_refuse_weights_that_are_no_number_of_copies(name, bad):
     probs, labels, weights = weighted(n=40)
     weights[7] = bad

@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import student_quantile, student_tail
+from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
 from calibrant.hypotest.contract import CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, relative_weights
@@ -116,9 +117,11 @@ class BlockSKCETest(CalibrationTest):
         depth = data.n_classes if isinstance(data, Predictions) else 1
         step = size * max(1, CELLS_AT_ONCE // (size * depth))
         parts = [slice(first, first + step) for first in range(0, len(weights) // size * size, step)]
-        return np.concatenate(
-            [weighted_pairs(data.take(rows), kernel, weights[rows]).block_sums(size) for rows in parts]
-        )
+
+        def task(rows: slice) -> FloatArray:
+            return weighted_pairs(data.take(rows), kernel, weights[rows]).block_sums(size)
+
+        return np.concatenate(list(in_order(task, parts)))
 
     def _check_pairs(self, data: Data) -> float:
         """Refuse data in which too few pairs of events make the estimates of the blocks; return their number."""

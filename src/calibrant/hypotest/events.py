@@ -3,6 +3,7 @@
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant._core.threads import run_all
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.discrepancy import Data
@@ -72,10 +73,16 @@ def _two_class_moments(view: Predictions) -> tuple[FloatArray, FloatArray]:
 def _residual_moments(probs: FloatArray) -> FloatArray:
     """Return second and fourth moments of the lengths of residuals, (2, n), for labels that follow the predictions."""
     found = np.empty((2, len(probs)))
-    for rows in row_blocks(probs.shape):
+
+    def task(rows: slice) -> None:
         some = probs[rows]
-        lengths = 1 - 2 * some + (some**2).sum(axis=1, keepdims=True)
-        found[:, rows] = (some * (1 - some)).sum(axis=1), (some * lengths**2).sum(axis=1)
+        rest = 1 - some
+        lengths = rest - some
+        lengths += np.einsum("ij,ij->i", some, some)[:, None]
+        np.einsum("ij,ij->i", some, rest, out=found[0, rows])
+        np.einsum("ij,ij->i", some, np.square(lengths, out=lengths), out=found[1, rows])
+
+    run_all(task, list(row_blocks(probs.shape)))
     return found
 
 

@@ -127,13 +127,18 @@ class Brier(Score):
         )
 
     def per_row(self, predictions: Predictions) -> FloatArray:
-        """Return the squared distance between the probabilities and the one-hot label."""
-        scores = np.empty(predictions.n_samples)
-        blocks = list(row_blocks(predictions.probs.shape))
-        for rows in blocks:
-            residuals = (predictions if len(blocks) == 1 else predictions.take(rows)).residuals
-            np.einsum("ik,ik->i", residuals, residuals, out=scores[rows])
-        return scores
+        """Return the squared distance between the probabilities and the one-hot label; read-only, as it is kept."""
+        return predictions.once("squared distances", lambda: _squared_distances(predictions))
+
+
+def _squared_distances(predictions: Predictions) -> FloatArray:
+    scores = np.empty(predictions.n_samples)
+    blocks = list(row_blocks(predictions.probs.shape))
+    for rows in blocks:
+        residuals = (predictions if len(blocks) == 1 else predictions.take(rows)).residuals
+        np.einsum("ik,ik->i", residuals, residuals, out=scores[rows])
+    scores.flags.writeable = False
+    return scores
 
 
 @dataclass(frozen=True)
