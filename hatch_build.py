@@ -21,7 +21,7 @@ FOLDER = Path("src", "calibrant", "_core", "c")
 FLAGS = ("-std=c11", "-O3", "-fPIC", "-ffp-contract=fast", "-fno-math-errno", "-fvisibility=hidden", "-Wall", "-Wextra")
 ONCE = ("level", "windows")
 """Files that are the same for all levels."""
-EXACT = ("isotonic", "sketch")
+EXACT = ("counts", "isotonic", "sketch")
 """Files whose floating point numbers must be the same on every machine: products are rounded before they are added."""
 
 

@@ -43,6 +43,7 @@ def everything(n_threads):
         *(gap.of_labels(weights > 0.5, x, n_threads=n_threads) for gap in gaps),
         *HeldOut(line, own, happened > 0.5, weights[:, 0]).sums(by_kernel[0]),
         redraws.count_draws(rng.integers(0, 2**63, 9).astype(np.uint64), 500),
+        redraws.count_sums(P[:, 0].copy(), np.array([700, 1500]), np.arange(1502.0), np.arange(99, dtype=np.uint64)),
         bins.bin_index(x, np.array([0.2, 0.7])),
         bins.bin_sums(x, weights[:, 0], own, np.array([0.2, 0.7])),
         bins.bin_columns(weights, x, np.array([0.2, 0.7])),

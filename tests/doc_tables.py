@@ -6,7 +6,7 @@ from pathlib import Path
 from calibrant.advice import FORECAST_RULE, RULE
 from calibrant.calibrators import CALIBRATORS
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
-from calibrant.calibrators.forecasts.base import NEEDS
+from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.hypotest import TESTS
 from calibrant.metrics import METRICS
 

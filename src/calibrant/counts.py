@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from calibrant._border.convert import convert
 from calibrant._border.labels import as_classes, as_labels
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
+from calibrant.predictions import Predictions
 
 
 class Smoothing(ABC):
@@ -88,7 +88,7 @@ class MEstimate(Smoothing):
     """
 
     m: float
-    prior: Any = "uniform"
+    prior: str | Sequence[float] | FloatArray = "uniform"
 
     def __post_init__(self) -> None:
         if isinstance(self.m, bool) or not isinstance(self.m, (int, float, np.integer, np.floating)):
@@ -143,7 +143,7 @@ def laplace(counts: object) -> FloatArray:
     return LaplaceCorrection()(counts)
 
 
-def m_estimate(counts: object, m: float, prior: object = "uniform") -> FloatArray:
+def m_estimate(counts: object, m: float, prior: str | Sequence[float] | FloatArray = "uniform") -> FloatArray:
     """Return the m-estimate of the share of every class, (n_i + m prior_i) / (n + m).
 
     Parameters
@@ -241,3 +241,15 @@ def _refuse_total(counts: FloatArray, total: FloatArray, rule: Smoothing) -> Non
     place = tuple(np.argwhere(~((total > 0) & (total < np.inf)))[0, :-1].tolist())
     found = "infinite. Rescale them." if counts[place].any() else "0. No counts, no frequency: use LaplaceCorrection()."
     raise InputError(f"counts{[*place] or ''} must have a positive, finite sum for {rule!r}, but it is {found}")
+
+
+def class_shares(predictions: Predictions) -> FloatArray:
+    """Return the share of every class among the labels.
+
+    Examples
+    --------
+    >>> class_shares(Predictions([0.8, 0.3, 0.2, 0.7], labels=[1, 0, 0, 0])).tolist()
+    [0.75, 0.25]
+    """
+    mass = np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes)
+    return np.asarray(mass / predictions.weights.sum())

@@ -187,3 +187,15 @@ def test_sums_outside_folds(seed, n, folds, scale, power):
 def test_draws(keys, n, step):
     keys = np.repeat(np.array(keys, dtype=np.uint64), step)[::step]
     assert np.array_equal(redraws.count_draws(keys, n), twin_draws.count_draws(keys, n))
+
+
+@QUICK
+@given(seed=SEEDS, n=st.integers(0, 120), n_groups=st.integers(1, 6), power=st.sampled_from([0.02, 1.0, 30.0]))
+def test_drawn_counts(seed, n, n_groups, power):
+    rng = np.random.default_rng(seed)
+    probs = rng.random(n) ** power
+    probs[rng.random(n) < 0.1] = rng.integers(0, 2)
+    ends = np.sort(np.append(rng.integers(0, n + 1, n_groups - 1), n))  # A group may have no row.
+    values, keys = rng.random(n + n_groups), rng.integers(0, 2**64, 60, dtype=np.uint64)
+    found = (core.count_sums(probs, ends, values, keys) for core in (redraws, twin_draws))
+    np.testing.assert_array_equal(*found)

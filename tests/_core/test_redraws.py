@@ -1,5 +1,7 @@
 """Compiled redraws: labels, sums and distances against their twins, and the law of the labels."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,6 +62,39 @@ def test_nothing_impossible_is_drawn_where_rounding_leaves_a_gap():
     top = twin_draws.draw_labels(probs, keys(3))
     assert top.max() < 10
     assert np.cumsum(probs)[-1] < 1
+
+
+def law_of_counts(probs):
+    """The probability of every number of events, by all ways in which they can happen."""
+    law = np.zeros(len(probs) + 1)
+    for events in product([0, 1], repeat=len(probs)):
+        law[sum(events)] += np.prod(np.where(events, probs, 1 - probs))
+    return law
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+@settings(max_examples=50, deadline=None)
+def test_the_law_of_the_number_of_events(probs):
+    first, law = twin_draws.event_law(np.array(probs))
+    expected = law_of_counts(np.array(probs))
+    assert np.pad(law, (first, len(expected) - first - len(law))) == pytest.approx(expected, abs=1e-14)
+    assert first == (expected >= 1e-30).argmax()
+
+
+@pytest.mark.parametrize("counted", [redraws.count_sums, twin_draws.count_sums])
+def test_counts_of_groups_have_the_law_of_their_rows(counted):
+    """Numbers of events of three groups, each in its own digit: the law of all three together in 20 000 redraws."""
+    probs, ends = np.array([0.02, 0.3, 0.5, 0.9, 0.2, 0.2, 0.97]), np.array([3, 4, 7])
+    values = np.concatenate([[0, 1, 2, 3], [0, 10], [0, 100, 200, 300]]).astype(float)
+    found = counted(probs, ends, values, keys(20_000))
+    parts = [law_of_counts(some) for some in np.split(probs, ends[:-1])]
+    expected = 20_000 * np.einsum("i,j,k->kji", *parts).ravel()
+    places = np.add.outer(np.add.outer(values[6:], values[4:6]), values[:4]).ravel()
+    seen = (found == places[:, None]).sum(axis=1)
+    assert seen.sum() == 20_000
+    often = expected >= 5
+    pooled = [np.append(x[often], x[~often].sum()) for x in (seen, expected)]
+    assert chisquare(*pooled).pvalue > 1e-4
 
 
 @compiled

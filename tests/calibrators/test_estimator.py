@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_validate
 from sklearn.utils import get_tags
 
 from calibrant import InputError
-from calibrant._core.nnls import nnls
+from calibrant._core.nnls import least_of_few, nnls
 from calibrant.calibrators import CALIBRATORS, Compose, OneVsRest, PlattScaling, StructuredScaling, TemperatureScaling
 from calibrant.calibrators.estimator import clone
 from simulate import calibrated
@@ -92,3 +92,33 @@ def test_non_negative_least_squares_are_those_of_scipy(n, seed):
     assert found.min() >= 0
     assert np.linalg.norm(factor @ found - target) == pytest.approx(norm, abs=1e-9)
     assert found == pytest.approx(expected, abs=1e-7 * (1 + np.abs(expected).max()))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(1, 3), st.sampled_from([0.0, 1e-4, 1e-8]), st.integers(0, 10**6))
+def test_the_minimum_over_few_entries_that_are_not_negative(n, alike, seed):
+    rng = np.random.default_rng(seed)
+    factor, target = rng.normal(size=(n + 1, n)), rng.normal(size=n + 1)
+    factor[:, 0] = factor[:, -1] + alike * factor[:, 0] if alike and n > 1 else factor[:, 0]
+    factor /= np.linalg.norm(factor, axis=0)
+    matrix, pull = factor.T @ factor, factor.T @ target
+    found = least_of_few(matrix, pull, near=rng.normal(size=n))
+    if found is None:  # Only where rounding would decide.
+        assert np.linalg.cond(matrix) > 1e5
+        return
+    expected, norm = of_scipy(factor, target)
+    accuracy = 1e-14 * np.linalg.cond(matrix)
+    assert found == pytest.approx(expected, abs=accuracy)
+    assert np.linalg.norm(factor @ found - target) == pytest.approx(norm, abs=1e-12)
+    # The conditions of Karush, Kuhn and Tucker: nothing rises that could lower the value, what is positive is flat.
+    slopes = matrix @ found - pull
+    assert found.min() >= 0
+    assert slopes.min() >= -1e-14 * n * (1 + np.abs(found).max())
+    assert slopes[found > 0] == pytest.approx(0, abs=1e-14 * n * (1 + np.abs(found).max()))
+
+
+def test_a_minimum_that_touches_a_bound_or_needs_many_entries():
+    assert least_of_few(np.eye(2), np.array([2.0, 0.0]), near=np.ones(2)).tolist() == [2.0, 0.0]
+    assert least_of_few(np.eye(3), np.array([-1.0, -2.0, -3.0]), near=np.ones(3)).tolist() == [0.0, 0.0, 0.0]
+    assert least_of_few(np.ones((2, 2)), np.array([1.0, 1.0]), near=np.ones(2)) is None
+    assert least_of_few(np.eye(4), np.ones(4), near=np.ones(4)) is None

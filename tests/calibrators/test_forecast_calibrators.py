@@ -37,7 +37,7 @@ from calibrant.calibrators.forecasts import (
     forecast_calibrator_name,
     parse_forecast,
 )
-from calibrant.calibrators.forecasts.base import NEEDS
+from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.forecasts import MonteCarlo
 from calibrant.metrics import CRPS, ENCE, IntervalCoverage, IntervalScore, LogScore, PinballLoss
 from forecast_laws import g1, g2

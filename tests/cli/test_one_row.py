@@ -14,7 +14,7 @@ from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS, ForecastCalibr
 from calibrant.cli import main
 from calibrant.hypotest import TESTS, CalibrationTest
 from calibrant.metrics import FORECAST_METRICS, METRICS, Metric
-from calibrant.metrics.forecast_base import ForecastScore
+from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.report import render_html
 from calibrant.results import Description, TestResult
 

@@ -1,6 +1,7 @@
 """Spiegelhalter's and Hosmer and Lemeshow's tests, and what all tests in closed form share."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -216,6 +217,31 @@ class TestHosmerLemeshow:
         result = HosmerLemeshowTest()(p)
         assert result.statistic == pytest.approx(1 / 1.5)
         assert result.details["smallest_expected"] == pytest.approx(4**2 / 6 / 2)
+
+    def test_the_law_of_few_rows_is_that_of_all_their_labels(self):
+        """The p-value of 3996 redraws against the sum over all 128 labels of seven rows, with and without weights."""
+        probs, labels = np.linspace(0.02, 0.6, 7), [0, 0, 1, 0, 1, 0, 1]
+        every = np.array(list(product([0, 1], repeat=7)))
+        chances = np.where(every, probs, 1 - probs).prod(axis=1)
+        for weights in (np.ones(7), np.linspace(1, 2, 7)):
+            p = Predictions(probs, labels, weights)
+            test, shares = HosmerLemeshowTest(3), weights / weights.max()
+            statistics = np.array([test.examine(p.with_labels(own), shares).statistic for own in every])
+            exact = chances[statistics >= test(p, rng=0).statistic - 1e-9].sum()
+            found = np.concatenate([test.null(p, shares, seed, None) for seed in range(4)])
+            reached = np.mean(found >= test(p, rng=0).statistic - 1e-9)
+            assert reached == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / len(found)))
+
+    def test_weights_that_are_all_the_same_change_nothing(self):
+        p = binary(60)
+        thrice = Predictions(p.probs, p.labels, np.full(60, 3.0))
+        assert HosmerLemeshowTest()(thrice, rng=0).pvalue == HosmerLemeshowTest()(p, rng=0).pvalue
+
+    def test_a_group_between_two_edges_without_a_row(self):
+        p = Predictions([0.1] * 4 + [0.7] * 4, [0, 0, 0, 1, 0, 1, 1, 1])
+        result = HosmerLemeshowTest(4)(p, rng=0)  # 4 * 0.15**2 / 0.09 and 4 * 0.05**2 / 0.21
+        assert result.statistic == pytest.approx(1 + 1 / 21)
+        assert result.details["groups"] == 2
 
     def test_too_few_groups_for_fitted_predictions(self):
         with pytest.raises(InputError, match="n_groups must be at least 3 for fitted predictions, but is 2"):

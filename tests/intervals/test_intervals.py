@@ -13,9 +13,9 @@ from calibrant import Forecasts, InputError, Normal, Predictions
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.curves import bands
 from calibrant.intervals import METHODS, interval, known_interval, method_for, why_not
-from calibrant.intervals.base import Limits, PairLaw
 from calibrant.intervals.debiased import _of_roots, _upper, debiased_difference
 from calibrant.intervals.kernel import _expected_squares
+from calibrant.intervals.limits import Limits, PairLaw
 from calibrant.intervals.parts import are_filled, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.intervals.requirements import UNEQUAL
 from calibrant.intervals.scores import N_REDRAWS, _steadied

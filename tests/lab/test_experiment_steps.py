@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.lab.datasets.base import Split
+from calibrant.lab.datasets.dataset import Split
 from calibrant.lab.experiment import load_result, read_config, run, status, work
 from calibrant.lab.experiment.plan import make_plan
 from calibrant.lab.experiment.sources import Splits, check_access

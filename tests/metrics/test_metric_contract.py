@@ -22,7 +22,7 @@ from calibrant.metrics import (
     ObservedExpectedRatio,
     SimplexECE,
 )
-from calibrant.metrics.kernel_base import KernelMetric
+from calibrant.metrics.kernel_metric import KernelMetric
 from calibrant.metrics.lift import Lift
 from simulate import calibrated, sharpened
 

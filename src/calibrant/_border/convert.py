@@ -4,12 +4,15 @@ import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
+
+if TYPE_CHECKING:
+    from narwhals import Series
 
 READABLE = "Pass a list, an array, a data frame or a tensor."
 
@@ -124,7 +127,7 @@ def _from_frame(data: Any, name: str) -> Raw | None:
     return Raw(name, values, None if names == tuple(range(len(names))) else names, index)
 
 
-def _series_values(series: Any, name: str) -> NDArray[Any]:
+def _series_values(series: "Series[Any]", name: str) -> NDArray[Any]:
     """Values of one column: numbers, with NaN for nulls, or objects."""
     import narwhals as nw
 

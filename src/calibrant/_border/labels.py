@@ -54,7 +54,7 @@ def with_positive(classes: object, positive: Hashable | None, labels: object, pr
     return _other_and(positive, _distinct(convert(labels, "labels").values))
 
 
-def _distinct(values: NDArray[Any]) -> list[Any]:
+def _distinct(values: NDArray[np.generic]) -> list[object]:
     """Return the values that occur, in some order."""
     flat = values.ravel()
     entries = np.unique(flat).tolist() if flat.dtype.kind != "O" else dict.fromkeys(flat.tolist())
@@ -142,7 +142,7 @@ def _check_transposed(probs: Raw, n_samples: int, n_labels: int) -> None:
         )
 
 
-def _from_one_hot(values: NDArray[Any], order: list[int] | None) -> IntArray:
+def _from_one_hot(values: NDArray[np.generic], order: list[int] | None) -> IntArray:
     hot = values == 1
     bad = ~np.all(hot | (values == 0), axis=1) | (hot.sum(axis=1) != 1)
     if bad.any():
@@ -166,7 +166,7 @@ def _read_integers(names: Names) -> Names:
     return names
 
 
-def _check_whole(values: NDArray[Any], probs: NDArray[Any], n_classes: int) -> None:
+def _check_whole(values: NDArray[np.number], probs: NDArray[np.number], n_classes: int) -> None:
     """Refuse labels that cannot be counted."""
     if values.dtype.kind == "b" and n_classes > 2:
         raise InputError(
@@ -193,7 +193,7 @@ def _check_whole(values: NDArray[Any], probs: NDArray[Any], n_classes: int) -> N
         )
 
 
-def _check_indices(labels: NDArray[Any], n_classes: int) -> IntArray:
+def _check_indices(labels: NDArray[np.number], n_classes: int) -> IntArray:
     if labels.size and (labels.min() < 0 or labels.max() >= n_classes):
         bad = (labels < 0) | (labels >= n_classes)
         row = int(bad.argmax())
@@ -204,7 +204,7 @@ def _check_indices(labels: NDArray[Any], n_classes: int) -> IntArray:
     return labels.astype(np.int64)
 
 
-def _hint(labels: NDArray[Any], value: float, n_classes: int) -> str:
+def _hint(labels: NDArray[np.number], value: float, n_classes: int) -> str:
     if labels.min() == 1 and labels.max() == n_classes:
         return "They look numbered from 1: pass labels - 1, or classes=range(1, K + 1)."
     if n_classes == 2 and np.all(np.abs(labels) == 1):
@@ -214,7 +214,7 @@ def _hint(labels: NDArray[Any], value: float, n_classes: int) -> str:
     return "Pass classes= to map other values."
 
 
-def _need_names(labels: NDArray[Any], names: Names | None, probs: Raw, n_classes: int) -> Names:
+def _need_names(labels: NDArray[np.generic], names: Names | None, probs: Raw, n_classes: int) -> Names:
     if names is None:
         found = _distinct(labels)
         if len(found) > n_classes and (probs.values.ndim == 1 or probs.values.shape[1] == 1):
@@ -233,7 +233,7 @@ def _as_text(label: object) -> str | None:
     return label.decode(errors="replace") if isinstance(label, bytes) else str(label)
 
 
-def _look_up(labels: NDArray[Any], names: Names, read: Callable[[Any], Hashable]) -> IntArray:
+def _look_up(labels: NDArray[np.generic], names: Names, read: Callable[[Any], Hashable]) -> IntArray:
     """Return the place of each label among the names, both read in the same way."""
     places = {read(name): i for i, name in enumerate(names)}
     entries = labels.tolist()

@@ -3,10 +3,9 @@
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
 
 
-def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return the `__getattr__` of a package whose modules are loaded by the first use of one of their names.
 
     Parameters
@@ -24,7 +23,7 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     [0.6666666666666666, 0.3333333333333333]
     """
 
-    def attribute(name: str) -> Any:
+    def attribute(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = homes[name]
@@ -37,7 +36,7 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 def from_stub(
     package: str, file: str, unlisted: str = ""
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose public names stand in the stub beside it.
 
     So the names stand in one place, which type checkers read, too.

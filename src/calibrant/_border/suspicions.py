@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Hashable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,13 +96,13 @@ def _about_copies(probs: FloatArray, predicted: IntArray, labels: IntArray) -> I
         )
 
 
-def _as_bytes(rows: FloatArray) -> Any:
+def _as_bytes(rows: FloatArray) -> NDArray[np.void]:
     """Return every row as one string of bytes, (n,): they are compared at once. Zeros of either sign are the same."""
     positive = np.ascontiguousarray(rows + 0.0)
     return positive.view(f"V{positive.itemsize * positive.shape[1]}").ravel()
 
 
-def look_like_probabilities(logits: NDArray[Any]) -> bool:
+def look_like_probabilities(logits: NDArray[np.number]) -> bool:
     """Whether logits look so much like probabilities that they may have been confused."""
     if len(logits) < 2 or logits.min() < 0 or logits.max() > 1:
         return False

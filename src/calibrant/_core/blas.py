@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import current_thread, main_thread
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 _depth = 0
 """How many contexts the main thread has entered."""
@@ -33,7 +36,7 @@ def one_blas_thread() -> Iterator[None]:
             library.set_num_threads(n_threads)
 
 
-def _limit() -> list[tuple[Any, int]]:
+def _limit() -> "list[tuple[LibController, int]]":
     """Set one thread wherever there are more, and return what there was."""
     found = [(library, library.get_num_threads()) for library in _libraries("scipy.linalg" in sys.modules)]
     more = [(library, n_threads) for library, n_threads in found if n_threads is not None and n_threads > 1]
@@ -43,7 +46,7 @@ def _limit() -> list[tuple[Any, int]]:
 
 
 @cache
-def _libraries(_with_scipy: bool) -> list[Any]:
+def _libraries(_with_scipy: bool) -> "list[LibController]":
     """Return what controls each library that is loaded; SciPy brings one of its own with its linear algebra."""
     from threadpoolctl import ThreadpoolController
 

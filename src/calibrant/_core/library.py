@@ -8,10 +8,16 @@ import ctypes
 import os
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from _ctypes import _CArgObject
+    from collections.abc import Callable
+
+    Routine = Callable[..., None]
 
 WHOLE, REAL = ctypes.c_int64, ctypes.c_double
 
@@ -30,7 +36,7 @@ class Record(ctypes.Structure):
             setattr(record, name, _as_field(values[name], name, kind))
         return record
 
-    kept: dict[str, Any]
+    kept: dict[str, object]
 
 
 def _as_field(value: Any, name: str, kind: object) -> Any:
@@ -97,7 +103,7 @@ class Matrix(Record):
     _fields_ = [*_fields("at"), *_fields(wholes="row column")]
 
     @classmethod
-    def view(cls, array: NDArray[Any], dtype: type = np.float64) -> Self:
+    def view(cls, array: NDArray[np.generic], dtype: type = np.float64) -> Self:
         """Take any matrix of the type without a copy."""
         if array.dtype != dtype:
             raise TypeError(f"the matrix must be of {np.dtype(dtype)}, but is of {array.dtype}.")
@@ -157,9 +163,9 @@ class _Array(NamedTuple):
     It does what `numpy.ctypeslib.ndpointer` does, which for a few hundred rows takes longer than most of the routines.
     """
 
-    dtype: np.dtype[Any] | None
+    dtype: np.dtype[np.generic] | None
 
-    def from_param(self, array: object) -> Any:
+    def from_param(self, array: object) -> "ctypes.c_void_p | _CArgObject":
         """Return the address of an array, which whoever calls keeps alive."""
         if not isinstance(array, np.ndarray):
             raise TypeError("argument must be an ndarray")
@@ -197,6 +203,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "sketch_scores": (_REALS, _EVENTS, WHOLE, WHOLE, _WHOLES),
     "distances": (WHOLE, Points, WHOLE, WHOLE, WHOLE, _REALS),
     "draw_counts": (_BITS, WHOLE, WHOLE, _COUNTS, _REALS),
+    "count_sums": (_REALS, _WHOLES, WHOLE, _REALS, _BITS, WHOLE, _REALS, _REALS),
     "redraw": (RowsRecord, _BITS, WHOLE, RowWork, RedrawnSums, _LABELS),
     "feature_errors": (_LABELS, WHOLE, _REALS, WHOLE, _REALS, WHOLE, WHOLE, _REALS, WHOLE, _REALS),
     "collect": (_REALS, BoxesRecord, _REALS, WHOLE, WHOLE, _REALS),
@@ -221,9 +228,9 @@ class Library(NamedTuple):
     lanes: int
     tile: int
     strip: int
-    routines: dict[str, Any]
+    routines: "dict[str, Routine]"
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> "Routine":
         return self.routines[name]
 
 

@@ -1,10 +1,23 @@
 """Non-negative least squares in NumPy, without the import of `scipy.optimize`, which takes longer than its uses."""
 
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations
+from operator import mul
+
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 
 _EPS = float(np.finfo(float).eps)
+
+_FEW = 3
+"""Entries whose equations are written out: NumPy takes longer to be handed so few numbers than to compute with them."""
+
+_CANCELLED = 1e-6
+"""A pivot of which others leave less than this share has lost too many digits."""
+
+_Numbers = list[float]
 
 
 def nnls(factor: FloatArray, target: FloatArray, near: FloatArray | None = None) -> FloatArray:
@@ -72,3 +85,67 @@ def _least_squares(factor: FloatArray, target: FloatArray, positive: BoolArray) 
     result = np.zeros(factor.shape[1])
     result[positive] = np.linalg.lstsq(factor[:, positive], target, rcond=None)[0]
     return result
+
+
+def least_of_few(matrix: FloatArray, target: FloatArray, near: FloatArray) -> FloatArray | None:
+    r"""Return the x of smallest :math:`x^\top H x / 2 - c^\top x` without a negative entry, for at most three entries.
+
+    Each set of positive entries is tried, those that are positive in `near` first: the minimum is where the entries of
+    a set that solve its equations are positive, and no other entry would lower the value by rising.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        H, symmetric.
+    target : ndarray of shape (n,)
+        c.
+    near : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,), or None
+        None if there are more entries, or rounding would decide.
+
+    Examples
+    --------
+    >>> least_of_few(np.eye(2), np.array([3.0, -1.0]), near=np.ones(2)).tolist()
+    [3.0, 0.0]
+    """
+    if len(target) > _FEW:
+        return None
+    rows, pulls = matrix.tolist(), target.tolist()
+    for face in _faces_from(tuple(j for j, one in enumerate(near.tolist()) if one > 0), len(pulls)):
+        x = _solved(rows, pulls, face)
+        if x is None:
+            return None
+        if min(x) >= 0 and not any(
+            pull > sum(map(mul, row, x)) for j, (row, pull) in enumerate(zip(rows, pulls, strict=True)) if j not in face
+        ):
+            return np.array(x)
+    return None
+
+
+@cache
+def _faces(n: int) -> list[tuple[int, ...]]:
+    return [face for size in range(n + 1) for face in combinations(range(n), size)]
+
+
+def _faces_from(first: tuple[int, ...], n: int) -> Iterator[tuple[int, ...]]:
+    yield first
+    yield from _faces(n)
+
+
+def _solved(rows: list[_Numbers], pulls: _Numbers, face: tuple[int, ...]) -> _Numbers | None:
+    """Return the x of a face where the value is flat along it, None where a pivot is lost."""
+    left = [[*(rows[i][j] for j in face), pulls[i]] for i in face]
+    for k, top in enumerate(left):
+        if not top[k] > _CANCELLED * rows[face[k]][face[k]]:
+            return None
+        for row in left[k + 1 :]:
+            share = row[k] / top[k]
+            row[k + 1 :] = [one - share * other for one, other in zip(row[k + 1 :], top[k + 1 :], strict=True)]
+    x = [0.0] * len(rows)
+    for k in reversed(range(len(face))):
+        found = left[k][-1] - sum(left[k][j] * x[face[j]] for j in range(k + 1, len(face)))
+        x[face[k]] = found / left[k][k]
+    return x

@@ -8,7 +8,7 @@ checked that arrays are finite float64 of fitting shapes.
 
 import math
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -233,7 +233,7 @@ def block_sums(
     return np.concatenate([np.zeros(0), *in_order(task, range(0, n_blocks, step), n_threads)])
 
 
-def _core() -> tuple[Any, Layout]:
+def _core() -> tuple[Library, Layout]:
     core = required()
     return core, Layout.of(core)
 

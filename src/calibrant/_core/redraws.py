@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,38 @@ def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
     room = np.empty(n * max(8, min(_TOGETHER, len(keys))), dtype=np.uint16)
     core.draw_counts(np.ascontiguousarray(keys), len(keys), n, room, counts)
     return counts
+
+
+def count_sums(
+    probs: NDArray[np.float64], ends: NDArray[np.int64], values: NDArray[np.float64], keys: NDArray[np.uint64]
+) -> NDArray[np.float64]:
+    """Return sums over groups of a value that depends on the number of events of the group, (B,), drawn for each key.
+
+    The law of the number is that of a sum of independent events, and it is drawn by its inverse, as a whole. A count
+    that is less probable than 1e-30 may never be drawn.
+
+    Parameters
+    ----------
+    probs : ndarray of shape (n,)
+        Probabilities of the events, group after group.
+    ends : ndarray of int of shape (G,)
+        Where the groups end.
+    values : ndarray of shape (n + G,)
+        What 0, 1, ... events of the first group add, then those of the second.
+    keys : ndarray of uint64 of shape (B,)
+
+    Examples
+    --------
+    >>> sure = np.array([0.0, 1.0, 1.0]), np.array([2, 3]), np.array([0.5, 1.0, 1.5, 20.0, 40.0])
+    >>> count_sums(*sure, np.arange(2, dtype=np.uint64)).tolist()  # 1 event of the first group and 1 of the second
+    [41.0, 41.0]
+    """
+    core = library()
+    if core is None:
+        return twin_draws.count_sums(probs, ends, values, keys)
+    sums = np.empty(len(keys))
+    core.count_sums(probs, ends, len(ends), values, keys, len(keys), np.empty(len(values)), sums)
+    return sums
 
 
 Floats = NDArray[np.float64]
@@ -131,7 +163,7 @@ def _work(n_classes: int, n_keys: int) -> RowWork:
     return RowWork.of(n_guides=n_guides, uniform=np.empty(n_keys), guides=guides, **tables)
 
 
-def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Floats:
+def feature_errors(labels: NDArray[np.integer], features: Floats, means: Floats) -> Floats:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
     n_keys, (n_classes, depth) = labels.shape[1], means.shape
     if library() is None:

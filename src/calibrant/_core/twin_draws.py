@@ -1,7 +1,5 @@
 """The draws of bootstraps and labels in plain NumPy: oracle of the compiled ones, and their replacement."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,6 +40,39 @@ def count_draws(keys: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
 
 Floats = NDArray[np.float64]
 
+IMPOSSIBLE = 1e-30
+"""Counts that are less probable than this, at either end, are left out."""
+
+
+def count_sums(probs: Floats, ends: NDArray[np.int64], values: Floats, keys: NDArray[np.uint64]) -> Floats:
+    """Return sums over groups of what the number of events of each adds, (B,); see `redraws.count_sums`."""
+    sums, start = np.zeros(len(keys)), 0
+    for g, (end, uniform) in enumerate(zip(ends.tolist(), draw_uniform(keys, len(ends)), strict=True)):
+        first, law = event_law(probs[start:end])
+        # The last count takes what rounding leaves above the sum.
+        counts = first + np.searchsorted(np.cumsum(law)[:-1], uniform, side="right")
+        sums += values[start + g + counts]
+        start = end
+    return sums
+
+
+def event_law(probs: Floats) -> tuple[int, Floats]:
+    """Return the least possible number of events, and the probabilities of this and larger numbers.
+
+    Examples
+    --------
+    >>> first, law = event_law(np.array([1.0, 0.5, 0.5]))
+    >>> first, law.tolist()
+    (1, [0.25, 0.5, 0.25])
+    """
+    first, law = 0, np.ones(1)
+    for event in probs.tolist():
+        law = np.append(law * (1.0 - event), 0.0) + np.append(0.0, law * event)
+        possible = np.flatnonzero(law >= IMPOSSIBLE)
+        first, law = first + int(possible[0]), law[possible[0] : possible[-1] + 1]
+    return first, law
+
+
 FEW_CLASSES = 16
 """Up to this many classes, a number is compared with each of them."""
 
@@ -70,7 +101,7 @@ def draw_labels(probs: Floats, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
     return np.minimum(labels, last[:, None], dtype=np.int32)
 
 
-def feature_errors(labels: NDArray[Any], features: Floats, means: Floats) -> Floats:
+def feature_errors(labels: NDArray[np.integer], features: Floats, means: Floats) -> Floats:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
     from scipy.sparse import csc_array
 

@@ -56,7 +56,7 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
     n_folds: int = 5,
     n_resamples: int = 1000,
     level: float = 0.95,
-    features: Any = None,
+    features: object = None,
     progress: Progress | None = None,
     rng: Rng = None,
 ) -> Any:
@@ -143,7 +143,7 @@ def _recommend_classes(
     keep_argmax: bool,
     candidates: Sequence[str] | Mapping[str, Calibrator] | None,
     plan: "_Plan",
-    features: Any,
+    features: object,
     progress: Progress | None,
     rng: Rng,
 ) -> Recommendation:

@@ -14,13 +14,13 @@ AUTO = "auto"
 
 
 def fix(
-    data: Any,
-    y_prob: Any = None,
-    sample_weight: Any = None,
+    data: object,
+    y_prob: object = None,
+    sample_weight: object = None,
     *,
     method: str = AUTO,
     keep_argmax: bool = False,
-    positive: Any = None,
+    positive: object = None,
     rng: Rng = None,
 ) -> Any:
     """Fit a calibrator to predictions, for use on new ones: `fix(y_true, y_prob).predict_proba(new)`.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from calibrant.calibrators.forecasts import (
     UnchangedForecasts,
     forecast_calibrator_name,
 )
-from calibrant.calibrators.forecasts.base import NEEDS
+from calibrant.calibrators.forecasts.forecast_calibrator import NEEDS
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, join
 from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
 from calibrant.metrics import CRPS, LogScore
-from calibrant.metrics.forecast_base import ForecastScore
 from calibrant.metrics.forecast_intervals import IntervalCoverage
+from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
@@ -229,7 +229,7 @@ def _candidates(
     return {NOTHING: UnchangedForecasts()} | {name: one for name, one in named.items() if name != NOTHING}
 
 
-def _check(forecasts: Forecasts, score: Any, n_folds: Any, n_resamples: Any, level: Any) -> None:
+def _check(forecasts: Forecasts, score: str, n_folds: int, n_resamples: int, level: float) -> None:
     """Refuse settings that make no sense, and too few rows."""
     if score not in FORECAST_SCORES:
         raise InputError(

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.types import IntArray
 from calibrant.advice.cross_fit import OutOfFold
@@ -15,7 +16,7 @@ GROUPS = "groups"
 """The name of the candidate."""
 
 
-def group_table(features: Any, predictions: Predictions, keep_argmax: bool) -> dict[str, Any]:
+def group_table(features: object, predictions: Predictions, keep_argmax: bool) -> dict[str, NDArray[np.generic]]:
     """Return the columns of features at the rows that have weight; refuse what the fix of groups cannot do."""
     if keep_argmax:
         raise InputError(
@@ -26,7 +27,9 @@ def group_table(features: Any, predictions: Predictions, keep_argmax: bool) -> d
     return {name: values[predictions.weights > 0] for name, values in table.items()}
 
 
-def cross_fit_groups(table: dict[str, Any], predictions: Predictions, folds: list[IntArray]) -> OutOfFold:
+def cross_fit_groups(
+    table: dict[str, NDArray[np.generic]], predictions: Predictions, folds: list[IntArray]
+) -> OutOfFold:
     """Fix every fold by the groups that are found among the other folds."""
     probs = np.empty(predictions.probs.shape)
     for rows in folds:

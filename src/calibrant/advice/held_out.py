@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.types import Progress, Rng
 from calibrant.advice.advise import recommend
@@ -21,7 +22,7 @@ def calibrate_held_out(
     predictions: Any,
     method: str = AUTO,
     *,
-    features: Any = None,
+    features: object = None,
     n_folds: int = 5,
     progress: Progress | None = None,
     rng: Rng = None,
@@ -80,7 +81,7 @@ def calibrate_held_out(
     return after, Fix(method=name, changed=float(changed), n_folds=n_folds, converged=converged, recommendation=advice)
 
 
-def _table(features: Any, predictions: Predictions) -> dict[str, Any]:
+def _table(features: object, predictions: Predictions) -> dict[str, NDArray[np.generic]]:
     """Return the columns of features, without which groups cannot be fixed."""
     if features is None:
         raise InputError('method="groups" needs the columns that groups are made of. Pass features=.')

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.checks import check_count, check_level
-from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
+from calibrant._border.types import Evaluator, FloatArray, Progress, Rng, RowIndex
 from calibrant.assessment.comparison_inputs import BANDWIDTHS, RULES, check_choice, checked_baseline, checked_tuning
 from calibrant.assessment.forecasts.comparison import compare_forecasts
 from calibrant.forecasts import Forecasts
@@ -191,7 +191,7 @@ class _Plan:
         check_count(self.bootstrap.n_resamples, "n_resamples")
         check_level(self.level)
 
-    def take(self, rows: object) -> "_Plan":
+    def take(self, rows: RowIndex) -> "_Plan":
         """Return the plan for these rows only."""
         return replace(self, bootstrap=self.bootstrap.take(rows))
 

@@ -10,7 +10,7 @@ from calibrant.assessment.work import Work, measured
 from calibrant.metrics import METRICS
 from calibrant.results import Assessment
 
-Fields: TypeAlias = dict[str, Any]
+Fields: TypeAlias = dict[str, object]
 
 
 def metrics(work: Work, _rng: np.random.Generator) -> Fields:

@@ -1,6 +1,6 @@
 """Binnings: how probabilities are cut into bins."""
 
-from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
+from calibrant.binning.bins import Binning, Bins, Cells, SimplexBinning
 from calibrant.binning.interval import EqualMass, EqualWidth
 from calibrant.binning.median_variance import MedianVariance
 

@@ -3,17 +3,20 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.bins import bin_index
-from calibrant.binning.base import Binning, Bins, Cells, SimplexBinning
-from calibrant.binning.ties import comparable, line_of
+from calibrant.binning.bins import Binning, Bins, Cells, SimplexBinning
+from calibrant.binning.ties import comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ROUNDING = 1e-12
 """Shares of the weight that differ by less than the rounding of running sums are equal."""
@@ -88,7 +91,7 @@ class EqualWidth(Binning, SimplexBinning):
         grid = self.cut(probs.ravel(), weights).index.reshape(probs.shape) + 1
         # Rows as strings of bytes have the order of their numbers, largest bytes first, and are compared at once.
         rows = grid.astype(np.min_scalar_type(self.n_bins + 1).newbyteorder(">"))
-        strings: Any = rows.view(f"V{rows.itemsize * probs.shape[1]}")
+        strings: NDArray[np.void] = rows.view(f"V{rows.itemsize * probs.shape[1]}")
         occupied, index = np.unique(strings[:, 0], return_inverse=True)
         return Cells(index, len(occupied))
 
@@ -180,15 +183,17 @@ class EqualMass(Binning):
     def _cut(self, ascending: FloatArray, weights: FloatArray, order: IntArray) -> Bins:
         """Cut rows given in ascending order."""
         present = weights[order] / weights.max()
-        mass = np.cumsum(present)
-        share, target = mass / mass[-1], np.arange(1, self.n_bins) / self.n_bins
-        left = ascending[np.searchsorted(share, target - ROUNDING, side="left")]
-        right = ascending[np.searchsorted(share, target + ROUNDING, side="right").clip(max=len(order) - 1)]
+        n, share, target = len(order), present.cumsum(), np.arange(1, self.n_bins) / self.n_bins
+        share /= share[-1]
+        left = ascending[share.searchsorted(target - ROUNDING, side="left")]
+        right = ascending[np.minimum(share.searchsorted(target + ROUNDING, side="right"), n - 1)]
         middle = (left + right) / 2
-        inner = middle[np.diff(middle, prepend=-np.inf) > 0]
         # An edge at the largest value would close an empty bin above it.
-        inner = inner[inner < ascending[np.flatnonzero(present)[-1]]]
-        index = np.empty(len(order), dtype=np.int64)
-        ends = np.append(np.searchsorted(ascending, inner, side="right"), len(order))
-        index[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        return Bins(index, len(ends), np.append(0.0, inner), np.append(inner, 1.0))
+        inner = middle[starts_of_ties(middle)]
+        inner = inner[inner < ascending[present.nonzero()[0][-1]]]
+        edges, ends = np.empty(len(inner) + 2), np.empty(len(inner) + 1, dtype=np.int64)
+        edges[0], edges[1:-1], edges[-1] = 0.0, inner, 1.0
+        ends[:-1], ends[-1] = ascending.searchsorted(inner, side="right"), n
+        index = np.empty(n, dtype=np.int64)
+        index[order] = np.bincount(ends[:-1], minlength=n).cumsum()  # Between two edges there may be no row.
+        return Bins(index, len(ends), edges[:-1], edges[1:])

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.binning.base import Cells, SimplexBinning
+from calibrant.binning.bins import Cells, SimplexBinning
 from calibrant.binning.interval import ROUNDING
 from calibrant.binning.ties import NEGLIGIBLE
 

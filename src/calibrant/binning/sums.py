@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.bins import bin_columns, bin_index, bin_sums
 from calibrant._core.threads import in_order
-from calibrant.binning.base import Binning, Bins
+from calibrant.binning.bins import Binning, Bins
 from calibrant.binning.interval import ROUNDING, EqualWidth, largest_values
 from calibrant.binning.ties import comparable
 from calibrant.predictions import Predictions

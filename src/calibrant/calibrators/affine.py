@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.inverse_temperature import best_log_beta
 from calibrant.calibrators.newton import warn_unless_converged
 from calibrant.calibrators.raw_logits import uses_raw_logits

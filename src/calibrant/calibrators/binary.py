@@ -9,7 +9,7 @@ from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
 from calibrant._core.steps import told
-from calibrant.calibrators.base import Calibrator, Kind, Level, normalised
+from calibrant.calibrators.calibrator import Calibrator, Kind, Level, normalised
 from calibrant.calibrators.estimator import check_is_fitted, clone
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError

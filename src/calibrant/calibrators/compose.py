@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.names import CALIBRATORS, THEN, calibrator_name

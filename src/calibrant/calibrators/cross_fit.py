@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from calibrant._border.checks import as_log_probabilities, as_probabilities
@@ -32,11 +33,11 @@ def check_response(response: str) -> None:
 
 def score_fold(
     estimator: Any,
-    X: Any,
-    labels: Any,
+    X: object,
+    labels: NDArray[np.generic],
     split: tuple[IntArray, IntArray],
-    params: Mapping[str, Any],
-    scoring: tuple[Any, Response],
+    params: Mapping[str, object],
+    scoring: tuple[NDArray[np.generic], Response],
 ) -> Fold:
     """Train on the rows of the first part of a split and score those of the second.
 
@@ -81,7 +82,7 @@ def gathered(folds: Sequence[Fold]) -> tuple[IntArray, FloatArray]:
     return rows, np.concatenate([fold.log_probs for fold in folds])
 
 
-def class_log_probs(estimator: Any, X: Any, classes: Any, response: Response) -> FloatArray:
+def class_log_probs(estimator: Any, X: object, classes: NDArray[np.generic], response: Response) -> FloatArray:
     """Return log-probabilities of all classes, (n, K), for a trained estimator; -inf for those that it has not seen."""
     if not hasattr(estimator, response):
         raise InputError(f"{type(estimator).__name__} has no {response}. Choose another response.")
@@ -95,7 +96,7 @@ def class_log_probs(estimator: Any, X: Any, classes: Any, response: Response) ->
     return result
 
 
-def _log_probs(scores: Any, n_classes: int, response: Response) -> FloatArray:
+def _log_probs(scores: FloatArray, n_classes: int, response: Response) -> FloatArray:
     width = n_classes if scores.ndim == 2 else 2
     if width != n_classes or (scores.ndim == 2 and scores.shape[1] != n_classes):
         raise InputError(

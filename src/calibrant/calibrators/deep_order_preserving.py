@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.members import all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB

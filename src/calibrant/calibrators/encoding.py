@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import binning, calibrators, counts
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.exceptions import InputError
 
@@ -69,7 +69,7 @@ def _encode_calibrator(calibrator: Estimator) -> dict[str, object]:
     }
 
 
-def _encode_array(array: NDArray[Any]) -> dict[str, object]:
+def _encode_array(array: NDArray[np.generic]) -> dict[str, object]:
     if array.dtype.kind == "U":
         return {"dtype": "str", "shape": list(array.shape), "data": array.ravel().tolist()}
     if array.dtype.kind not in _DTYPES:
@@ -95,7 +95,7 @@ def decode(value: object, depth: int = 0) -> Any:
     return value
 
 
-def _decode_array(dtype: object, shape: object, data: object, _depth: int) -> NDArray[Any]:
+def _decode_array(dtype: object, shape: object, data: object, _depth: int) -> NDArray[np.generic]:
     if not isinstance(shape, list) or len(shape) > 2 or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
         raise InputError(f"the shape of an array must be one or two sizes, but is {shape!r:.60}.")
     if dtype == "str":
@@ -113,7 +113,7 @@ def _decode_array(dtype: object, shape: object, data: object, _depth: int) -> ND
     return np.frombuffer(content, dtype).astype(dtype[1:]).reshape(shape)
 
 
-def _decode_texts(data: object, shape: list[int]) -> NDArray[Any]:
+def _decode_texts(data: object, shape: list[int]) -> NDArray[np.generic]:
     if not isinstance(data, list) or not all(isinstance(text, str) for text in data) or len(data) != math.prod(shape):
         raise InputError(f"an array of texts of shape {tuple(shape)} must be a list of as many texts.")
     longest = max(map(len, data), default=0)

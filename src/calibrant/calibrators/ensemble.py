@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.simplex import BestWeights, least_nll, least_square

@@ -2,11 +2,15 @@
 
 from copy import deepcopy
 from inspect import Parameter, signature
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from calibrant.exceptions import InputError
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+    from sklearn.utils.metadata_routing import MetadataRequest
 
 Cloned = TypeVar("Cloned")
 
@@ -29,7 +33,7 @@ class Estimator:
 
     def set_params(self, **params: object) -> Self:
         """Change settings, by the names that `get_params` has."""
-        nested: dict[str, dict[str, Any]] = {}
+        nested: dict[str, dict[str, object]] = {}
         own, known = _defaults(type(self)), self.get_params()
         for key, value in params.items():
             name, _, rest = key.partition("__")
@@ -61,13 +65,13 @@ class Estimator:
         learnt = ", ".join(f"{name} {text}" for name, text in found.items() if text)
         return f"{self!r}, fitted: {learnt}" if learnt else repr(self)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> "Tags":
         """Say what scikit-learn asks of estimators: nothing out of the ordinary."""
         from sklearn.base import BaseEstimator
 
         return BaseEstimator.__sklearn_tags__(self)
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> "MetadataRequest":
         """Return what scikit-learn may pass to `fit` besides scores and labels."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
@@ -133,7 +137,7 @@ def check_is_fitted(estimator: object) -> None:
         raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet. Call fit first.")
 
 
-def _defaults(kind: type) -> dict[str, Any]:
+def _defaults(kind: type) -> dict[str, object]:
     """Return the settings of a class and their defaults."""
     arguments = list(signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]  # what a class has
     any_number = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import add_blocks, by_blocks, each_block, log_softmax, over_classes, threads_for
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, finite

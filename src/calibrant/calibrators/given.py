@@ -13,7 +13,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
-    from calibrant.calibrators.base import Calibrator
+    from calibrant.calibrators.calibrator import Calibrator
 
 WORDS = {
     "Pass them to Predictions.from_logits.": 'Build the calibrator with scores="logits".',

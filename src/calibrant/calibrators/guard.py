@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.exceptions import InputError
 
 _NUMBERS = (int, float, np.integer, np.floating)

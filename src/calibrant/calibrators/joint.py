@@ -10,7 +10,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, each_block
 from calibrant._core.newton import Minimum
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.guard import LaplaceGuard, check_rows
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits

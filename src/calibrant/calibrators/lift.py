@@ -6,7 +6,6 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
-from calibrant.calibrators.base import Level
 from calibrant.calibrators.binary import (
     SMALLEST_SHARE,
     BinaryCalibrator,
@@ -16,6 +15,7 @@ from calibrant.calibrators.binary import (
     checked_binary,
     class_scores,
 )
+from calibrant.calibrators.calibrator import Level
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.isotonic import IsotonicCalibration
 from calibrant.calibrators.raw_logits import RAW_LOGITS

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Self
 
-from calibrant.calibrators.base import Calibrator, Level
+from calibrant.calibrators.calibrator import Calibrator, Level
 from calibrant.calibrators.estimator import Estimator, clone
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError

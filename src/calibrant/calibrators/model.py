@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 from calibrant._border.checks import as_weights, check_copies
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.cross_fit import Response, check_response, class_log_probs, gathered, score_fold
 from calibrant.calibrators.given import warn_of_impossible_labels
 from calibrant.exceptions import DataWarning, InputError
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+    from sklearn.utils.metadata_routing import MetadataRouter
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -71,7 +75,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     estimator_: Any
     calibrator_: Calibrator
-    classes_: Any
+    classes_: NDArray[np.generic]
 
     def __init__(
         self, estimator: Any, calibrator: Calibrator | str = "ts", cv: object = 5, response: Response = "predict_proba"
@@ -121,7 +125,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         log_probs = class_log_probs(self.estimator_, X, self.classes_, self.response)
         return self.calibrator_._calibrated(log_probs, log_probs)[0]  # noqa: SLF001 (one package)
 
-    def predict(self, X: object) -> NDArray[Any]:
+    def predict(self, X: object) -> NDArray[np.generic]:
         """Return the most probable class of every row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
@@ -132,11 +136,11 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return self._of_estimator("n_features_in_")
 
     @property
-    def feature_names_in_(self) -> Any:
+    def feature_names_in_(self) -> NDArray[np.str_]:
         """Names of the features that the estimator was trained on."""
         return self._of_estimator("feature_names_in_")
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> "MetadataRouter":
         """Say, for scikit-learn's metadata routing, that `fit` passes on to the estimator and to the splitter."""
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
@@ -146,7 +150,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
@@ -201,7 +205,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             )
         return given, {}
 
-    def _splits(self, X: Any, labels: Any, params: Mapping[str, Any]) -> Iterator[tuple[IntArray, IntArray]]:
+    def _splits(
+        self, X: object, labels: NDArray[np.generic], params: Mapping[str, object]
+    ) -> Iterator[tuple[IntArray, IntArray]]:
         from sklearn.model_selection import check_cv
 
         for train, test in check_cv(self.cv, labels, classifier=True).split(X, labels, **params):
@@ -215,7 +221,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return self
 
 
-def _distinct(labels: Any) -> Any:
+def _distinct(labels: NDArray[np.generic]) -> NDArray[np.generic]:
     classes = np.unique(labels)
     if len(classes) < 2:
         raise InputError(f"y must hold at least two classes, but has one class, {classes.tolist()[0]!r:.60}.")

@@ -8,7 +8,7 @@ from calibrant._border.names import Spellings
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
-    from calibrant.calibrators.base import Calibrator
+    from calibrant.calibrators.calibrator import Calibrator
 
 C = TypeVar("C")
 

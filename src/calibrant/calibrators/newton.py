@@ -10,7 +10,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.newton import Curve, Minimum, descend
-from calibrant._core.nnls import nnls
+from calibrant._core.nnls import least_of_few, nnls
 
 _FEW_PARAMETERS = 150
 """Up to this many parameters the Hessian is written down and factorised; above, only products with it are formed."""
@@ -148,10 +148,14 @@ def _nonnegative_minimum(x: FloatArray, found: Curve) -> FloatArray:
     """Return the minimum of the quadratic model at x over all points without a negative entry."""
     _, gradient, hessian = found
     scale = 1.0 / np.sqrt(_raised(hessian.diagonal()))
+    scaled, start = hessian * scale[:, None] * scale, x / scale
+    least = least_of_few(scaled, scaled @ start - scale * gradient, near=x)
+    if least is not None:
+        return scale * least
     # By eigenvalues, because rounding may have made the smallest of them negative.
-    values, vectors = np.linalg.eigh(hessian * scale[:, None] * scale)
+    values, vectors = np.linalg.eigh(scaled)
     roots = np.sqrt(np.maximum(values, 0.0) + _RIDGE)
-    start, pull = x / scale, vectors.T @ (scale * gradient) / roots
+    pull = vectors.T @ (scale * gradient) / roots
     free = start - vectors @ (pull / roots)
     if free.min() >= 0:
         return scale * free

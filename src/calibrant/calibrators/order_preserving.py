@@ -9,7 +9,7 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, softmax
 from calibrant._core.newton import Curve, Minimum
-from calibrant.calibrators.base import Calibrator, normalised
+from calibrant.calibrators.calibrator import Calibrator, normalised
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise_nonnegative, warn_unless_converged

@@ -12,7 +12,7 @@ from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
-    from calibrant.calibrators.base import Calibrator
+    from calibrant.calibrators.calibrator import Calibrator
 
 RAW_LOGITS = "raw-logits"
 """What the argument `scores` of a calibrator is to say."""

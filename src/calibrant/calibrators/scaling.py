@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 
 SMALLEST_LOG_PROB = float(np.log(np.finfo(np.float64).tiny))
 """Replaces -inf, the logarithm of 0, in fitting: an impossible label has no finite likelihood."""

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.steps import listening, tell
 from calibrant._core.threads import in_order
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import Compose
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import all_converged
@@ -102,6 +101,6 @@ def _path(member: Calibrator) -> Path:
     return tuple(f"{type(stage).__name__}{_settings(stage)!r}" for stage in _stages(member))
 
 
-def _settings(stage: Calibrator) -> dict[str, Any]:
+def _settings(stage: Calibrator) -> dict[str, object]:
     """Return all settings but what scores are: a stage is given log-probabilities."""
     return {name: value for name, value in stage.get_params().items() if name != "scores"}

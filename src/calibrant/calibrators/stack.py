@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.ensemble import mixture, warn_unless_converged
 from calibrant.calibrators.folds import Unseen, out_of_fold

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from calibrant._border.files import open_regular, write_atomically
 from calibrant._border.sealed import seal, unseal
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.stored_rules import RULES, check_learnt, check_usable

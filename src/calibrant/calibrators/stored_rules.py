@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import Estimator
 from calibrant.calibrators.guard import LaplaceGuard
 from calibrant.calibrators.order_preserving import OrderPreserving
@@ -20,7 +21,7 @@ class Rule(NamedTuple):
     """A statement about learnt attributes."""
 
     names: tuple[str, ...]
-    holds: Callable[..., Any]
+    holds: Callable[..., object]
     words: str
 
 
@@ -84,7 +85,7 @@ def _curve(knots: FloatArray, values: FloatArray) -> bool:
     return same_length and bool(np.all(np.diff(knots) > 0) and np.isfinite(values).all())
 
 
-def _columns(names: Any, classes: Any) -> bool:
+def _columns(names: NDArray[np.generic], classes: NDArray[np.generic]) -> bool:
     return names.dtype.kind == "U" and names.shape in ((1,), classes.shape) and len(set(names.tolist())) == len(names)
 
 

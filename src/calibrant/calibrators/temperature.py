@@ -5,7 +5,7 @@ import warnings
 from typing import ClassVar, Literal
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
 from calibrant.calibrators.scaling import finite
 from calibrant.exceptions import DataWarning

@@ -80,7 +80,7 @@ def apply(  # noqa: PLR0913 (each is one decision of the user)
         return
     shift = None
     if base_rate is not None:
-        names = source.class_names or (stored and stored.calibrator.classes_.tolist())
+        names = source.class_names or (None if stored is None else stored.calibrator.classes_.tolist())
         shift = Shift.of(base_rate, trained_rate, stored and stored.details.get("class_shares"), names)
     _apply_classes(file, (stored, shift), out, source, replace=replace)
 
@@ -156,7 +156,7 @@ def _print(
 
     changed = counts.changed / counts.rows
     if source.json:
-        result: dict[str, Any] = {"n_samples": counts.rows, "columns": list(columns), "changed": changed}
+        result: dict[str, object] = {"n_samples": counts.rows, "columns": list(columns), "changed": changed}
         if source.percent:
             result["unit"] = "percent"
         if stored is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from calibrant.kernels import Euclidean, ExponentialKernel, GaussianKernel, Tota
 from calibrant.predictions import Predictions
 from calibrant.results import CheckedValue
 from calibrant.roc import auc
+
+if TYPE_CHECKING:
+    from calibrant.calibrators import Calibrator
+    from calibrant.metrics.metric import Metric
+    from calibrant.smoothing.kernel_regression import KernelName
 
 EXACT, APPROXIMATE, OPTIMISED = 12, 9, 8
 """Digits that are required: of sums, of the fast sums of kernels on a line, and of what an optimiser finds."""
@@ -100,7 +105,7 @@ def forecasts() -> Forecasts:
     return Forecasts(Normal(data["mean"], data["sd"]), data["target"])
 
 
-def _measured(metric: Any, data: Callable[[], object]) -> Callable[[], float]:
+def _measured(metric: "Metric", data: Callable[[], object]) -> Callable[[], float]:
     return lambda: float(metric(data()))
 
 
@@ -109,11 +114,11 @@ def _tested(test: Any, field: str) -> Callable[[], float]:
     return lambda: float(getattr(test.examine(event(), event().weights), field))
 
 
-def _fitted(make: Callable[[], Any], field: str, data: Callable[[], Predictions]) -> Callable[[], float]:
+def _fitted(make: "Callable[[], Calibrator]", field: str, data: Callable[[], Predictions]) -> Callable[[], float]:
     return lambda: float(getattr(make().fit(data().log_probs, data().labels), field))
 
 
-def _kde(kernel: Any, bandwidth: float) -> tuple[Callable[[], float], int]:
+def _kde(kernel: "KernelName", bandwidth: float) -> tuple[Callable[[], float], int]:
     return _measured(metrics.KdeECE(kernel, bandwidth), event), APPROXIMATE
 
 

@@ -9,6 +9,9 @@ from cyclopts import Parameter
 from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Comparing, File, expanded
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from calibrant.results import ChangeTest, Comparison
 
 
@@ -103,7 +106,7 @@ def compare_files(  # noqa: PLR0913 (each is one decision of the user)
     return show.report_failures(failures)
 
 
-def _baseline(models: "dict[str, Any]", wanted: str | None) -> str | None:
+def _baseline(models: "dict[str, object]", wanted: str | None) -> str | None:
     """Return the model that no other may be worse than, if there is such a one."""
     from calibrant.exceptions import InputError
 
@@ -130,7 +133,7 @@ def _worse(comparison: "Comparison", *, powerless_is_fine: bool) -> list[str]:
 
 def _read(
     files: list[Path], options: Comparing, row_id: str | None, others: tuple[str | None, ...]
-) -> "tuple[dict[str, Any], dict[str, Any]]":
+) -> "tuple[dict[str, object], dict[str, object]]":
     """Read every file, keyed by its name without the extension, with rows in the order of the first.
 
     Other columns are those of the first file.
@@ -154,7 +157,7 @@ def _read(
     return models, parts[0][1]
 
 
-def _ids(file: Path, column: str, found: Any) -> dict[object, int]:
+def _ids(file: Path, column: str, found: "NDArray[np.generic]") -> dict[object, int]:
     from calibrant.exceptions import InputError
 
     values = found.tolist()

@@ -1,7 +1,7 @@
 """The options about decisions: costs, thresholds, the risk of answers, the base rate."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
 
@@ -107,7 +107,8 @@ class Deciding:
         """Return the predictions for the base rate, with weights of their rows, and the shares before and after."""
         if self.base_rate is None:
             return predictions, {}
-        from calibrant.decisions.moved import class_shares, move_base_rate
+        from calibrant.counts import class_shares
+        from calibrant.decisions.moved import move_base_rate
 
         after = move_base_rate(predictions, as_numbers(self.base_rate, "--base-rate"))
         shares = zip(class_shares(predictions).tolist(), class_shares(after).tolist(), strict=True)
@@ -193,7 +194,7 @@ def _check_classes(models: "dict[str, Predictions]", costs: "Costs | None") -> N
             )
 
 
-def as_numbers(text: str, option: str) -> Any:
+def as_numbers(text: str, option: str) -> float | list[float]:
     """Return one number, or a list of those between commas."""
     from calibrant.exceptions import InputError
 

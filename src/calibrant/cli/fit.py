@@ -3,12 +3,12 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from calibrant.cli.engines import Engine
-from calibrant.cli.fitted import MEASURES, OPTIMISTIC, class_shares, describe, fingerprint, learnt, print_fitted
+from calibrant.cli.fitted import MEASURES, OPTIMISTIC, describe, fingerprint, learnt, print_fitted
 from calibrant.cli.groups import Features
 from calibrant.cli.intervals import IntervalOptions
 from calibrant.cli.options import FIXING, EitherSource, File, Out, Source, expanded
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant._border.types import FloatArray
     from calibrant.calibrators import Calibrator
     from calibrant.predictions import Predictions
+    from calibrant.results import Estimate
 
 
 BY_PASSES = ("ts", "vs", "ms")
@@ -113,6 +114,7 @@ def _fit_classes(
     from calibrant.calibrators.names import calibrator_name
     from calibrant.calibrators.store import save
     from calibrant.cli import outputs, show
+    from calibrant.counts import class_shares
 
     method = calibrator_name(method)
     calibrator = _raw(method) if raw_logits else parse(method, scores="logits" if source.logits else "probs")
@@ -128,7 +130,7 @@ def _fit_classes(
         "method": method,
         "n_samples": predictions.n_rows,
         "fingerprint": fingerprint(predictions.probs),
-        "class_shares": class_shares(predictions),
+        "class_shares": class_shares(predictions).tolist(),
     }
     if raw_logits:
         details["scores"] = calibrator.scores
@@ -243,7 +245,7 @@ def fit_to(calibrator: "Calibrator", predictions: "Predictions", logits: "FloatA
 
 def in_sample(
     calibrator: "Calibrator", predictions: "Predictions", logits: "FloatArray | None" = None
-) -> tuple[dict[str, Any], dict[str, Any], float]:
+) -> "tuple[dict[str, Estimate], dict[str, Estimate], float]":
     """Return the measures before and after, and the share of the rows with another predicted class."""
     import numpy as np
 
@@ -260,7 +262,7 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
 
     from calibrant._core.steps import told
     from calibrant.calibrators import calibrate
-    from calibrant.calibrators.base import calibrate_logits
+    from calibrant.calibrators.calibrator import calibrate_logits
     from calibrant.predictions import Predictions, row_blocks
 
     probs, observed = np.empty(predictions.probs.shape), np.empty(predictions.n_samples)

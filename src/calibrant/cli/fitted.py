@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from calibrant._border.types import FloatArray
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.forecasts import Distribution, Forecasts
-    from calibrant.predictions import Predictions
 
 
 MEASURES = ("nll", "brier", "ece", "accuracy")
@@ -43,14 +42,6 @@ def print_fitted(heading: str, lines: Iterable[str], record: Mapping[str, Any], 
     show.print_estimates({when: measured[when] for when in ("before", "after")})
     show.print_lines([*changed, OPTIMISTIC])
     show.print_path("calibrator", out)
-
-
-def class_shares(predictions: "Predictions") -> list[float]:
-    """Return the share of every class, which `apply --base-rate` moves from."""
-    import numpy as np
-
-    mass = np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes)
-    return [float(share) for share in mass / mass.sum()]
 
 
 def fingerprint(probs: "FloatArray") -> str:
@@ -96,7 +87,7 @@ def forecast_details(method: str, forecasts: "Forecasts") -> dict[str, object]:
     }
 
 
-def learnt(calibrator: object) -> dict[str, Any]:
+def learnt(calibrator: object) -> dict[str, object]:
     """Return what a calibrator and those inside it have learnt, as numbers and texts."""
     import numpy as np
 
@@ -128,7 +119,7 @@ def _short(value: Any, plain: Any) -> object:
     return plain
 
 
-def describe(found: dict[str, Any], indent: str = "") -> Iterator[str]:
+def describe(found: Mapping[str, object], indent: str = "") -> Iterator[str]:
     """Yield what was learnt line by line."""
     yield f"{indent}{found['class']}"
     for name, value in found.items():

@@ -1,11 +1,12 @@
 """What `calibrant fit` and `apply` do with predictive distributions."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from calibrant._border.types import FloatArray
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.cli.intervals import IntervalOptions
     from calibrant.cli.options import EitherSource
@@ -75,14 +76,14 @@ def apply_forecasts(
 
     rows = 0
 
-    def calibrated(law: "Distribution", *more: Any) -> "Distribution | dict[str, Any]":
+    def calibrated(law: "Distribution", *more: object) -> "Distribution | dict[str, FloatArray]":
         nonlocal rows
         rows = law.n
         progress(1, STEPS)
         warn_if_fitted_here(stored, law_fingerprint(law))
         if stored.calibrator.gives == "intervals":
             ends = stored.calibrator.interval(law, *more)
-            found: Distribution | dict[str, Any] = {"low": ends.low, "high": ends.high}
+            found: Distribution | dict[str, FloatArray] = {"low": ends.low, "high": ends.high}
         else:
             found = stored.calibrator.apply(law)
         progress(STEPS, STEPS)

@@ -1,10 +1,13 @@
 """What `calibrant fit`, `apply` and `recommend` do with the fix of groups, which needs columns of features."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from calibrant.cli.options import Source
 
@@ -27,8 +30,9 @@ def wants_groups(method: str | None, features: str | None) -> bool:
 def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, out: Path) -> None:
     """Learn the steps that fix groups, save them, and say what they are."""
     from calibrant.cli import show
-    from calibrant.cli.fitted import MEASURES, class_shares, fingerprint, print_fitted
+    from calibrant.cli.fitted import MEASURES, fingerprint, print_fitted
     from calibrant.cli.groups import left_out_lines, read_features
+    from calibrant.counts import class_shares
     from calibrant.groups import GroupBoosting
     from calibrant.groups.store import save
     from calibrant.metrics import METRICS
@@ -41,7 +45,7 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
         "method": METHOD,
         "n_samples": before.n_rows,
         "fingerprint": fingerprint(before.probs),
-        "class_shares": class_shares(before),
+        "class_shares": class_shares(before).tolist(),
     }
     checksum = save(fixed, out, details=details)
     probs = fixed.predict_proba(before, features=table)
@@ -58,7 +62,7 @@ def fit_groups(files: "Sequence[Path]", source: "Source", features: str | None, 
     )
 
 
-def left_out_columns(table: dict[str, Any]) -> dict[str, str]:
+def left_out_columns(table: "dict[str, NDArray[np.generic]]") -> dict[str, str]:
     """Return the columns that no groups are made of, and why."""
     from calibrant.groups.columns import as_values, cut_into_levels
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from calibrant.cli.options import INPUT, JUDGING, EitherSource, File, Seed, Source, expanded, title
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import FoundGroup, GroupFindings
@@ -99,7 +102,7 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
 
 def read_features(
     files: Sequence[Path], source: Source, features: str | None, cluster: str | None = None
-) -> "tuple[Predictions, dict[str, Any], Any]":
+) -> "tuple[Predictions, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read predictions, the columns of features, and the clusters if they are named."""
     from calibrant.io.columns import as_request
     from calibrant.io.read import feature_names
@@ -114,7 +117,7 @@ def read_features(
 
 def read_forecast_features(
     files: Sequence[Path], source: EitherSource, features: str | None, cluster: str | None = None
-) -> "tuple[Forecasts, dict[str, Any], Any]":
+) -> "tuple[Forecasts, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read forecasts, the columns of features, and the clusters if they are named."""
     from calibrant.io.forecast_columns import as_forecast_request
     from calibrant.io.read import feature_names

@@ -11,6 +11,9 @@ from calibrant.cli.options import FIXING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from calibrant.calibrators.store import StoredCalibrator
     from calibrant.cli.options import EitherSource
     from calibrant.forecasts import Forecasts
@@ -132,7 +135,7 @@ def _print_promises(calibrator: Any) -> None:
 
 def read_with_column(
     files: "Sequence[Path]", source: "EitherSource", stored: "StoredCalibrator"
-) -> "tuple[Forecasts, Any]":
+) -> "tuple[Forecasts, NDArray[np.generic] | None]":
     """Read forecasts, and the column that the intervals were fitted with."""
     column = stored.details.get(COLUMN)
     forecasts, others = source.forecasts(files, column)

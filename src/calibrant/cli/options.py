@@ -10,6 +10,9 @@ from cyclopts.validators import Number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from calibrant.forecasts import Forecasts
     from calibrant.predictions import Predictions
     from calibrant.results import Assessment, ForecastAssessment
@@ -131,7 +134,9 @@ class Source:
         """Read class predictions, the rows of several files one after another."""
         return self.rows(files)[0]
 
-    def rows(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Predictions, dict[str, Any]]":
+    def rows(
+        self, files: "Sequence[Path]", *others: str | None
+    ) -> "tuple[Predictions, dict[str, NDArray[np.generic]]]":
         """Read class predictions, and other columns of the same rows, of which None is no name."""
         from calibrant.cli.show import listening_bar
         from calibrant.io.columns import as_request
@@ -162,7 +167,9 @@ class EitherSource(Source):
         """Whether the options describe predictive distributions, not classes."""
         return any(option is not None for option in (self.mean, self.sd, self.draws, self.quantiles))
 
-    def forecasts(self, files: "Sequence[Path]", *others: str | None) -> "tuple[Forecasts, dict[str, Any]]":
+    def forecasts(
+        self, files: "Sequence[Path]", *others: str | None
+    ) -> "tuple[Forecasts, dict[str, NDArray[np.generic]]]":
         """Read forecasts, the rows of several files one after another, and other columns, of which None is no name."""
         from calibrant.cli.show import listening_bar
         from calibrant.io.forecasts import read_forecast_rows
@@ -217,7 +224,7 @@ class Judging(Options):
         float, Parameter(group=JUDGING, help="The largest calibration error that does not matter.")
     ] = 0.02
 
-    def grouped(self, files: "Sequence[Path]") -> "tuple[Predictions, Any]":
+    def grouped(self, files: "Sequence[Path]") -> "tuple[Predictions, NDArray[np.generic] | None]":
         """Read class predictions and the group of each row, None if there are none."""
         predictions, others = self.rows(files, self.by)
         return predictions, others.get(self.by or "")

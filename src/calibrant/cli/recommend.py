@@ -4,7 +4,9 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from cyclopts import Parameter
+from numpy.typing import NDArray
 
 from calibrant.cli.group_fixing import METHOD
 from calibrant.cli.groups import Features, read_features
@@ -86,7 +88,9 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
         show.print_command(" ", printable(_command(paths, advice.name, source, features)))
 
 
-def _read(files: list[Path], source: EitherSource, features: str | None) -> tuple[object, dict[str, object] | None]:
+def _read(
+    files: list[Path], source: EitherSource, features: str | None
+) -> tuple[object, dict[str, NDArray[np.generic]] | None]:
     """Read predictions or forecasts, and the columns of features if they are named."""
     from calibrant.exceptions import InputError
 

@@ -14,8 +14,11 @@ from calibrant.cli.options import FIXING, File, Judging, Out, expanded, title
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from calibrant.predictions import Predictions
-    from calibrant.results import Assessment, Comparison, Fix, GroupFindings
+    from calibrant.results import Assessment, Comparison, Fix, ForecastAssessment, GroupFindings
 
 COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
 """What is compared before and after a fix."""
@@ -105,11 +108,9 @@ def _print_extras(extras: dict[str, Any]) -> None:
         show.print_lines(["", extras["fix"].recommendation.disagreement])
 
 
-def _several(
-    files: dict[str, Path], options: Judging, deciding: Deciding
-) -> tuple[dict[str, object], dict[str, object]]:
+def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tuple[dict[str, Any], dict[str, object]]:
     """Return what the page shows about the predictions of several files, side by side."""
-    shown, models = dict[str, Any](), dict[str, Any]()
+    shown, models = dict[str, Any](), dict[str, "Predictions"]()
     rates: dict[str, tuple[float, float]] = {}
     for name, path in files.items():
         read, groups = options.grouped([path])
@@ -121,7 +122,7 @@ def _several(
 
 def _predictions(
     file: Path, options: Judging, deciding: Deciding, fixing: "_Fixing"
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, object]]:
     """Return what the page shows about class predictions."""
     from calibrant.advice.cross_fit import check_folds
 
@@ -133,7 +134,7 @@ def _predictions(
     if fixing.method is not None:
         check_folds(fixing.folds, before)
     heading = file.name if fixing.method is not None else ""
-    shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, dict[str, Any]()
+    shown, extras = {file.name: _assessed(before, groups, file.name, options, heading)}, dict[str, object]()
     models, change = {file.name: before}, ""
     if fixing.method is not None:
         after, how = _fixed(before, fixing, options)
@@ -169,7 +170,7 @@ def _check_one(files: list[Path], option: str, value: str | None) -> None:
 
 def _search(
     files: list[Path], options: Judging, features: str | None
-) -> "tuple[dict[str, Any] | None, Callable[[], dict[str, GroupFindings]]]":
+) -> "tuple[dict[str, NDArray[np.generic]] | None, Callable[[], dict[str, GroupFindings]]]":
     """Read some columns at once, as a wrong name should not come to light after long work; return the search too."""
     from calibrant.cli import show
     from calibrant.groups import GroupSearch
@@ -205,7 +206,7 @@ def _assessed(
     return options.assess(predictions, name, f"assessing {name}", by=groups)
 
 
-def _print_verdict(assessment: Any, heading: str) -> None:
+def _print_verdict(assessment: "Assessment | ForecastAssessment", heading: str) -> None:
     from calibrant.cli import show
 
     if heading:
@@ -228,7 +229,7 @@ def _check_method(fixing: "_Fixing") -> None:
 
 def _forecasts(
     files: list[Path], options: Judging, calibrate: str | None, folds: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, object]]:
     """Return what the page shows about predictive distributions."""
     if calibrate is None:
         return {name: options.assess_forecasts([file]) for name, file in _named(files).items()}, {}
@@ -271,7 +272,7 @@ class _Fixing:
 
     method: str | None
     folds: int
-    features: dict[str, Any] | None
+    features: "dict[str, NDArray[np.generic]] | None"
 
 
 def _fixed(predictions: "Predictions", fixing: _Fixing, options: Judging) -> "tuple[Predictions | None, Fix]":

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from calibrant._border.types import FloatArray
 
 AUTO = "auto"
@@ -30,12 +32,14 @@ class Shift:
 
     base_rate: str
     trained_rate: Any
-    classes: Any = None
+    classes: "Iterable[object] | None" = None
     lines: list[str] = field(default_factory=list)
-    found: dict[str, Any] = field(default_factory=dict)
+    found: dict[str, object] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, base_rate: str, trained_rate: str | None, fitted_to: object, classes: object) -> "Shift":
+    def of(
+        cls, base_rate: str, trained_rate: str | None, fitted_to: object, classes: "Iterable[object] | None"
+    ) -> "Shift":
         """Check the options, before anything is read; `fitted_to` is the share of each class that a calibrator saw."""
         from calibrant.cli.deciding import as_numbers
         from calibrant.exceptions import InputError

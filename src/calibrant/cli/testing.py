@@ -8,9 +8,10 @@ from cyclopts import Parameter
 
 from calibrant.cli.options import JUDGING, File, Options, expanded
 from calibrant.exceptions import InputError
+from calibrant.hypotest import CalibrationTest
 
 if TYPE_CHECKING:
-    from calibrant.hypotest import CalibrationTest
+    from calibrant.kernels.discrepancy import Data
     from calibrant.results import TestResult
 
 ALL = "all"
@@ -99,8 +100,8 @@ def run_tests(
 
 
 def _chosen(
-    names: tuple[str, ...], options: Options, kernel: str | None, data: object
-) -> tuple[dict[str, Any], dict[str, str]]:
+    names: tuple[str, ...], options: Options, kernel: str | None, data: "Data"
+) -> tuple[dict[str, CalibrationTest], dict[str, str]]:
     """Return the tests that are named, or the default one, and why others are not for such data."""
     found = _names(names, data) if names else ("omnibus" if kernel is None else "consistency",)
     refused = {name: reason for name in found if (reason := _unsuited(name, data))}
@@ -108,7 +109,7 @@ def _chosen(
         name, reason = next(iter(refused.items()))
         raise InputError(f"--test {name}: {reason}")
     suited = [name for name in found if name not in refused]
-    tests: dict[str, Any] = {name: _configured(name, options, kernel, data) for name in suited}
+    tests: dict[str, CalibrationTest] = {name: _configured(name, options, kernel, data) for name in suited}
     if names == (ALL,) and kernel is None and _are_ensembles(data):
         refused["consistency"] = SLOW
         del tests["consistency"]
@@ -196,7 +197,7 @@ def _names(names: tuple[str, ...], data: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _configured(name: str, options: Options, kernel: str | None, data: object) -> "CalibrationTest":
+def _configured(name: str, options: Options, kernel: str | None, data: "Data") -> "CalibrationTest":
     """Return a row of TESTS with the requested number of resamples and kernel."""
     from calibrant.forecasts import Forecasts, Quantiles
     from calibrant.hypotest import TESTS, ConsistencyTest
@@ -221,7 +222,7 @@ def _configured(name: str, options: Options, kernel: str | None, data: object) -
     return replace(chosen, **{part: replace(getattr(chosen, part), kernel=joint)}) if part in settings else chosen
 
 
-def _kernel(name: str, data: Any) -> Any:
+def _kernel(name: str, data: "Data") -> Any:
     from calibrant.forecasts import Forecasts
     from calibrant.kernels import KERNELS, RadialKernel
     from calibrant.kernels.discrepancy import default_kernel

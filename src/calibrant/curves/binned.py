@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from calibrant.curves.view import binary_view, class_histograms, outcome_histogr
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.results import Estimate, OutcomeHistogram, ReliabilityCurve
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 BLOCK_CELLS = 2**20
 """Predictions processed at a time, so that memory does not grow with the number of classes."""
@@ -119,7 +122,7 @@ class _BinTotals:
         return sums.reshape(m, self.n_bins, -1)
 
     @cached_property
-    def _scatter(self) -> Any:
+    def _scatter(self) -> "csr_array":
         from scipy.sparse import csr_array
 
         n, m = self.data.shape

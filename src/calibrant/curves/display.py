@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from calibrant.curves.binned import reliability_curve
 from calibrant.plots.reliability import add_reliability
-from calibrant.predictions import Predictions, check_predictions
+from calibrant.predictions import Classifier, Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import ReliabilityCurve
 from calibrant.results.writing import counted
@@ -104,7 +104,7 @@ class ReliabilityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: object,
+        model: Classifier,
         X: object,
         y: object,
         sample_weight: object = None,

@@ -1,7 +1,8 @@
 """Reliability curves by kernel regression, on a grid."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -80,22 +81,20 @@ def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
     """
     check_level(level)
     _check_resamples(n_resamples, level)
-    smoother = {
-        "kernel": check_choice(kernel, "kernel", KernelName),
-        "boundary": check_choice(boundary, "boundary", Boundary),
-    }
+    kernel, boundary = check_choice(kernel, "kernel", KernelName), check_choice(boundary, "boundary", Boundary)
     points = _as_grid(grid)
     view, name = binary_view(predictions)
-    smoother["bandwidth"] = h = _as_bandwidth(bandwidth, view, **smoother)
+    h = _as_bandwidth(bandwidth, view, kernel, boundary)
+    smooth = partial(nadaraya_watson, kernel=kernel, bandwidth=h, boundary=boundary)
     outcomes = view.labels.astype(float)
-    frequency, mass = nadaraya_watson(view.positive, outcomes, view.weights, points, **smoother)
+    frequency, mass = smooth(view.positive, outcomes, view.weights, points)
     present = view.weights > 0
     kept = _within(points, view.positive[present]) & (mass >= LEAST_SUPPORT * view.weights[present].mean())
     predicted, observed, low, high = points[kept], frequency[kept], None, None
     if not kept.any():
         predicted, observed = (np.array([np.average(a, weights=view.weights)]) for a in (view.positive, outcomes))
     elif n_resamples:
-        curves = _redrawn_curves(view, predicted, smoother, n_resamples, np.random.default_rng(rng))
+        curves = _redrawn_curves(view, predicted, smooth, n_resamples, np.random.default_rng(rng))
         low, high = pointwise_limits(curves, level)
     lower, upper, count, weight = cells_around(predicted, view.positive, view.weights, view.copies)
     gap = np.abs(np.interp(view.positive, predicted, observed) - view.positive)
@@ -109,7 +108,7 @@ def kernel_curve(  # noqa: PLR0913 (each is one decision of the user)
         count=count,
         weight=weight,
         level=level,
-        kind=f"kernel({smoother['kernel']}, bandwidth={h:.3g})",
+        kind=f"kernel({kernel}, bandwidth={h:.3g})",
         band="consistency",
         view=name,
         error=Estimate(name="mean gap", value=float(np.average(gap, weights=view.weights)), details={"bandwidth": h}),
@@ -151,17 +150,21 @@ def _within(points: FloatArray, positions: FloatArray) -> BoolArray:
     return (order >= first) & (order <= last)
 
 
+Smooth: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+"""Takes places, outcomes, weights and points; returns the curve at the points, and the mass there."""
+
+
 def _redrawn_curves(
-    view: Predictions, points: FloatArray, smoother: Mapping[str, Any], n_resamples: int, rng: np.random.Generator
+    view: Predictions, points: FloatArray, smooth: Smooth, n_resamples: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return the curves, (B, g), of labels drawn from the predictions."""
     cells = fine_cells(view) if view.copies is not None else None
     if cells is not None:  # The events of a cell are its share of them, with the weight of all its rows.
         places, weights = cells.probs[cells.starts], cells.totals(view.row_weights[cells.order])
         draws = (counts / cells.sizes[:, None] for counts in cells.draw(n_resamples, rng))
-        return np.concatenate([nadaraya_watson(places, shares, weights, points, **smoother)[0].T for shares in draws])
+        return np.concatenate([smooth(places, shares, weights, points)[0].T for shares in draws])
     blocks = [
-        nadaraya_watson(view.positive, labels.astype(float), view.weights, points, **smoother)[0].T
+        smooth(view.positive, labels.astype(float), view.weights, points)[0].T
         for labels in redraw_labels(view, n_resamples, rng)
     ]
     return np.concatenate(blocks)

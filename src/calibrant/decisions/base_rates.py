@@ -1,6 +1,7 @@
 """The shares of several classes among rows without labels."""
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,12 @@ MOST_CLASSES = 30
 
 
 def estimate_base_rates(
-    probs: object, trained_rate: object, sample_weight: object = None, *, classes: object = None, level: float = 0.95
+    probs: object,
+    trained_rate: object,
+    sample_weight: object = None,
+    *,
+    classes: Iterable[object] | None = None,
+    level: float = 0.95,
 ) -> BaseRates:
     r"""Return the most likely share of every class among rows without labels, with limits.
 
@@ -93,7 +99,7 @@ def estimate_base_rates(
     )
 
 
-def _names(probs: object, classes: Any, n_classes: int) -> tuple[object, ...]:
+def _names(probs: object, classes: Iterable[object] | None, n_classes: int) -> tuple[object, ...]:
     if isinstance(probs, Predictions):
         if classes is not None:
             raise TypeError("Predictions hold their classes: pass them alone.")

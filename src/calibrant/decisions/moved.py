@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
 from calibrant.calibrators.prior_shift import as_rates, log_ratios
+from calibrant.counts import class_shares
 from calibrant.exceptions import InputError
 from calibrant.hypotest.finding.weights import mark
 from calibrant.predictions import Predictions, check_predictions
@@ -48,15 +48,3 @@ def move_base_rate(predictions: Predictions, base_rate: object) -> Predictions:
             predictions.log_probs + ratios, predictions.labels, weights, classes=predictions.classes
         )
     )
-
-
-def class_shares(predictions: Predictions) -> FloatArray:
-    """Return the share of every class among the labels.
-
-    Examples
-    --------
-    >>> class_shares(Predictions([0.8, 0.3, 0.2, 0.7], labels=[1, 0, 0, 0])).tolist()
-    [0.75, 0.25]
-    """
-    mass = np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes)
-    return np.asarray(mass / predictions.weights.sum())

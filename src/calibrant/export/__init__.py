@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.calibrator import Calibrator
 
 if TYPE_CHECKING:
     from calibrant.export.torch_module import CalibrationModule

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calibrant.calibrators import (
+    affine,
     compose,
     deep_order_preserving,
     ensemble,
@@ -22,8 +23,8 @@ from calibrant.calibrators import (
     temperature,
     vector,
 )
-from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.binary import SCORE_DECIMALS, BinaryCalibrator
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.raw_logits import uses_raw_logits
 from calibrant.exceptions import InputError
@@ -105,7 +106,7 @@ def _affine(c: vector.VectorScaling | matrix.MatrixScaling | matrix.DirichletCal
     return _multiplied(c, x if uses_raw_logits(c) else x.at_least(scaling.SMALLEST_LOG_PROB))
 
 
-def _multiplied(c: Any, x: Value) -> Value:
+def _multiplied(c: affine.AffineScaling | structured.StructuredScaling | joint.JointScaling, x: Value) -> Value:
     scaled = x * c.coef_ if c.coef_.ndim == 1 else x.times_matrix(c.coef_.T)
     return scaled + c.intercept_
 

@@ -10,7 +10,8 @@ from onnx import TensorProto, helper, numpy_helper
 from calibrant.export.program import Program
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from calibrant._border.types import FloatArray, IntArray
+
 
 OPSET = 18
 """Version of the operators, and of the file: as old as possible."""
@@ -25,7 +26,7 @@ class _Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
-        self.constants: dict[str, NDArray[Any]] = {}
+        self.constants: dict[str, FloatArray | IntArray] = {}
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Append a node and return the name of its first output."""
@@ -42,7 +43,7 @@ class _Graph:
         return name
 
 
-def _simple(operator: str, **attributes: Any) -> Callable[..., str]:
+def _simple(operator: str, **attributes: object) -> Callable[..., str]:
     return lambda graph, *inputs: graph.add(operator, *inputs, **attributes)
 
 

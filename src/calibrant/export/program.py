@@ -5,7 +5,6 @@ A map is written once, in terms of `Value`; what stands for it in PyTorch and in
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ class Node:
 
     operation: str
     inputs: tuple[int, ...]
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +25,7 @@ class Program:
 
     nodes: list[Node] = field(default_factory=list)
 
-    def add(self, operation: str, *inputs: "Value", **settings: Any) -> "Value":
+    def add(self, operation: str, *inputs: "Value", **settings: object) -> "Value":
         """Append an operation and return what stands for its result."""
         self.nodes.append(Node(operation, tuple(value.place for value in inputs), settings))
         return Value(self, len(self.nodes) - 1)
@@ -46,7 +45,7 @@ class Value:
     program: Program
     place: int
 
-    def apply(self, operation: str, *others: object, **settings: Any) -> "Value":
+    def apply(self, operation: str, *others: object, **settings: object) -> "Value":
         """Return the result of an operation on this value and others."""
         values = (other if isinstance(other, Value) else self.program.constant(other) for other in others)
         return self.program.add(operation, self, *values, **settings)
@@ -126,15 +125,15 @@ class Value:
         """Return the value with `width` columns of a constant on its left."""
         return self.apply("after", filler=filler, width=width)
 
-    def times_matrix(self, matrix: NDArray[Any]) -> "Value":
+    def times_matrix(self, matrix: NDArray[np.generic]) -> "Value":
         """Return the product with a constant matrix."""
         return self.apply("matmul", matrix)
 
-    def search(self, knots: NDArray[Any], side: str) -> "Value":
+    def search(self, knots: NDArray[np.generic], side: str) -> "Value":
         """Return how many ascending constants lie below: strictly if the side is "left", as in NumPy."""
         return self.apply("search", np.asarray(knots, dtype=np.float64), side=side)
 
-    def look_up(self, table: NDArray[Any]) -> "Value":
+    def look_up(self, table: NDArray[np.generic]) -> "Value":
         """Return the entries of a constant vector at the places that this value holds."""
         return self.apply("look_up", np.asarray(table, dtype=np.float64))
 

@@ -1,4 +1,4 @@
-from calibrant.forecasts.base import Distribution as Distribution
+from calibrant.forecasts.distribution import Distribution as Distribution
 from calibrant.forecasts.container import Forecasts as Forecasts
 from calibrant.forecasts.convolution import Profile as Profile
 from calibrant.forecasts.joined import join as join

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.samples import Samples
 
 N_POINTS, N_PAIRED = 128, 32

@@ -1,16 +1,16 @@
 """The container of predictive distributions and observed targets."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from calibrant._border.checks import as_weights, check_alignment, check_length
 from calibrant._border.convert import Raw, convert
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, RowIndex
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_numbers
+from calibrant.forecasts.distribution import Distribution
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -88,7 +88,7 @@ class Forecasts:
         """Whether any weight differs from 1."""
         return bool(np.any(self.weights != 1.0))
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the forecasts at these rows (indices, a slice or a mask), in this order."""
         return self._trusted(self.distribution.take(rows), self.targets[rows], self.weights[rows])
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, IntArray
-from calibrant.forecasts.base import Distribution
+from calibrant._border.types import FloatArray, IntArray, RowIndex
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.laplace import Laplace
 from calibrant.forecasts.mixture import Composed
 from calibrant.forecasts.normal import Normal
@@ -74,7 +74,7 @@ class Joined(Composed):
         """Whether all parts have standard deviations."""
         return all(part.has_sd for part in self.parts)
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(parts=self.parts, owner=self.owner[rows], index=self.index[rows])
 

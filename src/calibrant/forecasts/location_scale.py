@@ -3,14 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
-from calibrant.forecasts.base import Distribution
+from calibrant._border.types import FloatArray, RowIndex
 from calibrant.forecasts.checks import as_columns, check_positive
 from calibrant.forecasts.convolution import Profile, expected_kernel
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.mean_distance import mean_absolute
 
 Family = Literal["normal", "laplace"]
@@ -46,7 +46,7 @@ class LocationScale(Distribution):
         """True."""
         return True
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(loc=self.loc[rows], scale=self.scale[rows])
 

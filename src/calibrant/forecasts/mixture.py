@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from calibrant._border.types import BoolArray, FloatArray
+from calibrant._border.types import BoolArray, FloatArray, RowIndex
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import as_mixture_weights, source_of
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.distribution import Distribution
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -92,7 +92,7 @@ class Mixture(Composed):
         """Weights of the components, of shape (n, M)."""
         return self.weights
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(weights=self.weights[rows], parts=tuple(part.take(rows) for part in self.parts))
 
@@ -229,7 +229,7 @@ def invert(law: Distribution, levels: FloatArray, low: FloatArray, high: FloatAr
         tolerance = slack + ROUNDING * np.abs(x)
         move, settled = _newton(law, levels, x, value, tolerance)
         found[rows] = np.where(settled, x, high)
-        left = ~(settled | (high - low <= tolerance)).all(axis=1)
+        left = ~np.all(settled | (high - low <= tolerance), axis=1)
         if not left.any():
             break
         trusted = (x + move > low) & (x + move < high) & (np.abs(move) <= last / 2)

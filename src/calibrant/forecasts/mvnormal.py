@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from calibrant._border.checks import check_alignment, check_length
 from calibrant._border.convert import Raw, convert
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, RowIndex
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.mean_distance import mean_norm
 
 
@@ -77,7 +77,7 @@ class MvNormal(Distribution):
         """True."""
         return True
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(loc=self.loc[rows], cov=self.cov[rows])
 

@@ -2,12 +2,12 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, RowIndex
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.checks import as_numbers, source_of
@@ -89,7 +89,7 @@ class Quantiles(ByQuantiles):
         """Whether no quantile is infinite."""
         return bool(np.isfinite(self.values[:, [0, -1]]).all())
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self.with_values(self.values[rows])
 
@@ -107,7 +107,7 @@ class Quantiles(ByQuantiles):
 
     def sd(self) -> FloatArray:
         """Return the standard deviations, of shape (n,); infinite where a quantile is."""
-        finite = np.isfinite(self.values).all(axis=1)
+        finite = np.all(np.isfinite(self.values), axis=1)
         deviations = np.full(self.n, np.inf)
         known = self.take(finite)
         deviations[finite] = np.sqrt(known._moment(known.mean(), 2))  # noqa: SLF001 (one class)

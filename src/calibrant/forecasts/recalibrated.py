@@ -7,10 +7,10 @@ from typing import Self, TypeGuard
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, RowIndex
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.by_quantiles import ByQuantiles
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.location_scale import LocationScale
 from calibrant.forecasts.probability_map import ProbabilityMap
 from calibrant.forecasts.quantile_columns import Quantiles
@@ -87,7 +87,7 @@ class Recalibrated(ByQuantiles):
         """Whether the base has standard deviations."""
         return self.base.has_sd
 
-    def take(self, rows: object) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(base=self.base.take(rows), map=self.map)
 

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant._border.types import BoolArray, FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray, RowIndex
 from calibrant.exceptions import InputError
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.checks import LARGEST, fail_at
 from calibrant.forecasts.convolution import Profile, kernel_value
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.mean_distance import mean_gap_between
 from calibrant.forecasts.samples import Drawn, distances
 
@@ -82,7 +82,7 @@ class MonteCarlo(Drawn):
         """False: expectations are averages over draws."""
         return False
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order, with their draws."""
         return self._with(self.draws[rows], self.rows[rows])
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from calibrant._border.convert import convert
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray, RowIndex
 from calibrant.exceptions import InputError
 from calibrant.forecasts import checks
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.convolution import Profile, kernel_value
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.mean_distance import mean_gap, mean_gap_between
 from calibrant.forecasts.transport import transport_cost
 
@@ -141,7 +141,7 @@ class Samples(Drawn):
             values = values[..., 0]
         self._store(draws=values, source=checks.source_of([raw]))
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(draws=self.draws[rows])
 

@@ -1,11 +1,11 @@
 """Student predictive distributions."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, RowIndex
 from calibrant.forecasts.by_quantiles import ByQuantiles
 from calibrant.forecasts.checks import as_columns, check_positive, fail_at
 
@@ -71,7 +71,7 @@ class Student(ByQuantiles):
         """Whether all rows have more than two degrees of freedom."""
         return bool((self.df > 2).all())
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
         return self._trusted(loc=self.loc[rows], scale=self.scale[rows], df=self.df[rows])
 

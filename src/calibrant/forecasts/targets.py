@@ -3,9 +3,9 @@
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.forecasts.base import Distribution
 from calibrant.forecasts.container import Forecasts
 from calibrant.forecasts.convolution import Profile, check_kernel, kernel_value
+from calibrant.forecasts.distribution import Distribution
 from calibrant.forecasts.samples import distances
 
 

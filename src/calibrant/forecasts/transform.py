@@ -1,7 +1,7 @@
 """Probability integral transforms: where in its predicted law each target fell."""
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def pit_limits(forecasts: Forecasts, ensemble: Ensemble = "fair") -> tuple[Float
     return lower, upper
 
 
-def level_shares(lower: FloatArray, upper: FloatArray, levels: FloatArray) -> Callable[[Any], FloatArray]:
+def level_shares(lower: FloatArray, upper: FloatArray, levels: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """Return the map from weights, (n, B), to the share of transforms that are at most each level, (q, B).
 
     A transform between `lower` and `upper` counts by the probability that its randomised value is at most the level.

@@ -1,7 +1,7 @@
 """A fix for groups: few steps, each of which moves the log-odds of one group."""
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class GroupBoosting(Estimator):
     [0.7, 0.3]
     """
 
-    classes_: Any
+    classes_: NDArray[np.generic]
     levels_: tuple[Levels, ...]
     cells_: tuple[Cell, ...]
     events_: IntArray
@@ -154,7 +154,7 @@ class GroupBoosting(Estimator):
             return probs  # To the last bit, so that rounding is not taken for a gain.
         return softmax(self.slope_ * self._moved(logits, features))
 
-    def predict(self, scores: object, features: object = None) -> NDArray[Any]:
+    def predict(self, scores: object, features: object = None) -> NDArray[np.generic]:
         """Return the more probable class of every row."""
         return self.classes_[self.predict_proba(scores, features).argmax(axis=1)]
 
@@ -199,7 +199,7 @@ class GroupBoosting(Estimator):
     def _moved(self, logits: FloatArray, features: object) -> FloatArray:
         """Return the logits after all steps."""
         moved = logits.copy()
-        table: dict[str, Any] = {}
+        table: dict[str, NDArray[np.generic]] = {}
         if self.levels_:
             if features is None:
                 names = ", ".join(repr(each.name) for each in self.levels_)
@@ -249,7 +249,7 @@ def _logits(log_probs: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(log_probs, math.log(CERTAIN)))
 
 
-def as_kind(values: NDArray[Any], levels: Levels) -> NDArray[Any]:
+def as_kind(values: NDArray[np.generic], levels: Levels) -> NDArray[np.generic]:
     """Return a column as numbers or as texts, as it was when its levels were learnt."""
     is_number = values.dtype.kind == "f"
     if is_number == levels.are_numbers:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,14 +53,14 @@ class Levels:
         """Whether the levels are ranges of numbers."""
         return not self.texts
 
-    def codes(self, values: NDArray[Any]) -> IntArray:
+    def codes(self, values: NDArray[np.generic]) -> IntArray:
         """Return the level of each value, as `as_values` gives them; -1 for a category that is not known."""
         if self.is_cut:
             found = np.searchsorted(np.asarray(self.edges), values, side="left")
             return np.where(np.isnan(values), len(self) - 1, found).astype(np.int64)
         table: dict[str | None, int] = {text: place for place, text in enumerate(self.texts)}
         table[None] = len(self) - 1
-        texts = number_texts(values) if self.are_numbers else values.tolist()
+        texts = number_texts(np.asarray(values, dtype=np.float64)) if self.are_numbers else values.tolist()
         return np.fromiter(map(table.get, texts, repeat(-1)), dtype=np.int64, count=len(texts))
 
     def label(self, code: int) -> str:
@@ -95,7 +94,7 @@ def _written(number: float) -> str:
     return f"{float(text):.0f}" if "e+" in text and abs(number) < 1e9 else text
 
 
-def as_table(features: object, n_rows: int) -> dict[str, NDArray[Any]]:
+def as_table(features: object, n_rows: int) -> dict[str, NDArray[np.generic]]:
     """Return the columns of a data frame, a mapping, or a matrix, by name.
 
     Each is an array of floats, in which NaN is missing, or of objects: texts, and None where a value is missing.
@@ -114,7 +113,7 @@ def as_table(features: object, n_rows: int) -> dict[str, NDArray[Any]]:
     return {name: as_values(values) for name, values in columns.items()}
 
 
-def _columns_of(features: object) -> dict[str, NDArray[Any]]:
+def _columns_of(features: object) -> dict[str, NDArray[np.generic]]:
     if isinstance(features, Mapping):
         return {str(name): _column(values, str(name)) for name, values in features.items()}
     import narwhals as nw
@@ -136,14 +135,14 @@ def _columns_of(features: object) -> dict[str, NDArray[Any]]:
     return {f"x{place}": values[:, place] for place in range(values.shape[1])}
 
 
-def _column(values: object, name: str) -> NDArray[Any]:
+def _column(values: object, name: str) -> NDArray[np.generic]:
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":  # Times have no text of their own in NumPy's arrays.
         return np.asarray(values).astype(str).astype(object)
     return convert(values, f"features[{name!r}]").values
 
 
-def as_values(values: NDArray[Any]) -> NDArray[Any]:
+def as_values(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Return a column as floats with NaN where a value is missing, or as texts with None.
 
     Texts of which all are numbers become numbers: so does a column of a file in which some cells are empty.
@@ -159,14 +158,14 @@ def as_values(values: NDArray[Any]) -> NDArray[Any]:
         found = values.astype(np.float64)
         found[np.isinf(found)] = np.sign(found[np.isinf(found)]) * np.finfo(float).max
         return found
-    distinct: dict[Any, Any] = {value: _text(value) for value in dict.fromkeys(values.tolist())}
+    distinct: dict[object, str | None] = {value: _text(value) for value in dict.fromkeys(values.tolist())}
     texts = [text for text in distinct.values() if text is not None]
     try:
         numbers = {text: float(text) for text in texts}
     except ValueError:
         numbers = {}
     if numbers and all(np.isfinite(number) for number in numbers.values()):
-        table: dict[Any, Any] = {key: np.nan if text is None else numbers[text] for key, text in distinct.items()}
+        table: dict[object, float] = {key: np.nan if text is None else numbers[text] for key, text in distinct.items()}
         return np.array([*map(table.__getitem__, values.tolist())], dtype=np.float64)
     return np.array([*map(distinct.__getitem__, values.tolist()), None], dtype=object)[:-1]
 
@@ -190,7 +189,7 @@ def number_texts(values: FloatArray) -> list[str | None]:
     return [*map(written.get, values.tolist())]
 
 
-def cut_into_levels(name: str, values: NDArray[Any], n_cuts: int) -> Levels | str:
+def cut_into_levels(name: str, values: NDArray[np.generic], n_cuts: int) -> Levels | str:
     """Return the levels of a column by its values alone, or why it has none that groups could be made of.
 
     Numbers are cut at quantiles, `n_cuts` of them, unless they have few distinct values.
@@ -202,8 +201,9 @@ def cut_into_levels(name: str, values: NDArray[Any], n_cuts: int) -> Levels | st
     >>> cut_into_levels("id", np.array([f"row {i}" for i in range(100)], dtype=object), 2)
     '100 different texts for 100 rows: names of rows, not of groups'
     """
-    read = _ranges if values.dtype.kind == "f" else _categories
-    return read(name, values, n_cuts)
+    if values.dtype.kind == "f":
+        return _ranges(name, np.asarray(values, dtype=np.float64), n_cuts)
+    return _categories(name, values)
 
 
 def _ranges(name: str, values: FloatArray, n_cuts: int) -> Levels | str:
@@ -220,7 +220,7 @@ def _ranges(name: str, values: FloatArray, n_cuts: int) -> Levels | str:
     return Levels(name, edges=tuple(edges.tolist()), are_numbers=True)
 
 
-def _categories(name: str, values: NDArray[Any], _n_cuts: int) -> Levels | str:
+def _categories(name: str, values: NDArray[np.generic]) -> Levels | str:
     found = set(values.tolist())
     texts = sorted(found - {None})
     if (reason := _no_groups(len(texts), None in found)) is not None:

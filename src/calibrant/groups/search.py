@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import __version__
 from calibrant._border.checks import check_count
@@ -113,11 +114,11 @@ class GroupSearch:
     def __call__(
         self,
         data: object,
-        y_prob: Any = None,
+        y_prob: object = None,
         sample_weight: object = None,
         *,
-        features: Any,
-        clusters: Any = None,
+        features: object,
+        clusters: object = None,
         rng: Rng = None,
     ) -> GroupFindings:
         """Search predictions, labels and probabilities, or forecasts.
@@ -177,7 +178,7 @@ class GroupSearch:
                 f"are {np.count_nonzero(data.weights)} with weight. Use more rows, or a smaller least_rows."
             )
 
-    def _leaves(self, subject: Subject, grid: Grid, table: dict[str, Any], half: BoolArray) -> Part:
+    def _leaves(self, subject: Subject, grid: Grid, table: dict[str, NDArray[np.generic]], half: BoolArray) -> Part:
         """Test the leaves of a tree, which may cut columns of numbers finer than the list does."""
         if self.leaves == 1 or min(half.sum(), (~half).sum()) < 2 * self.least_rows:
             return Part([], 0)
@@ -251,7 +252,7 @@ class _Search:
         )
 
 
-def _levels(table: dict[str, Any], cuts: int) -> tuple[list[Levels], dict[str, str]]:
+def _levels(table: dict[str, NDArray[np.generic]], cuts: int) -> tuple[list[Levels], dict[str, str]]:
     """Return the levels of the columns that can be used, and why the others cannot."""
     read = {name: cut_into_levels(name, values, cuts) for name, values in table.items()}
     left_out = {name: each for name, each in read.items() if isinstance(each, str)}
@@ -262,7 +263,7 @@ def _levels(table: dict[str, Any], cuts: int) -> tuple[list[Levels], dict[str, s
     return columns, left_out
 
 
-def _finer(grid: Grid, table: dict[str, Any]) -> dict[Levels, IntArray]:
+def _finer(grid: Grid, table: dict[str, NDArray[np.generic]]) -> dict[Levels, IntArray]:
     """Return the columns with numbers in finer cuts, and the levels of the rows."""
     found = {}
     for levels, codes in zip(grid.levels, grid.codes, strict=True):

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.blocks import softmax
 from calibrant._core.roots import root
 from calibrant._core.steps import tell
@@ -151,7 +151,7 @@ class Boosting:
                 slope = _slope(logits, self.labels, self.weights)
         return Boosted(tuple(steps), slope, n_candidates)
 
-    def _best(self, probs: FloatArray) -> tuple[Step, Any]:
+    def _best(self, probs: FloatArray) -> tuple[Step, BoolArray]:
         step, each, place = max(self._strongest(probs), key=lambda one: abs(one[0].z))
         return step, each.codes == place
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class TransformedRows(SeparateRows):
 
     def pvalue(self, inside: BoolArray) -> float:
         """Return the p-value of the sum of the scores of a group."""
-        some: Any = self.rows.take(inside)
+        some = self.rows.take(inside)
         return ScoreSum(self.score, some.weights, float(some.residuals.sum())).pvalue
 
     def limits(self, inside: BoolArray, level: float) -> tuple[float, float]:

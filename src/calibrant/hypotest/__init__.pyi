@@ -1,4 +1,4 @@
-from calibrant.hypotest.base import CalibrationTest as CalibrationTest
+from calibrant.hypotest.contract import CalibrationTest as CalibrationTest
 from calibrant.hypotest.binary import BinaryTest as BinaryTest
 from calibrant.hypotest.block import BlockSKCETest as BlockSKCETest
 from calibrant.hypotest.classical import (

@@ -3,13 +3,13 @@
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
+from calibrant.hypotest.contract import CalibrationTest, monte_carlo_pvalue
 from calibrant.hypotest.events import label_variances
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import redraw_events
@@ -36,7 +36,7 @@ class Finding(NamedTuple):
     statistic: float
     pvalue: float
     estimate: float
-    details: Mapping[str, Any]
+    details: Mapping[str, object]
 
 
 class BinaryTest(CalibrationTest):
@@ -64,6 +64,14 @@ class BinaryTest(CalibrationTest):
         """
         return None
 
+    def null(self, view: Predictions, weights: FloatArray, rng: Rng, progress: Progress | None) -> FloatArray | None:
+        """Return the statistics of labels drawn from the predictions; None if the closed form will do."""
+        evaluate = self.redrawn(view, weights)
+        if evaluate is None:
+            return None
+        blocks = redraw_events(view, N_REDRAWS, np.random.default_rng(rng), progress=progress)
+        return np.concatenate([evaluate(events) for events in blocks])
+
     @np.errstate(under="ignore")  # Tails underflow to 0, regardless of what the caller has set with numpy.seterr.
     def run(self, predictions: Predictions, rng: Rng, progress: Progress | None) -> TestResult:
         """Run the test on the binary view."""
@@ -71,14 +79,13 @@ class BinaryTest(CalibrationTest):
             raise TypeError(f"{type(self).__name__} tests Predictions, but got {type(predictions).__name__}.")
         reduced = predictions.n_classes > 2
         view = predictions.top_label() if reduced else predictions
-        weights = view.weights / view.weights.max()
+        even = predictions.has_equal_weights
+        weights = np.ones(view.n_samples) if even else view.weights / view.weights.max()
         found = self.examine(view, weights)
         pvalue = min(1.0, max(found.pvalue, SMALLEST_PVALUE))
         shared = {"view": "top-label" if reduced else "binary", "smallest_pvalue": SMALLEST_PVALUE, "redraws": 0}
-        evaluate = self.redrawn(view, weights)
-        if evaluate is not None and found.statistic < np.inf:
-            blocks = redraw_events(view, N_REDRAWS, np.random.default_rng(rng), progress=progress)
-            null = np.concatenate([evaluate(events) for events in blocks])
+        null = self.null(view, weights, rng, progress) if found.statistic < np.inf else None
+        if null is not None:
             null = null[~np.isnan(null)]
             shared |= {"smallest_pvalue": 1 / (1 + len(null)), "redraws": len(null), "closed_form": pvalue}
             pvalue = monte_carlo_pvalue(found.statistic, null)

@@ -8,10 +8,10 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.laws import student_quantile, student_tail
 from calibrant.exceptions import InputError
-from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.contract import CalibrationTest
 from calibrant.hypotest.events import CERTAIN, moments, relative_weights
 from calibrant.hypotest.skce import weighted_pairs
-from calibrant.kernels.base import JointKernel
+from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.predictions import Predictions

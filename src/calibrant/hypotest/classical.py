@@ -1,19 +1,24 @@
 """The two oldest tests of binary predictions."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.checks import check_count
-from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
+from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, Progress, Rng
 from calibrant._core.laws import normal_tail
-from calibrant.binning import EqualMass
+from calibrant._core.redraws import count_sums
+from calibrant.binning import Bins, EqualMass
+from calibrant.binning.ties import line_of
 from calibrant.curves import bin_totals
 from calibrant.exceptions import InputError
 from calibrant.hypotest.binary import (
     DRAWN_IF_FEW,
     LEAST_EVENTS,
+    N_REDRAWS,
     SMALLEST_PVALUE,
     BinaryTest,
     Finding,
@@ -83,15 +88,15 @@ class SpiegelhalterTest(BinaryTest):
 
     def examine(self, view: Predictions, weights: FloatArray) -> Finding:
         """Compare the squared error with its mean under calibration."""
-        refuse_certainty(view)
-        coefficients = _coefficients(view)
-        deviation = _deviation(view, weights * coefficients)
+        factors = weights * _coefficients(view)
+        deviation = _deviation(view, factors)
         if deviation == 0:
+            refuse_certainty(view)
             raise InputError(
                 "some predictions must differ from 0, 1/2 and 1, but none does: at these the squared error is the same "
                 "whether or not they are right, so that it says nothing. Use ECCETest."
             )
-        excess = float(weights @ ((view.labels - view.positive) * coefficients))
+        excess = float(factors @ (view.labels - view.positive))
         z = excess / deviation
         direction = "over-confident" if z > 0 else "under-confident" if z < 0 else "none"
         return Finding(
@@ -193,19 +198,21 @@ class HosmerLemeshowTest(BinaryTest):
                 f"fitted predictions need at least 3 groups, but ties leave {n_groups} with predictions strictly "
                 "between 0 and 1. Pass fitted=False if the predictions were fitted on other rows."
             )
-        gap = groups.gaps(view.labels[:, None])[:, 0]
-        statistic = float(groups.sum_of_squares(gap[:, None])[0])
-        if np.any(gap[groups.certain] != 0):
+        gap = groups.gaps(view.labels)
+        statistic = float(groups.sum_of_squares(gap))
+        if n_groups < len(gap) and np.any(gap[groups.certain] != 0):
             statistic = np.inf
+        fitted = _chi_squared_tail(statistic, n_groups - 2) if n_groups > 2 else None
+        new_data = _chi_squared_tail(statistic, n_groups)
         return Finding(
             statistic=statistic,
-            pvalue=_chi_squared_tail(statistic, n_groups - 2 if self.fitted else n_groups),
+            pvalue=fitted if self.fitted and fitted is not None else new_data,
             estimate=float(np.abs(gap).sum() / weights.sum()),
             details={
                 "groups": n_groups,
                 "certain_groups": int(groups.certain.sum()),
-                "pvalue_new_data": _chi_squared_tail(statistic, n_groups),
-                "pvalue_fitted": _chi_squared_tail(statistic, n_groups - 2) if n_groups > 2 else None,
+                "pvalue_new_data": new_data,
+                "pvalue_fitted": fitted,
                 "smallest_expected": float(groups.expected.min()),
             },
         )
@@ -213,9 +220,27 @@ class HosmerLemeshowTest(BinaryTest):
     def redrawn(self, view: Predictions, weights: FloatArray) -> Evaluator | None:
         """Return the statistics of other labels, where few rows of either outcome are expected in a group."""
         groups = self._groups(view, weights)
-        if self.fitted or 1 / np.mean(1 / groups.expected) >= LEAST_EXPECTED:
+        if not self._few(groups):
             return None
-        return lambda events: groups.sum_of_squares(groups.gaps(events))
+        hits, predicted = bin_totals(groups.cut, weights), groups.predicted[:, None]
+        return lambda events: groups.sum_of_squares((hits(events) - predicted).T)
+
+    def null(self, view: Predictions, weights: FloatArray, rng: Rng, progress: Progress | None) -> FloatArray | None:
+        """Return the statistics of redraws; of equal weights, by the number of events of each group alone."""
+        if weights.min() < 1:
+            return super().null(view, weights, rng, progress)
+        groups = self._groups(view, weights)
+        if not self._few(groups):
+            return None
+        keys = np.random.default_rng(rng).integers(0, 2**64, size=N_REDRAWS, dtype=np.uint64)
+        found = groups.of_drawn_counts(line_of(view).x, keys)
+        if progress is not None:
+            progress(N_REDRAWS, N_REDRAWS)
+        return found
+
+    def _few(self, groups: "_Groups") -> bool:
+        """Return whether so few rows of either outcome are expected in the groups that the law is drawn."""
+        return not self.fitted and len(groups.expected) / (1 / groups.expected).sum() < LEAST_EXPECTED
 
     def _groups(self, view: Predictions, weights: FloatArray) -> "_Groups":
         """Return the groups, which are kept with the predictions."""
@@ -224,46 +249,63 @@ class HosmerLemeshowTest(BinaryTest):
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Groups of similar predictions: sums that do not depend on labels, and the gaps that do."""
+    """Groups of similar predictions, in ascending order: sums that do not depend on labels, and the gaps that do."""
 
+    cut: Bins
+    weights: FloatArray
     mass: FloatArray
     ones: FloatArray
     zeros: FloatArray
     predicted: FloatArray
-    hits: Evaluator
 
     @classmethod
     def of(cls, view: Predictions, weights: FloatArray, n_groups: int) -> Self:
-        cut = EqualMass(n_groups).cut(view.positive, weights)
-        hits = bin_totals(cut, weights)
-        mass = hits(np.ones((view.n_samples, 1)))[:, 0]
-        zeros, ones = bin_totals(cut, weights**2)(view.probs).T
-        return cls(mass, ones, zeros, hits(view.probs[:, 1:]), hits)
+        cut, squares = EqualMass(n_groups).cut_view(view), weights**2
+        sums = (weights, squares * view.probs[:, 1], squares * view.probs[:, 0], weights * view.probs[:, 1])
+        return cls(cut, weights, *(_totals(cut, values) for values in sums))
 
-    @property
+    @cached_property
     def uncertain(self) -> BoolArray:
         return np.asarray((self.ones > 0) & (self.zeros > 0))
 
-    @property
+    @cached_property
     def certain(self) -> BoolArray:
         return np.asarray(~self.uncertain & (self.mass > 0))
 
-    @property
+    @cached_property
+    def deviation(self) -> FloatArray:
+        """Return the standard deviation of the gaps; where there is none, nothing is measured by it."""
+        ones, zeros, deviation = self.ones[self.uncertain], self.zeros[self.uncertain], np.full(len(self.ones), np.inf)
+        deviation[self.uncertain] = np.sqrt(ones * (zeros / (ones + zeros)))
+        return deviation
+
+    @cached_property
     def expected(self) -> FloatArray:
         """Return the expected number of rows of the rarer outcome in every group with variance."""
         mass, ones, zeros = (sums[self.uncertain] for sums in (self.mass, self.ones, self.zeros))
         return np.asarray(np.minimum(ones, zeros) * (mass / (ones + zeros)) ** 2)
 
     def gaps(self, labels: IntArray) -> FloatArray:
-        """Return the weighted sums of labels minus predictions in every group, (groups, B), for labels (n, B)."""
-        return self.hits(labels) - self.predicted
+        """Return the weighted sums of labels minus predictions in every group, (groups,)."""
+        return _totals(self.cut, self.weights * labels) - self.predicted
 
     @np.errstate(over="ignore")  # An outcome of predicted probability 1e-320 is as good as impossible.
     def sum_of_squares(self, gaps: FloatArray) -> FloatArray:
-        """Return the sums of the squared gaps, each in standard deviations of its group."""
-        ones, zeros = self.ones[self.uncertain], self.zeros[self.uncertain]
-        deviation = np.sqrt(ones * (zeros / (ones + zeros)))
-        return np.asarray(((gaps[self.uncertain] / deviation[:, None]) ** 2).sum(axis=0))
+        """Return the sums of the squared gaps, (..., groups), each in standard deviations of its group."""
+        return np.asarray(((gaps / self.deviation) ** 2).sum(axis=-1))
+
+    @np.errstate(over="ignore")
+    def of_drawn_counts(self, ascending: FloatArray, keys: NDArray[np.uint64]) -> FloatArray:
+        """Return the same sums for drawn numbers of events, (B,), of rows of equal weight in ascending order."""
+        sizes = np.bincount(self.cut.index)
+        each = sizes + 1
+        counts = np.arange(each.sum()) - (each.cumsum() - each).repeat(each)
+        squares = ((counts - self.predicted.repeat(each)) / self.deviation.repeat(each)) ** 2
+        return count_sums(ascending, sizes.cumsum(), squares, keys)
+
+
+def _totals(cut: Bins, values: FloatArray) -> FloatArray:
+    return np.asarray(np.bincount(cut.index, weights=values), dtype=np.float64)
 
 
 def _chi_squared_tail(statistic: float, degrees: int) -> float:

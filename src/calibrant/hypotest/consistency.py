@@ -10,9 +10,9 @@ from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.base import CalibrationTest, monte_carlo_pvalue
+from calibrant.hypotest.contract import CalibrationTest, monte_carlo_pvalue
 from calibrant.metrics import ECE
-from calibrant.metrics.base import Metric
+from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import redraw_labels, redraw_targets
 from calibrant.results import Description, TestResult

@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray
+from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.laws import normal_tail
 from calibrant.binning.ties import comparable
 from calibrant.exceptions import InputError
@@ -108,7 +108,7 @@ class ECCETest(BinaryTest):
         sigma = root_sum_of_squares(weights * np.sqrt(label_variances(view))) / total
         start, end = self._ends(path)
         net = float(path[end] - path[start])
-        details: dict[str, Any] = {
+        details: dict[str, object] = {
             "sigma": sigma,
             "direction": "too low" if net > 0 else "too high" if net < 0 else "none",
         }
@@ -127,7 +127,7 @@ class ECCETest(BinaryTest):
         factors = weights[:, None] / root_sum_of_squares(weights * np.sqrt(label_variances(view)))
         expected = ties.sums(factors * view.probs[:, 1:])
 
-        def evaluate(labels: Any) -> FloatArray:
+        def evaluate(labels: IntArray) -> FloatArray:
             path = np.cumsum(ties.sums(factors * labels) - expected, axis=0)
             high, low = path.max(axis=0, initial=0.0), path.min(axis=0, initial=0.0)
             return np.asarray(np.maximum(high, -low) if self.statistic == "mad" else high - low)
@@ -142,7 +142,7 @@ class ECCETest(BinaryTest):
         return min(low, high), max(low, high)
 
 
-def _interval(rows: Predictions | None) -> dict[str, Any]:
+def _interval(rows: Predictions | None) -> dict[str, object]:
     """Describe the rows whose predictions lie in the interval, in ascending order."""
     names = ("interval", "interval_rows", "interval_predicted", "interval_observed")
     if rows is None:

@@ -3,17 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.forecasts import Forecasts, target_kernel
-from calibrant.kernels.base import TensorProduct, unscaled
+from calibrant.kernels.algebra import TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.predictions import Predictions
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 BLOCK_CELLS = 2**20
 """Deviations are computed in blocks of rows that hold at most this many numbers."""
@@ -50,7 +53,7 @@ class DeviationLaw(ABC):
         """Variances up to this are rounding."""
         return 0.0
 
-    def operator(self) -> Any:
+    def operator(self) -> "FloatArray | LinearOperator":
         """Return the covariance as something that multiplies vectors, (J,), which may be quicker than the matrix."""
         return self.covariance()
 
@@ -115,7 +118,7 @@ class ClassDeviations(DeviationLaw):
                 total[np.ix_(i, j)] += left[i, None] * products[np.ix_(rows[i], columns[j])] * right[j]
         return total / len(self.probs)
 
-    def operator(self) -> Any:
+    def operator(self) -> "FloatArray | LinearOperator":
         """Return the matrix if there are many rows, else what sums over rows in each product."""
         from scipy.sparse.linalg import LinearOperator
 

@@ -1,14 +1,13 @@
 """Tests whose p-value is a bound that holds for every distribution and every sample size."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.base import CalibrationTest, check_rows
-from calibrant.kernels.base import JointKernel
+from calibrant.hypotest.contract import CalibrationTest, check_rows
+from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.metrics.kernel import SKCE
 from calibrant.results import Description, TestResult
@@ -94,7 +93,7 @@ class DistributionFreeSKCETest(CalibrationTest):
     def _bound(self, data: Data) -> float:
         if self.bound is not None:
             return self.bound
-        kernel: Any = tune(self.estimator.kernel, data)
+        kernel = tune(self.estimator.kernel, data)
         if not isinstance(kernel, JointKernel):
             raise InputError("bound must be given for a kernel that is a function: the largest |h| it can give.")
         return 2 * kernel.bound

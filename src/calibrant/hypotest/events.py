@@ -59,8 +59,8 @@ def _row_moments(data: Data) -> tuple[FloatArray, FloatArray]:
 
 
 def label_variances(view: Predictions) -> FloatArray:
-    """Return the variance p (1 - p) of each label of binary predictions that are right."""
-    return np.asarray(view.probs[:, 0] * view.probs[:, 1])
+    """Return the variance p (1 - p) of each label of binary predictions that are right, kept with them."""
+    return view.once("label variances", lambda: view.probs[:, 0] * view.probs[:, 1], of_labels=False)
 
 
 def _two_class_moments(view: Predictions) -> tuple[FloatArray, FloatArray]:

@@ -1,7 +1,7 @@
 """Many tests at once: Holm's adjustment of p-values."""
 
-from collections.abc import Hashable, Mapping
-from typing import Any, TypeVar, overload
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar, overload
 
 import numpy as np
 
@@ -16,8 +16,10 @@ Key = TypeVar("Key", bound=Hashable)
 @overload
 def holm(pvalues: Mapping[Key, float]) -> dict[Key, float]: ...
 @overload
-def holm(pvalues: Any) -> FloatArray: ...
-def holm(pvalues: Any) -> Any:
+def holm(pvalues: Sequence[float] | FloatArray) -> FloatArray: ...
+def holm(
+    pvalues: Mapping[Key, float] | Sequence[float] | FloatArray,
+) -> dict[Key, float] | FloatArray:
     r"""Adjust p-values for their number, so that rejecting those below a level errs at all with at most that chance.
 
     Parameters

@@ -1,14 +1,14 @@
 """Test of the calibration mean embedding at a few locations."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant._core.blas import one_blas_thread
 from calibrant.exceptions import InputError
-from calibrant.hypotest.base import CalibrationTest, check_rows
+from calibrant.hypotest.contract import CalibrationTest, check_rows
 from calibrant.hypotest.deviation_law import DeviationLaw, deviation_law
 from calibrant.hypotest.events import relative_weights
 from calibrant.kernels.discrepancy import Data
@@ -101,7 +101,7 @@ class CMETest(CalibrationTest):
             details=details | {"locations": deviations.shape[1]},
         )
 
-    def _against_predictions(self, deviations: FloatArray, law: DeviationLaw) -> tuple[float, float, dict[str, Any]]:
+    def _against_predictions(self, deviations: FloatArray, law: DeviationLaw) -> tuple[float, float, dict[str, object]]:
         from scipy.special import gammaincc
 
         n = len(deviations)
@@ -124,7 +124,7 @@ class CMETest(CalibrationTest):
         mean = float(np.sum(variances[used] / ridged))
         variance = 2 * float(np.sum((variances[used] / ridged) ** 2)) + _excess_variance(law, directions, n)
         variance = max(variance, 1e-6 * mean**2)  # A single uncertain row may have a constant square.
-        details = {
+        details: dict[str, object] = {
             "directions": int(used.sum()),
             "degrees_of_freedom": 2 * mean**2 / variance,
             "scale": variance / (2 * mean),
@@ -132,7 +132,7 @@ class CMETest(CalibrationTest):
         }
         return statistic, float(gammaincc(mean**2 / variance, statistic * mean / variance)), details
 
-    def _hotelling(self, deviations: FloatArray) -> tuple[float, float, dict[str, Any]]:
+    def _hotelling(self, deviations: FloatArray) -> tuple[float, float, dict[str, object]]:
         from scipy.special import fdtrc
 
         n = len(deviations)
@@ -206,7 +206,7 @@ def varying(variances: FloatArray, vectors: FloatArray, rounding: float = 0.0) -
     return variances[used], vectors[:, used]
 
 
-def _largest(law: DeviationLaw) -> tuple[Any, Any]:
+def _largest(law: DeviationLaw) -> tuple[FloatArray, FloatArray]:
     from scipy.sparse.linalg import ArpackError, eigsh
 
     # Equal entries would be orthogonal to every direction: residuals of a row sum to 0.

@@ -9,8 +9,8 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.forecasts import Forecasts
-from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.combining import at_or_above, combined_pvalue
+from calibrant.hypotest.contract import CalibrationTest
 from calibrant.hypotest.evidence import (
     ClassEvidence,
     Evidence,
@@ -20,7 +20,7 @@ from calibrant.hypotest.evidence import (
     Part,
     RankedEvidence,
 )
-from calibrant.hypotest.evidence.base import SPREAD
+from calibrant.hypotest.evidence.parts import SPREAD
 from calibrant.hypotest.evidence.redraws import redrawn_statistics
 from calibrant.hypotest.finding.evidence import LEVEL, with_names
 from calibrant.hypotest.finding.facts import corrected_direction, facts_of

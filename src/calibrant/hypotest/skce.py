@@ -1,16 +1,16 @@
 """Test of the unbiased squared kernel calibration error, whose null law is a sum of centred chi-squares."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, Progress, Rng
 from calibrant.exceptions import InputError
-from calibrant.hypotest.base import CalibrationTest, check_rows, monte_carlo_pvalue
+from calibrant.hypotest.contract import CalibrationTest, check_rows, monte_carlo_pvalue
 from calibrant.hypotest.events import check_events, relative_weights
-from calibrant.kernels.base import JointKernel
+from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.pairs import PairMatrix
@@ -128,7 +128,7 @@ class AsymptoticSKCETest(CalibrationTest):
         )
 
 
-def weighted_pairs(data: Data, kernel: Any, weights: FloatArray) -> PairMatrix:
+def weighted_pairs(data: Data, kernel: JointKernel | GeneralKernel, weights: FloatArray) -> PairMatrix:
     """Return the matrix of w_i w_j H_ij."""
     pairs = pair_matrix(data, kernel)
     return pairs if np.all(weights == 1) else pairs.weighted(weights)
@@ -153,7 +153,7 @@ def _bootstrap(
     return null
 
 
-def _spectral(data: Data, kernel: object, n_draws: int, rng: np.random.Generator) -> FloatArray:
+def _spectral(data: Data, kernel: JointKernel | GeneralKernel, n_draws: int, rng: np.random.Generator) -> FloatArray:
     n = data.n_samples
     rows = np.arange(n) if n <= N_SPECTRAL_ROWS else np.sort(rng.choice(n, N_SPECTRAL_ROWS, replace=False))
     pairs = weighted_pairs(data.take(rows), kernel, relative_weights(data)[rows])

@@ -1,9 +1,9 @@
 """The table of tests."""
 
-from calibrant.hypotest.base import CalibrationTest
 from calibrant.hypotest.block import BlockSKCETest
 from calibrant.hypotest.classical import HosmerLemeshowTest, SpiegelhalterTest
 from calibrant.hypotest.consistency import ConsistencyTest
+from calibrant.hypotest.contract import CalibrationTest
 from calibrant.hypotest.cox import CoxTest
 from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest

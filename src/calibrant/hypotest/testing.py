@@ -4,7 +4,7 @@ from calibrant._border.names import meant
 from calibrant._border.types import Rng
 from calibrant.exceptions import InputError
 from calibrant.hypotest import TESTS
-from calibrant.hypotest.base import CalibrationTest
+from calibrant.hypotest.contract import CalibrationTest
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import TestResult
 

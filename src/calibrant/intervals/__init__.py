@@ -1,7 +1,7 @@
 """Confidence limits, by methods whose coverage was simulated."""
 
-from calibrant.intervals.base import Limits, Method
 from calibrant.intervals.differences import DifferenceLimits, difference_limits, percentiles
+from calibrant.intervals.limits import Limits, Method
 from calibrant.intervals.methods import (
     METHODS,
     has_range,

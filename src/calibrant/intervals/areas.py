@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._core.laws import normal_quantile
 from calibrant._core.roots import root
-from calibrant.intervals.base import Limits
+from calibrant.intervals.limits import Limits
 from calibrant.intervals.requirements import FEWEST, MANY, rows_of_outcomes
 from calibrant.intervals.sandwich import Influential, sandwich
 from calibrant.metrics.selective import SelectiveMetric

@@ -7,7 +7,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import normal_quantile, normal_tail
 from calibrant.exceptions import InputError
-from calibrant.intervals.base import Limits, PairLaw
+from calibrant.intervals.limits import Limits, PairLaw
 from calibrant.intervals.parts import Part, Squares, cross_sums, diagonal_sum, parts_of, square_sums
 from calibrant.metrics import Metric, Root
 from calibrant.predictions import Predictions

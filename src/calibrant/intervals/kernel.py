@@ -1,13 +1,13 @@
 """Limits of the unbiased squared kernel calibration error."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.intervals.base import Limits, PairLaw
-from calibrant.kernels.base import TensorProduct
+from calibrant.intervals.limits import Limits, PairLaw
+from calibrant.kernels.algebra import TensorProduct
 from calibrant.kernels.discrepancy import Data, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
@@ -29,7 +29,7 @@ N_ROWS = 1024
 """Number of rows, chosen at random, that represent all in a mean over pairs, so that H is never stored."""
 
 
-def is_known(metric: Any, data: Data) -> bool:
+def is_known(metric: "SKCE | KCE", data: Data) -> bool:
     """Whether the law applies: to the unbiased estimate, rows of equal weight in one block, and an exact kernel."""
     if getattr(data, "copies", None) is not None:
         return False
@@ -37,7 +37,7 @@ def is_known(metric: Any, data: Data) -> bool:
     return whole and metric.features is None and np.ptp(data.weights) == 0 and data.n_samples > 2
 
 
-def has_short_lengthscale(metric: Any, data: Predictions) -> bool:
+def has_short_lengthscale(metric: "SKCE | KCE", data: Predictions) -> bool:
     """Whether the kernel has a number for its lengthscale that is far below the median distance of the predictions."""
     kernel = getattr(metric.kernel, "predictions", None)
     if not isinstance(kernel, RadialKernel) or kernel.lengthscale == "median":
@@ -46,7 +46,7 @@ def has_short_lengthscale(metric: Any, data: Predictions) -> bool:
     return bool(kernel.lengthscale < SHORTEST * np.median(kernel.distance.pairwise(some, some)))
 
 
-def has_calm_labels(metric: Any, data: Predictions) -> bool:
+def has_calm_labels(metric: "SKCE | KCE", data: Predictions) -> bool:
     """Whether the labels scatter much less than the predictions say, as those of under-confident ones do."""
     seen, expected = _squares(data, metric)
     return seen < LEAST_SCATTER * expected
@@ -111,7 +111,7 @@ def _squares(data: Data, metric: SKCE | KCE) -> tuple[float, float]:
     return data.once(("squared pairs", metric.kernel), compute) if isinstance(data, Predictions) else compute()
 
 
-def _mean_squares(data: Any, kernel: Any) -> tuple[float, float]:
+def _mean_squares(data: Data, kernel: Any) -> tuple[float, float]:
     """Return the mean of H_ij^2 over different rows: as seen, and expected."""
     n = data.n_samples
     rows, count = np.arange(n), n * (n - 1)
@@ -124,12 +124,12 @@ def _mean_squares(data: Any, kernel: Any) -> tuple[float, float]:
     return seen, expected
 
 
-def _compares_labels(data: Data, kernel: object) -> bool:
+def _compares_labels(data: Data, kernel: object) -> TypeGuard[Predictions]:
     """Whether the pairs are products of residuals times a kernel on predictions."""
     return isinstance(data, Predictions) and isinstance(kernel, TensorProduct) and kernel.targets == WhiteKernel()
 
 
-def _largest(pairs: PairMatrix, data: Any, kernel: Any) -> float:
+def _largest(pairs: PairMatrix, data: Data, kernel: Any) -> float:
     """Return the largest value of a pair: that of a row with itself, its label being the least probable one."""
     if not _compares_labels(data, kernel):
         return float(pairs.diagonal().max())

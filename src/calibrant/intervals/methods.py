@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.intervals import areas, debiased, kernel, resampled, sandwich, scores
-from calibrant.intervals.base import Limits, Method
+from calibrant.intervals.limits import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
+from calibrant.metrics.counted import Counted
 from calibrant.metrics.names import chosen_metric
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
@@ -159,12 +160,12 @@ def _by_name(method: str, metric: Metric) -> str:
     return method
 
 
-def _fitting(method: str) -> Any:
+def _fitting(method: str) -> type | tuple[type, ...]:
     """Return the kinds of metrics to which a method is restricted."""
-    from calibrant.metrics.forecast_base import ForecastScore
     from calibrant.metrics.forecast_intervals import IntervalCoverage
+    from calibrant.metrics.forecast_metric import ForecastScore
 
-    kinds: Mapping[str, Any] = {
+    kinds: Mapping[str, tuple[type, ...]] = {
         "hall": (Score, ForecastScore),
         "wilson": (Accuracy, IntervalCoverage),
         "sandwich": sandwich.INFLUENTIAL,
@@ -219,8 +220,10 @@ def _under_calibration(data: Data, metric: Metric, bootstrap: Bootstrap, rng: np
     if isinstance(data, Forecasts):
         return metric.by_chance(data, n_resamples, rng)
     if data.copies is not None:
-        cells, of_counts = _counted(metric, data)
-        return np.concatenate([of_counts(counts) for counts in cells.draw(n_resamples, rng)])
+        counted = _counted(metric, data)
+        if counted is None:
+            return None
+        return np.concatenate([counted.evaluate(counts) for counts in counted.cells.draw(n_resamples, rng)])
     evaluate = metric.prepare_labels(data)
     return np.concatenate([evaluate(labels) for labels in redraw_labels(data, n_resamples, rng)])
 
@@ -290,7 +293,7 @@ def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
     return data.copies is None or _counted(metric, data) is not None
 
 
-def _counted(metric: Metric, data: Predictions) -> Any:
+def _counted(metric: Metric, data: Predictions) -> Counted | None:
     """Return the metric as a function of how many events cells have, if it is one."""
     return metric.prepare_counts(metric.view(data)) if metric.suits(data) else None
 

@@ -202,7 +202,7 @@ UNEQUAL = f"the weights are so unequal that fewer than {FEWEST_WEIGHTED} rows de
 def missing_for_forecasts(method: str, metric: Metric, data: Forecasts) -> str:
     """Say what limits by the method need for known coverage, if these forecasts lack it; otherwise nothing."""
     from calibrant.curves.forecasts import effective_rows
-    from calibrant.metrics.forecast_base import ForecastMetric
+    from calibrant.metrics.forecast_metric import ForecastMetric
     from calibrant.metrics.forecast_scores import LogScore
 
     if not isinstance(metric, ForecastMetric):

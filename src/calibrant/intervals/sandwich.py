@@ -1,12 +1,12 @@
 """Limits of fitted coefficients, ratios and areas from the influence of each row: the sandwich."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.intervals.base import Limits
+from calibrant.intervals.limits import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.metrics import CoxIntercept, CoxSlope, InTheLarge, Metric, ObservedExpectedRatio
 from calibrant.metrics.selective import SelectiveMetric
@@ -74,7 +74,7 @@ def _law(value: float, rows: FloatArray, data: Predictions, metric: Metric, boot
     return law_of_sum(value, sums[:, 0], sums[:, 1], skewed=skewed, copies=copies)
 
 
-def is_separated(data: Predictions, metric: Any) -> bool:
+def is_separated(data: Predictions, metric: Metric) -> bool:
     """Whether the metric has no finite value, or none that the data determine."""
     view = metric.view(data)
     if not isinstance(metric, (CoxSlope, CoxIntercept)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.curves import bands
-from calibrant.intervals.base import Limits
+from calibrant.intervals.limits import Limits
 from calibrant.intervals.student import StudentLaw, law_of_sum
 from calibrant.kernels.discrepancy import Data
 from calibrant.metrics import Score
@@ -17,7 +17,7 @@ from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.resampling.redraws import redraw_labels
 
 if TYPE_CHECKING:
-    from calibrant.metrics.forecast_base import ForecastScore
+    from calibrant.metrics.forecast_metric import ForecastScore
 
 N_REDRAWS = 20
 """Redraws of the labels that say how much a mean is expected to vary, at most."""
@@ -98,7 +98,7 @@ def hall_laws(
     return [replace(law, error=float(error)) for law, error in zip(found, errors, strict=True)]
 
 
-def _chance(data: object, metric: RowMean) -> Redraw | None:
+def _chance(data: Any, metric: RowMean) -> Redraw | None:
     """Return how the rows may have been if the predictions are right."""
     if not isinstance(data, Predictions) or not isinstance(metric, Score):
         return None

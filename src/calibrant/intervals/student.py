@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import student_quantile, student_tail
-from calibrant.intervals.base import Limits
+from calibrant.intervals.limits import Limits
 
 TINY = float(np.finfo(float).tiny)
 """Least p-value: none is 0."""

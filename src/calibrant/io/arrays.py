@@ -37,7 +37,7 @@ _HEADERS = {
 _BROKEN = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError, tokenize.TokenError)
 
 
-def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[Any]:
+def read_array(where: str, handle: IO[bytes], size: int) -> NDArray[np.generic]:
     """Read one array of `size` bytes, with which its header must agree before anything is allocated."""
     try:
         with warnings.catch_warnings():
@@ -100,7 +100,7 @@ class Arrays(Source):
     """A file of named arrays."""
 
     @abstractmethod
-    def get(self, name: str) -> NDArray[Any]:
+    def get(self, name: str) -> NDArray[np.generic]:
         """Read one array."""
 
     def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Arrays(Source):
         self.file.check_unchanged()
         return arrays
 
-    def column(self, name: str) -> NDArray[Any]:
+    def column(self, name: str) -> NDArray[np.generic]:
         """Read one array, which must have one entry per row."""
         values = self.get(find_column(self.file.name, self.names, name))
         if values.ndim != 1:
@@ -120,7 +120,7 @@ class Arrays(Source):
             )
         return values
 
-    def _joined(self, argument: str, names: Sequence[str]) -> NDArray[Any]:
+    def _joined(self, argument: str, names: Sequence[str]) -> NDArray[np.generic]:
         arrays = [self.get(name) for name in names]
         if len(arrays) == 1:
             return arrays[0]
@@ -157,7 +157,7 @@ class Archive(Arrays):
         whole = (*WHOLE_DRAWS, *(request.quantiles or (WHOLE_QUANTILES,)))
         return choose_forecasts(self.file.name, self.names, whole, request)
 
-    def get(self, name: str) -> NDArray[Any]:
+    def get(self, name: str) -> NDArray[np.generic]:
         """Read one array."""
         member = self._members[name]
         with self.undamaged(), self.zip.open(member) as handle:
@@ -216,7 +216,7 @@ class Structured(Arrays):
         self.names = tuple(values.dtype.names or ())
         self.nested = frozenset(name for name in self.names if values.dtype[name].shape)
 
-    def get(self, name: str) -> NDArray[Any]:
+    def get(self, name: str) -> NDArray[np.generic]:
         """Return one field."""
         return checked(f"{self.file.name}, field {quoted(name)}", np.ascontiguousarray(self.values[name]))
 
@@ -256,7 +256,7 @@ class Plain(Arrays):
             )
         return name
 
-    def get(self, name: str) -> NDArray[Any]:
+    def get(self, name: str) -> NDArray[np.generic]:
         """Read the array in another file."""
         if not name.endswith(".npy"):
             raise InputError(f"{self.file.name} has no names in it: {quoted(name)} must be the path of an .npy file.")
@@ -268,7 +268,7 @@ class Plain(Arrays):
             raise InputError(f"{file.name} must hold one array, but has the fields {listing(values.dtype.names)}.")
         return values
 
-    def _joined(self, argument: str, names: Sequence[str]) -> NDArray[Any]:
+    def _joined(self, argument: str, names: Sequence[str]) -> NDArray[np.generic]:
         return super()._joined(argument, names) if names else self.values
 
 

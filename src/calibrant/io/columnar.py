@@ -52,7 +52,7 @@ class Columnar(Table):
             arrays["probs"] = arrays["probs"].astype(np.float16)
         return arrays
 
-    def column(self, name: str) -> NDArray[Any]:
+    def column(self, name: str) -> NDArray[np.generic]:
         """Read one column of any type."""
         with self._undamaged():
             return super().column(name)
@@ -140,7 +140,7 @@ class Columnar(Table):
         )
 
 
-def _holds(dtype: Any) -> str:
+def _holds(dtype: "pl.DataType") -> str:
     """Return what a cell of a type holds: a number, a text, a vector, or something else that is not named."""
     import polars as pl
 

@@ -105,7 +105,7 @@ def read_forecasts(  # noqa: PLR0913 (each is one decision of the user)
 
 def read_forecast_rows(
     path: Paths, others: Sequence[str] = (), *, drop_missing: bool = False, **options: Any
-) -> tuple[Forecasts, dict[str, NDArray[Any]]]:
+) -> tuple[Forecasts, dict[str, NDArray[np.generic]]]:
     """Read forecasts as `read_forecasts` does, and other columns of the same rows."""
     request, paths = as_forecast_request(**options), as_paths(path)
     left_out = LeftOut() if drop_missing else None
@@ -147,7 +147,7 @@ def _kind(law: Distribution) -> str:
 
 def _read_file(
     path: str, others: Sequence[str], request: ForecastRequest, left_out: LeftOut | None
-) -> tuple[Forecasts, dict[str, NDArray[Any]]]:
+) -> tuple[Forecasts, dict[str, NDArray[np.generic]]]:
     with open_source(path) as source:
         columns = source.choose_forecasts(request)
         tell(1, STEPS)

@@ -52,7 +52,7 @@ class JsonLines(TextTable):
 
         return pl.DataFrame([fields for _, fields in self._objects()], infer_schema_length=None)
 
-    def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _objects(self) -> Iterator[tuple[int, dict[str, object]]]:
         """Yield the objects, each with its line; blank lines are skipped."""
         for number, line in enumerate(self.lines(), start=1):
             if not line.strip():
@@ -78,7 +78,7 @@ class JsonLines(TextTable):
             return str(value).lower()
         return None if value is None or value == "" else str(value)
 
-    def _number(self, line: int, fields: dict[str, object], name: str) -> Any:
+    def _number(self, line: int, fields: dict[str, object], name: str) -> object:
         value = fields.get(name)
         if isinstance(value, list):
             return [self._number(line, {name: entry}, name) for entry in value]

@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,8 @@ class Part(NamedTuple):
     """What one file holds: predictions, the numbers that they are made of, and other columns of the same rows."""
 
     predictions: Predictions
-    scores: NDArray[Any]
-    others: dict[str, NDArray[Any]]
+    scores: FloatArray
+    others: dict[str, NDArray[np.generic]]
 
 
 STEPS = 3
@@ -182,19 +182,19 @@ def _read_file(path: str, request: Request, others: Sequence[str], left_out: Lef
         return Part(found, scores, more)
 
 
-def _as_raw_logits(scores: NDArray[Any]) -> FloatArray:
+def _as_raw_logits(scores: NDArray[np.generic]) -> FloatArray:
     from calibrant.calibrators.raw_logits import as_raw_logits
 
     return as_raw_logits(scores)
 
 
-def stacked(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def stacked(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
     """Return columns one below the other, as objects if their kinds differ: NumPy would turn numbers into text."""
     kinds = {part.dtype.kind for part in parts}
     return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
 
 
-def read_column(path: Paths, name: str) -> NDArray[Any]:
+def read_column(path: Paths, name: str) -> NDArray[np.generic]:
     """Read one column of a file, in the order of its rows.
 
     Parameters

@@ -5,7 +5,7 @@ import os
 import shutil
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -39,7 +39,7 @@ def _write_parquet(frame: "pl.DataFrame", handle: BinaryIO) -> None:
 
 
 _TEXT = (".csv", ".tsv", ".gz")
-FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], Any]] = {
+FRAMES: dict[str, Callable[["pl.DataFrame", BinaryIO], object]] = {
     **dict.fromkeys((".parquet", ".pq"), _write_parquet),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), lambda frame, handle: frame.write_ipc(handle)),
     ".arrows": lambda frame, handle: frame.write_ipc_stream(handle),
@@ -59,7 +59,7 @@ def rewrite_probabilities(  # noqa: PLR0913 (each is one decision of the user)
     label: str | None = None,
     probs: str | Sequence[str] | None = None,
     logits: bool = False,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Hashable] | None = None,
     replace: bool = False,
     percent: bool = False,
     drop_missing: bool = False,

@@ -52,7 +52,7 @@ def rewrite_forecasts(
         return {key: names for key, names in source.choose_forecasts(request).items() if key != "weights"}
 
     def calibrated(
-        source: Source, columns: Arguments, arrays: dict[str, object], *more: dict[str, Any]
+        source: Source, columns: Arguments, arrays: dict[str, object], *more: dict[str, object]
     ) -> dict[str, FloatArray]:
         law = law_of(source, arrays, columns, request)
         given = [column for named in more for column in named.values()]

@@ -5,8 +5,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.files import OpenFile
@@ -32,6 +33,15 @@ _WORDS = {
     "values must": "quantiles must",
 }
 """What containers say of arrays, in words for somebody who reads a file."""
+
+
+class Placed(Protocol):
+    """What names the rows of a file, as a `Source` does."""
+
+    file: OpenFile
+
+    def place(self, row: int) -> str:
+        """Say where in the file a row is."""
 
 
 class Source(ABC):
@@ -79,7 +89,7 @@ class Source(ABC):
         """
 
     @abstractmethod
-    def column(self, name: str) -> NDArray[Any]:
+    def column(self, name: str) -> NDArray[np.generic]:
         """Read one column of any type."""
 
     def place(self, row: int) -> str:
@@ -101,12 +111,12 @@ def undamaged(file: str, kind: str, *foreign: type[BaseException]) -> Iterator[N
 
 
 @contextmanager
-def located(source: Any, columns: Mapping[str, Sequence[str]]) -> Iterator[None]:
+def located(source: Placed, columns: Mapping[str, Sequence[str]]) -> Iterator[None]:
     """Say in terms of the file what a container says in terms of arrays.
 
     Parameters
     ----------
-    source : Source, or what has its `file` and `place`
+    source : Source, or what names rows of a file as one does
     columns : mapping
         Arguments of the container, with which its messages begin, to the columns that they were read from.
     """

@@ -62,7 +62,7 @@ class Table(Source):
         arrays: dict[str, object] = {a: s.values if a in WIDE else s.values[:, 0] for a, s in stacks.items()}
         return arrays | {"label": labels.result()} if label else arrays
 
-    def column(self, name: str) -> NDArray[Any]:
+    def column(self, name: str) -> NDArray[np.generic]:
         """Read one column of any type."""
         find_column(self.file.name, self.names, name)
         collector = Collector()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._border.convert import is_missing
 from calibrant._border.text import quoted
-from calibrant._border.types import BoolArray
+from calibrant._border.types import BoolArray, Scalar
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.io import limits
 from calibrant.io.columns import INTEGER, Columns, by_value, check_positional
@@ -35,9 +35,9 @@ class Stack:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.values: NDArray[Any] = np.empty((0, 0))
+        self.values: NDArray[np.generic] = np.empty((0, 0))
 
-    def append(self, block: NDArray[Any]) -> None:
+    def append(self, block: NDArray[np.generic]) -> None:
         """Add rows below."""
         rows, width = len(self.values), block.shape[1]
         limits.check_size(self.file, rows + len(block), width)
@@ -52,15 +52,15 @@ class Coded:
     """A column of text: few distinct texts, and for each row the position of its own."""
 
     texts: list[str | None]
-    codes: NDArray[Any]
+    codes: NDArray[np.generic]
 
-    def map(self, values: Sequence[object], dtype: Any) -> NDArray[Any]:
+    def map(self, values: Sequence[object], dtype: type[Scalar]) -> NDArray[Scalar]:
         """Return the rows with each text replaced by the value at its position."""
         table = np.empty(len(values), dtype=dtype)
         table[:] = values
         return table[self.codes]
 
-    def take(self, rows: NDArray[Any]) -> "Coded":
+    def take(self, rows: NDArray[np.generic]) -> "Coded":
         """Return some rows, with those texts that occur in them.
 
         Examples
@@ -77,7 +77,7 @@ class Collector:
 
     def __init__(self) -> None:
         self._known: dict[str | None, int] = {}
-        self._chunks: list[NDArray[Any]] = []
+        self._chunks: list[NDArray[np.generic]] = []
         self._is_text = False
 
     def append(self, series: "pl.Series") -> None:
@@ -103,29 +103,29 @@ class Collector:
         codes = [self._known.setdefault(text, len(self._known)) for text in texts]
         return series.replace_strict(texts, codes, return_dtype=pl.Int32).to_numpy()
 
-    def result(self) -> Coded | NDArray[Any]:
+    def result(self) -> Coded | NDArray[np.generic]:
         """Return the whole column."""
         values = np.concatenate(self._chunks) if self._chunks else np.empty(0)
         return Coded(list(self._known), values) if self._is_text else values
 
 
-def as_array(column: Coded | NDArray[Any]) -> NDArray[Any]:
+def as_array(column: Coded | NDArray[np.generic]) -> NDArray[np.generic]:
     """Give text the type that all of it has: integers, numbers, booleans, or else strings."""
     if not isinstance(column, Coded):
         return column
     texts = [text for text in column.texts if text is not None]
     if len(texts) < len(column.texts) or not texts:
-        return column.map(column.texts, object)
+        return column.map(column.texts, np.object_)
     if all(INTEGER.fullmatch(text) for text in texts):
         return column.map([int(text) for text in texts], np.int64)
     if all(NUMBER.fullmatch(text) for text in texts):
         return column.map([float(text) for text in texts], np.float64)
     if {text.casefold() for text in texts} <= {"true", "false"}:
         return column.map([text.casefold() == "true" for text in texts], np.bool_)
-    return column.map(texts, object)
+    return column.map(texts, np.object_)
 
 
-def as_labels(file: str, labels: Coded | NDArray[Any], columns: Columns) -> NDArray[Any]:
+def as_labels(file: str, labels: Coded | NDArray[np.generic], columns: Columns) -> NDArray[np.generic]:
     """Return labels by value for integer classes, by position for named ones; what is unknown stays as it is."""
     classes = columns.classes or ()
     positions = {str(name): i for i, name in enumerate(classes)}
@@ -236,7 +236,7 @@ def _missing(arrays: dict[str, Any], columns: Mapping[str, Sequence[str]], known
     return found
 
 
-def _missing_labels(labels: Any, known: set[str]) -> BoolArray:
+def _missing_labels(labels: Coded | NDArray[np.generic], known: set[str]) -> BoolArray:
     """Return which labels are missing: no value, or a mark that is not the name of a class."""
     if isinstance(labels, Coded):
         marks = [text is None or (text.lower() in MARKS and text not in known) for text in labels.texts]

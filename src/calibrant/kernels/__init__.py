@@ -1,6 +1,14 @@
 """Kernels: frozen choices that are combined with ``+``, ``*`` and ``@``."""
 
-from calibrant.kernels.base import JointKernel, JointSum, Kernel, ProductKernel, ScaledKernel, SumKernel, TensorProduct
+from calibrant.kernels.algebra import (
+    JointKernel,
+    JointSum,
+    Kernel,
+    ProductKernel,
+    ScaledKernel,
+    SumKernel,
+    TensorProduct,
+)
 from calibrant.kernels.distances import (
     Distance,
     Euclidean,

@@ -1,7 +1,6 @@
 """From data and a kernel to the matrix H of `calibrant.kernels.pairs`."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -9,7 +8,8 @@ from calibrant._border.types import FloatArray
 from calibrant._core.kernel import Kernel as CompiledKernel
 from calibrant.exceptions import DataWarning, InputError
 from calibrant.forecasts import Forecasts
-from calibrant.kernels.base import JointKernel, Kernel, TensorProduct, unscaled
+from calibrant.forecasts.convolution import Profile
+from calibrant.kernels.algebra import JointKernel, Kernel, TensorProduct, unscaled
 from calibrant.kernels.distances import Euclidean, MixtureWasserstein, TotalVariation, Wasserstein
 from calibrant.kernels.general import GeneralKernel, general_tile
 from calibrant.kernels.pairs import PairMatrix, RadialPairs, SortedPairs, SummedPairs, TiledPairs
@@ -140,10 +140,11 @@ def _forecast_pairs(data: Forecasts, term: TensorProduct) -> PairMatrix:
     return TiledPairs(data.n_samples, tile)
 
 
-def target_profile(kernel: Kernel) -> tuple[Any, float]:
+def target_profile(kernel: Kernel) -> tuple[Profile, float]:
     """Return the profile and lengthscale of a kernel on real targets whose expectations are known."""
     if isinstance(kernel, (GaussianKernel, ExponentialKernel)) and isinstance(kernel.distance, Euclidean):
-        return kernel.profile, float(kernel.lengthscale)
+        profile: Profile = "gaussian" if isinstance(kernel, GaussianKernel) else "exponential"
+        return profile, float(kernel.lengthscale)
     raise InputError(
         "the target kernel of forecasts must be GaussianKernel(Euclidean()) or ExponentialKernel(Euclidean()), "
         f"but is {kernel!r}."

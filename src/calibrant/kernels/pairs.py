@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -235,7 +235,7 @@ class RadialPairs(PairMatrix):
         return RadialPairs(self.points, self.left * scale, right, self.kernel)
 
     @property
-    def _engine(self) -> Any:
+    def _engine(self) -> ModuleType:
         """Compiled code, or its NumPy twin."""
         return engine()
 

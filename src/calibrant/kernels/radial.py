@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.kernels.base import Kernel
+from calibrant.kernels.algebra import Kernel
 from calibrant.kernels.distances import Distance, Euclidean, TotalVariation
 
 Lengthscale = float | Literal["median"]

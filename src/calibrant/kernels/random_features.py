@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.exceptions import InputError
-from calibrant.kernels.base import JointKernel, unscaled
+from calibrant.kernels.algebra import JointKernel, unscaled
 from calibrant.kernels.discrepancy import Data
 from calibrant.kernels.distances import Euclidean, TotalVariation
 from calibrant.kernels.pairs import PairMatrix

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant._border.convert import convert
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.kernels.base import Kernel, unscaled
+from calibrant.kernels.algebra import Kernel, unscaled
 from calibrant.kernels.radial import RadialKernel
 
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,14 +105,14 @@ class Store:
         return content if sealed.partition(" ")[0] == hashlib.sha256(content).hexdigest() else None
 
 
-def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def pack(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
     """Return arrays as an NPZ archive; the same arrays give the same bytes."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
 
 
-def unpack(content: bytes) -> dict[str, NDArray[Any]]:
+def unpack(content: bytes) -> dict[str, NDArray[np.generic]]:
     """Return the arrays of an NPZ archive."""
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         return dict(archive)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from calibrant._border.lazy import attributes
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
-from calibrant.metrics.base import Metric
 from calibrant.metrics.binned import ECE, DebiasedECE
 from calibrant.metrics.chance import ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
@@ -13,11 +12,12 @@ from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
 from calibrant.metrics.dirichlet import DirichletECE
 from calibrant.metrics.kde import KdeECE
 from calibrant.metrics.kernel import SKCE
-from calibrant.metrics.kernel_base import Affordable
+from calibrant.metrics.kernel_metric import Affordable
 from calibrant.metrics.kernel_roots import KCE, MMCE
 from calibrant.metrics.lift import Classwise, PerPredictedClass, TopLabel
 from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
 from calibrant.metrics.mean_embedding import UCME
+from calibrant.metrics.metric import Metric
 from calibrant.metrics.murphy import Reliability, Resolution, decompose
 from calibrant.metrics.pooled import ECCE
 from calibrant.metrics.scores import NLL, Accuracy, Brier, Score, SquaredError

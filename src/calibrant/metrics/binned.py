@@ -11,8 +11,8 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualMass, EqualWidth
 from calibrant.binning.sums import bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
-from calibrant.metrics.base import Measured, Metric, check_norm, relative, root
 from calibrant.metrics.counted import BinnedCells, Counted
+from calibrant.metrics.metric import Measured, Metric, check_norm, relative, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

@@ -8,8 +8,8 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.binning import Binning, EqualWidth
 from calibrant.curves import bin_totals
-from calibrant.metrics.base import Metric, relative
 from calibrant.metrics.binned import as_binning
+from calibrant.metrics.metric import Metric, relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

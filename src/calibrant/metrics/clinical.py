@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import CLINICAL, Metric
+from calibrant.metrics.metric import CLINICAL, Metric
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.smoothers import Loess, Smoother
 from calibrant.predictions import Predictions
@@ -178,6 +178,8 @@ class ObservedExpectedRatio(Metric):
 
 
 def _ratio(observed: FloatArray | IntArray, expected: FloatArray) -> FloatArray:
+    if expected.min() > 0:
+        return np.asarray(observed / expected, dtype=np.float64)
     expected = np.broadcast_to(expected, observed.shape)
     nothing = np.where(observed > 0, np.inf, 1.0)
     return np.divide(observed, expected, out=nothing, where=expected > 0)

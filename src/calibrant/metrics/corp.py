@@ -7,8 +7,8 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import PARTS, Metric
 from calibrant.metrics.counted import Counted
+from calibrant.metrics.metric import PARTS, Metric
 from calibrant.metrics.pooled import PooledMetric, Pools
 from calibrant.metrics.scores import NLL, Score, SquaredError
 from calibrant.predictions import Predictions

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import DECISIONS
+from calibrant.metrics.metric import DECISIONS
 from calibrant.metrics.scores import Score
 from calibrant.predictions import Predictions
 from calibrant.results import Description

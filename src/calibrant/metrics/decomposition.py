@@ -1,12 +1,10 @@
 """The squared error of groups of rows, in parts."""
 
-from typing import Any
-
 import numpy as np
 
 from calibrant._border.checks import check_length
 from calibrant._border.convert import convert, is_missing
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.scores import SquaredError
 from calibrant.predictions import Predictions
@@ -82,7 +80,7 @@ def segment_decomposition(predictions: Predictions, segments: object) -> Segment
     )
 
 
-def _as_segments(segments: object, present: Any) -> tuple[tuple[object, ...], IntArray, IntArray]:
+def _as_segments(segments: object, present: BoolArray) -> tuple[tuple[object, ...], IntArray, IntArray]:
     """Return the sorted names of the segments of present rows, a row of each, and the segment of each row."""
     raw = convert(segments, "segments")
     if raw.values.ndim != 1:

@@ -13,8 +13,8 @@ from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.blas import one_blas_thread
 from calibrant._core.laws import log_gamma
 from calibrant._core.threads import in_order
-from calibrant.metrics.base import Metric, check_norm, root
 from calibrant.metrics.gaps import over_rows_with_neighbours
+from calibrant.metrics.metric import Metric, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import BLOCK_CELLS, in_blocks
 from calibrant.results import Description, Estimate

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
-from calibrant.metrics.base import Metric
+from calibrant.metrics.metric import Metric
 from calibrant.resampling.redraws import redraw_targets
 
 

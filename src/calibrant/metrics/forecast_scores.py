@@ -11,8 +11,8 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, MonteCarlo
 from calibrant.forecasts.transform import Ensemble, check_ensemble
-from calibrant.metrics.base import SCORES, infinite_rows
-from calibrant.metrics.forecast_base import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
+from calibrant.metrics.forecast_metric import ForecastScore, IntervalMetric, central_levels, check_levels, level_array
+from calibrant.metrics.metric import SCORES, infinite_rows
 from calibrant.results import Description
 
 CELLS = 2**16

@@ -3,11 +3,11 @@
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles
 from calibrant.metrics import METRICS
-from calibrant.metrics.base import Metric
-from calibrant.metrics.forecast_base import ForecastMetric
 from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
 from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth, Sharpness
+from calibrant.metrics.forecast_metric import ForecastMetric
 from calibrant.metrics.forecast_scores import CRPS, IntervalScore, LogScore, PinballLoss
+from calibrant.metrics.metric import Metric
 
 FORECAST_METRICS: dict[str, Metric] = {
     "crps": CRPS(),

@@ -10,8 +10,8 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.quantiles import median
 from calibrant._core.threads import in_order
 from calibrant.binning.ties import line_of
-from calibrant.metrics.base import Metric, Together, Weights, check_norm, root
 from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
+from calibrant.metrics.metric import Metric, Together, Weights, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 from calibrant.smoothing.bandwidth import Rule, Sample, bandwidth_of, limits_of_search

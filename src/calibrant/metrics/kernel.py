@@ -10,16 +10,16 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.kernels.base import JointKernel
+from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, row_sums, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
 from calibrant.kernels.targets import gram_of
-from calibrant.metrics.base import KERNEL, Metric, Weights, relative
 from calibrant.metrics.counted import Counted, counted_anew
-from calibrant.metrics.kernel_base import Affordable, KernelMetric, monte_carlo_error
+from calibrant.metrics.kernel_metric import Affordable, KernelMetric, monte_carlo_error
+from calibrant.metrics.metric import KERNEL, Metric, Weights, relative
 from calibrant.predictions import Predictions
 from calibrant.resampling.redraws import in_blocks
 from calibrant.results import Description
@@ -276,7 +276,7 @@ class SKCE(KernelMetric):
         total, square = float(weights.sum()) ** 2, float((weights**2).sum())
         parts = [RedrawnPairs.of(data, weights, term, diagonal=not self.unbiased) for term in kernel.terms]
 
-        def evaluate(targets: Any) -> FloatArray:
+        def evaluate(targets: FloatArray) -> FloatArray:
             sums = np.sum([part.sums(targets) for part in parts], axis=0)
             return _ratio(sums, np.array(total - square)) if self.unbiased else sums / total
 
@@ -296,7 +296,7 @@ class SKCE(KernelMetric):
 
         return evaluate
 
-    def _mean(self, different: Any, weights: FloatArray, diagonal: FloatArray | None) -> FloatArray:
+    def _mean(self, different: FloatArray, weights: FloatArray, diagonal: FloatArray | None) -> FloatArray:
         """Return the mean over pairs, given their sum over different rows for each column of weights."""
         total, square = weights.sum(axis=0) ** 2, (weights**2).sum(axis=0)
         if diagonal is None:

@@ -1,8 +1,8 @@
 """Lifts: a metric of binary predictions applied to views of many classes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant._core.threads import in_order
 from calibrant.binning.ties import starts_of_ties
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import Metric
+from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
 
@@ -159,18 +159,19 @@ class Classwise(_ByClass):
         prepared = in_order(lambda one: one[0].prepare_labels(one[1]), views)
         return self._mean([_of_class(evaluate, c) for c, evaluate in enumerate(prepared)])
 
-    def details(self, predictions: Predictions) -> dict[str, Any]:
+    def details(self, predictions: Predictions) -> dict[str, object]:
         """Give the value of every class."""
-        values = self._class_values(predictions)
+        return self._details(predictions, self._class_values(predictions))
+
+    def _details(self, predictions: Predictions, values: list[float]) -> dict[str, object]:
         return {"classes": dict(zip(predictions.classes, values, strict=True)), **self._choice(predictions)}
 
     def describe(self, data: Predictions) -> Estimate:
         """Return the value with its details, of which it is the mean: nothing is computed twice."""
         self.check(data)
-        details = self.details(data)
-        return Estimate(
-            name=repr(self), value=float(np.mean([*details["classes"].values()])), details=details, about=self.about()
-        )
+        values = self._class_values(data)
+        details = self._details(data, values)
+        return Estimate(name=repr(self), value=float(np.mean(values)), details=details, about=self.about())
 
     def _class_values(self, predictions: Predictions) -> list[float]:
         if not self.members:
@@ -300,7 +301,7 @@ class PerPredictedClass(_ByClass):
 _OfClass: TypeAlias = tuple[int, float, float]
 
 
-def _of_class(part: Evaluator, c: int) -> Callable[[Any], FloatArray]:
+def _of_class(part: Evaluator, c: int) -> Evaluator:
     return lambda labels: part((labels == c).view(np.int8))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, Evaluator, FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.newton import PENALTY, LogisticLoss, maximise_all
-from calibrant.metrics.base import CLINICAL, Metric
+from calibrant.metrics.metric import CLINICAL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 from calibrant.results.caveats import ONE_OUTCOME, REFUTED

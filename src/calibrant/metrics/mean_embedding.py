@@ -10,12 +10,12 @@ import numpy as np
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts
-from calibrant.kernels.base import JointKernel, TensorProduct, unscaled
+from calibrant.kernels.algebra import JointKernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import Data, target_profile, tune
 from calibrant.kernels.general import GeneralKernel
 from calibrant.kernels.targets import gram_of
-from calibrant.metrics.base import KERNEL, Metric
-from calibrant.metrics.kernel_base import KernelMetric, monte_carlo_error
+from calibrant.metrics.kernel_metric import KernelMetric, monte_carlo_error
+from calibrant.metrics.metric import KERNEL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -63,8 +63,8 @@ class UCME(KernelMetric):
     """
 
     kernel: JointKernel | GeneralKernel | None = None
-    test_predictions: Any = None
-    test_targets: Any = None
+    test_predictions: object = None
+    test_targets: object = None
 
     def about(self) -> Description:
         """Return how it is presented."""

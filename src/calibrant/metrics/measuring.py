@@ -7,7 +7,7 @@ from typing import Any
 from calibrant.forecasts import Forecasts
 from calibrant.metrics import METRICS, Metric
 from calibrant.metrics.names import chosen_metric, chosen_metrics
-from calibrant.predictions import Predictions, check_predictions
+from calibrant.predictions import Classifier, Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Measures
 from calibrant.results.estimate import OF_CLASSES
@@ -88,7 +88,7 @@ class Scorer:
 
     metric: Metric
 
-    def __call__(self, estimator: Any, X: object, y: Any, sample_weight: Any = None) -> float:
+    def __call__(self, estimator: Classifier, X: object, y: object, sample_weight: object = None) -> float:
         """Return the metric of `estimator.predict_proba(X)`, with its sign turned where lower is better."""
         probs = estimator.predict_proba(X)
         value = self.metric(Predictions(probs, y, sample_weight, classes=estimator.classes_))

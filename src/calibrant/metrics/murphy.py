@@ -1,7 +1,7 @@
 """Parts of a score, by isotonic regression or by bins."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.laws import divergence
 from calibrant.binning import Binning, EqualWidth
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import PARTS
 from calibrant.metrics.binned import ECE, BinnedMetric
 from calibrant.metrics.corp import SCORES, ScoreName, check_score, impurity, refinement, uncertainty
+from calibrant.metrics.metric import PARTS
 from calibrant.metrics.pooled import pool
 from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
@@ -161,7 +161,7 @@ class Resolution(BinnedMetric):
         return (mass / total * (frequency - hits.sum(axis=0) / total) ** 2).sum(axis=0)
 
 
-def _corp(view: Predictions, score: ScoreName) -> dict[str, Any]:
+def _corp(view: Predictions, score: ScoreName) -> dict[str, float]:
     pools = pool(view)
     left, base = refinement(pools, score), uncertainty(pools, score)
     return {
@@ -172,7 +172,7 @@ def _corp(view: Predictions, score: ScoreName) -> dict[str, Any]:
     }
 
 
-def _murphy(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, Any]:
+def _murphy(view: Predictions, score: ScoreName, bins: Binning) -> dict[str, float]:
     view = view.take(view.weights > 0)
     index = _cells(view, bins)
     share = view.weights / view.weights.sum()

@@ -1,13 +1,13 @@
 """Names of metrics as people write them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from calibrant._border.names import Spellings, meant
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
-    from calibrant.metrics.base import Metric
+    from calibrant.metrics.metric import Metric
 
 SPELLINGS = Spellings(
     aliases={
@@ -26,8 +26,10 @@ SPELLINGS = Spellings(
 )
 """What is accepted besides the names in METRICS and FORECAST_METRICS."""
 
+Given = TypeVar("Given")
 
-def metric_name(given: object, known: Collection[str] | None = None) -> Any:
+
+def metric_name(given: Given, known: Collection[str] | None = None) -> Given | str:
     """Return the name of a metric in its table, by default METRICS and FORECAST_METRICS.
 
     What is not known comes back as it is, for the caller to refuse.
@@ -51,7 +53,7 @@ def metric_name(given: object, known: Collection[str] | None = None) -> Any:
 
 def chosen_metric(metric: "Metric | str") -> "Metric":
     """Return a metric, given itself or its name in METRICS."""
-    from calibrant.metrics.base import check_metric
+    from calibrant.metrics.metric import check_metric
 
     if isinstance(metric, str):
         [metric] = chosen_metrics(metric).values()
@@ -64,7 +66,7 @@ def chosen_metrics(
 ) -> Mapping[str, "Metric"]:
     """Return the metrics by name, given themselves or their names in a table, by default METRICS."""
     from calibrant.metrics import METRICS
-    from calibrant.metrics.base import Metric, check_metric
+    from calibrant.metrics.metric import Metric, check_metric
 
     if isinstance(metrics, Mapping):
         for name, metric in metrics.items():

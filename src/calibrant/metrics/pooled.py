@@ -9,13 +9,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.types import BoolArray, Evaluator, FloatArray
+from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
 from calibrant._core.isotonic import isotonic_regression
 from calibrant._core.line.boxes import Line
 from calibrant.binning.ties import NEGLIGIBLE, comparable, line_of, starts_of_ties
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import Metric
 from calibrant.metrics.counted import Counted, cells_of_copies
+from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -51,7 +51,7 @@ class Pools:
         """Return the frequency of the event at each of them."""
         return self.hits / self.mass
 
-    def merged(self, starts: Any) -> "Pools":
+    def merged(self, starts: IntArray) -> "Pools":
         """Join neighbours: the pools that begin at these indices, the first of which is 0."""
         mass, predicted, hits = (np.add.reduceat(sums, starts) for sums in (self.mass, self.predicted, self.hits))
         return Pools(mass, predicted, hits)
@@ -67,7 +67,7 @@ class Pools:
         return self._kept[key]
 
     @cached_property
-    def _kept(self) -> dict[Hashable, Any]:
+    def _kept(self) -> dict[Hashable, FloatArray]:
         return {}
 
     def isotonic(self) -> FloatArray:

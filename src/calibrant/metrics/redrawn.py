@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Profile
 from calibrant.forecasts.convolution import kernel_value
-from calibrant.kernels.base import Kernel, TensorProduct, unscaled
+from calibrant.kernels.algebra import Kernel, TensorProduct, unscaled
 from calibrant.kernels.discrepancy import target_profile
 
 TILE = 128

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
-from calibrant.metrics.base import SCORES, Metric, infinite_rows
+from calibrant.metrics.metric import SCORES, Metric, infinite_rows
 from calibrant.predictions import Predictions, row_blocks
 from calibrant.results import Description
 
@@ -35,12 +35,14 @@ class Score(Metric):
 def weighted_means(rows: FloatArray) -> Evaluator:
     """Return the map from weights, (n, B), to the weighted means of these scores, some of which may be infinite."""
     infinite = np.isinf(rows)
+    if not infinite.any():
+        return lambda weights: rows @ weights / weights.sum(axis=0)
     finite = np.where(infinite, 0.0, rows)
 
     def evaluate(weights: FloatArray) -> FloatArray:
         means = finite @ weights / weights.sum(axis=0)
         # An infinite row counts only where it has weight: 0 times infinity would be NaN.
-        return np.where(infinite @ weights > 0, np.inf, means) if infinite.any() else means
+        return np.where(infinite @ weights > 0, np.inf, means)
 
     return evaluate
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning.ties import comparable, starts_of_ties
-from calibrant.metrics.base import SELECTIVE, Metric
+from calibrant.metrics.metric import SELECTIVE, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

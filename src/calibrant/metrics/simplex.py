@@ -10,7 +10,7 @@ from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning import Cells, EqualWidth, MedianVariance, SimplexBinning
 from calibrant.curves import bin_totals
 from calibrant.kernels.distances import Distance, TotalVariation
-from calibrant.metrics.base import Metric, Weights
+from calibrant.metrics.metric import Metric, Weights
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 

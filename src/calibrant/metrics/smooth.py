@@ -3,18 +3,21 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray
+from calibrant._border.types import BoolArray, Evaluator, FloatArray, IntArray, RowIndex
 from calibrant._core.threads import in_order
 from calibrant.exceptions import InputError
-from calibrant.metrics.base import Metric
+from calibrant.metrics.metric import Metric
 from calibrant.metrics.smooth_widths import NARROWEST, cosine_sums, errors, fixed_points, resolution
 from calibrant.predictions import Predictions
 from calibrant.results import Description
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 FEW_CELLS, FEW_ROWS = 5_000_000, 250_000
 """Up to this many numbers, or rows, are moved to the grid without a sparse matrix, whose import would take longer."""
@@ -157,7 +160,7 @@ def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
     points, factors = _stencil(values)
 
     @cache
-    def matrix() -> Any:
+    def matrix() -> "csc_array":
         from scipy.sparse import csc_array
 
         # Indices of one kind spare a copy of them.
@@ -179,7 +182,7 @@ def _spread(values: FloatArray) -> Callable[[FloatArray], FloatArray]:
 def _events_on_grid(points: NDArray[np.int32], factors: FloatArray) -> Callable[[BoolArray], FloatArray]:
     """Return the map from whether the rows have an event, (n,), to the sums of their factors on the grid."""
 
-    def sums(rows: Any) -> FloatArray:
+    def sums(rows: RowIndex) -> FloatArray:
         found = np.bincount(points[rows].ravel(), weights=factors[rows].ravel(), minlength=CELLS + 1)
         return np.asarray(found, dtype=float)
 

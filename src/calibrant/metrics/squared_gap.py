@@ -10,10 +10,10 @@ from calibrant._border.types import Evaluator, FloatArray, IntArray
 from calibrant.binning import Binning, EqualMass
 from calibrant.binning.sums import class_sums
 from calibrant.curves import joint_bin_totals
-from calibrant.metrics.base import Metric, relative
 from calibrant.metrics.binned import as_binning
 from calibrant.metrics.counted import BinnedCells, Counted
 from calibrant.metrics.lift import Lift, PerPredictedClass
+from calibrant.metrics.metric import Metric, relative
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
 

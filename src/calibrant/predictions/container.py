@@ -1,11 +1,11 @@
 """The container of predicted class probabilities and observed labels."""
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._border import checks, suspicions
 from calibrant._border import labels as label_rules
 from calibrant._border.convert import Raw, convert
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import BoolArray, FloatArray, IntArray, RowIndex, Scalar
 from calibrant.exceptions import DataWarning, InputError
 
 _CACHED = ("log_probs", "predicted", "copies")
@@ -26,6 +26,17 @@ _BLOCK_CELLS = 1 << 20
 """Probabilities processed at a time, to avoid temporary arrays as large as their whole matrix."""
 
 T = TypeVar("T")
+
+
+class Classifier(Protocol):
+    """A fitted classifier of scikit-learn's kind."""
+
+    @property
+    def classes_(self) -> Iterable[Hashable]:
+        """The classes, in the order of the columns."""
+
+    def predict_proba(self, X: Any, /) -> object:
+        """Return probabilities, (n, K)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -133,7 +144,7 @@ class Predictions:
         return self
 
     @classmethod
-    def from_estimator(cls, model: Any, X: object, y: object, sample_weight: object = None) -> Self:
+    def from_estimator(cls, model: Classifier, X: object, y: object, sample_weight: object = None) -> Self:
         """Build predictions from what a fitted classifier of scikit-learn's kind says about rows.
 
         Parameters
@@ -214,7 +225,7 @@ class Predictions:
         labels: IntArray,
         weights: FloatArray,
         classes: tuple[Hashable, ...],
-        **cached: NDArray[Any] | None,
+        **cached: NDArray[np.generic] | None,
     ) -> None:
         arrays = {"probs": probs, "labels": labels, "weights": weights, **cached}
         for name, array in arrays.items():
@@ -340,6 +351,11 @@ class Predictions:
         """Whether any weight differs from 1."""
         return bool(np.any(self.row_weights != 1.0))
 
+    @cached_property
+    def has_equal_weights(self) -> bool:
+        """Whether all weights are the same."""
+        return bool((self.weights == self.weights[0]).all())
+
     def top_label(self) -> Self:
         """Binary view: the confidence in the predicted class, and whether it was right.
 
@@ -371,11 +387,11 @@ class Predictions:
     def __len__(self) -> int:
         return self.n_samples
 
-    def __getitem__(self, rows: object) -> Self:
+    def __getitem__(self, rows: int | RowIndex) -> Self:
         """Return the predictions at these rows: a slice, indices, a mask, or one row."""
         return self.take([rows] if isinstance(rows, (int, np.integer)) else rows)
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the predictions at these rows (indices or a mask), in this order."""
         probs = self.probs[rows]
         if probs.ndim != 2 or len(probs) == 0:
@@ -390,7 +406,7 @@ class Predictions:
         other.__dict__["_kept"] = (self._kept[False], {})
         return other
 
-    def _binary(self, positive: FloatArray, hits: Any, classes: tuple[Hashable, ...]) -> Self:
+    def _binary(self, positive: FloatArray, hits: BoolArray, classes: tuple[Hashable, ...]) -> Self:
         probs = np.empty((self.n_samples, 2))
         np.subtract(1.0, positive, out=probs[:, 0])
         probs[:, 1] = positive
@@ -426,7 +442,7 @@ def _most_probable(probs: FloatArray) -> IntArray:
     return (probs[:, 1] > probs[:, 0]).astype(np.int64) if probs.shape[1] == 2 else probs.argmax(axis=1)
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Return a view that cannot be written through; the array itself stays as it is."""
     view = array.view()
     view.setflags(write=False)

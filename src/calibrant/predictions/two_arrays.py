@@ -36,7 +36,7 @@ def as_data(data: object, y_prob: object = None, sample_weight: object = None, p
     ('dog', 'cat')
     """
     if isinstance(data, (Predictions, Forecasts)):
-        if any(given is not None for given in (y_prob, sample_weight, positive)):
+        if y_prob is not None or sample_weight is not None or positive is not None:
             raise TypeError(
                 f"{type(data).__name__} hold their labels and weights: pass them alone, and settings such as rng by "
                 "name."
@@ -75,11 +75,11 @@ def takes_labels_first(function: Callable[..., Result]) -> Callable[..., Result]
     """Let a function of named predictions also be called with (y_true, {name: y_prob}, ..., sample_weight=None)."""
 
     @wraps(function)
-    def called(models: object, *others: Any, sample_weight: object = None, **settings: Any) -> Result:
-        if _is_array(models) and others and isinstance(others[0], Mapping):
-            by_name, *others_left = others
+    def called(models: object, *others: object, sample_weight: object = None, **settings: object) -> Result:
+        by_name = others[0] if others else None
+        if _is_array(models) and isinstance(by_name, Mapping):
             models = {name: as_data(models, probs, sample_weight) for name, probs in by_name.items()}
-            return function(models, *others_left, **settings)
+            return function(models, *others[1:], **settings)
         if sample_weight is not None:
             raise TypeError("Predictions hold their weights: sample_weight belongs to labels and arrays.")
         return function(models, *others, **settings)
@@ -120,7 +120,7 @@ def _classes(labels: Raw, probs: Raw) -> tuple[object, ...] | None:
     return tuple(found.tolist())
 
 
-def _refuse_missing(values: NDArray[Any]) -> None:
+def _refuse_missing(values: NDArray[np.generic]) -> None:
     if values.dtype.kind not in "fO":
         return
     missing = np.isnan(values) if values.dtype.kind == "f" else np.array([is_missing(value) for value in values])
@@ -132,7 +132,7 @@ def _refuse_missing(values: NDArray[Any]) -> None:
         )
 
 
-def _distinct(values: NDArray[Any]) -> NDArray[Any]:
+def _distinct(values: NDArray[np.generic]) -> NDArray[np.generic]:
     try:
         return np.array(sorted(set(values.tolist())), dtype=object)
     except TypeError as error:

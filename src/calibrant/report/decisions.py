@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
@@ -130,7 +129,7 @@ def _line(series: Series, curve: DecisionCurve, x: Scale, y: Scale) -> Iterator[
         yield speaking(series, said, place, [sign], "point probe", first=i == 0)
 
 
-def _between(low: Any, high: Any) -> str:
+def _between(low: float, high: float) -> str:
     return f"{number(float(low))} to {number(float(high))}" if np.isfinite(low) else "no limits"
 
 
@@ -210,7 +209,7 @@ def _risk_rows(name: str, curve: RiskCoverage) -> Iterator[dict[str, object]]:
     yield from _rows(name, {field.removesuffix("s"): getattr(curve, field)[kept] for field in fields})
 
 
-def _rows(name: str, columns: dict[str, Any]) -> Iterator[dict[str, object]]:
+def _rows(name: str, columns: dict[str, FloatArray]) -> Iterator[dict[str, object]]:
     lists = {
         key: [value if np.isfinite(value) else None for value in column.tolist()] for key, column in columns.items()
     }

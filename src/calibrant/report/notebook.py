@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from calibrant.results import (
 )
 from calibrant.results import writing as text
 from calibrant.results.parts import parts_in_words
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FEW_METRICS = 6
 """Number of metrics that an assessment shows at first."""
@@ -83,7 +86,7 @@ def _described(value: object) -> str:
     return type(value).__name__
 
 
-def _fields(result: Any) -> list[Element]:
+def _fields(result: "DataclassInstance") -> list[Element]:
     values = {f.name: getattr(result, f.name) for f in fields(result) if f.name != "details"}
     drawn = type(result) in SKETCHES  # Then only what the figure does not say is written.
     rows = [(key, _value(value)) for key, value in values.items() if not (drawn and _is_long(value))]

@@ -50,7 +50,7 @@ def page_record(
     comparison: Comparison | None = None,
     fix: Fix | None = None,
     findings: GroupFindings | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the data of a page, ready for JSON."""
     record: dict[str, object] = {
         "title": title,
@@ -65,7 +65,7 @@ def page_record(
         record["fix"] = as_record(replace(fix, recommendation=advice))
     if findings is not None:
         record["findings"] = as_record(findings)
-    return dict(rounded(record))
+    return {key: rounded(part) for key, part in record.items()}
 
 
 def _assessment(assessment: Assessment | ForecastAssessment) -> dict[str, object]:
@@ -85,7 +85,7 @@ def _without_words(record: dict[str, Any]) -> dict[str, object]:
     return record
 
 
-def rounded(value: object) -> Any:
+def rounded(value: object) -> object:
     """Return a record with its numbers rounded to seven significant digits.
 
     Examples

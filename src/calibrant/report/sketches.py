@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._border.types import FloatArray
 from calibrant.report.svg import Element, Scale, coordinate, element
 from calibrant.report.thin import Point, points, thin_curve
 from calibrant.results import CumulativeCurve, PITHistogram, QuantileCurve, ReliabilityCurve
@@ -39,17 +40,17 @@ def _words(x: float, y: float, words: str, anchor: str) -> Element:
     return element("text", words, x=x, y=y, **_font(anchor))
 
 
-def _points(xs: Any, ys: object, x: Scale, y: Scale) -> str:
+def _points(xs: FloatArray, ys: FloatArray, x: Scale, y: Scale) -> str:
     kept = np.unique(np.linspace(0, len(xs) - 1, min(len(xs), MOST_POINTS)).astype(int))
     pairs = zip(np.asarray(xs)[kept].tolist(), np.asarray(ys)[kept].tolist(), strict=True)
     return " ".join(f"{coordinate(x(a))},{coordinate(y(b))}" for a, b in pairs)
 
 
-def _line(xs: object, ys: object, x: Scale, y: Scale, colour: str = BLUE, width: str = "1.8") -> Element:
+def _line(xs: FloatArray, ys: FloatArray, x: Scale, y: Scale, colour: str = BLUE, width: str = "1.8") -> Element:
     return element("polyline", points=_points(xs, ys, x, y), fill="none", stroke=colour, stroke_width=width)
 
 
-def _band(xs: object, low: object, high: object, x: Scale, y: Scale) -> Element:
+def _band(xs: FloatArray, low: FloatArray, high: FloatArray, x: Scale, y: Scale) -> Element:
     ends = f"{_points(xs, low, x, y)} {_points(np.asarray(xs)[::-1], np.asarray(high)[::-1], x, y)}"
     return element("polygon", points=ends, fill="currentColor", fill_opacity="0.15")
 
@@ -97,7 +98,7 @@ def _cumulative(curve: CumulativeCurve) -> Element:
     low, high = float(ends.min()), float(ends.max())
     room = 0.05 * (high - low) or 1.0
     x, y = Scale(0, 1, LEFT, LEFT + SIDE), Scale(low - room, high + room, SIDE + 6, 6)
-    chance = _band([0.0, 1.0], [-2 * curve.sigma] * 2, [2 * curve.sigma] * 2, x, y)
+    chance = _band(np.array([0.0, 1.0]), np.full(2, -2 * curve.sigma), np.full(2, 2 * curve.sigma), x, y)
     marks = [chance, _straight(x(0), y(0), x(1), y(0)), _line(curve.share, curve.cumulative, x, y)]
     return _frame(x, y, ("share of rows", "sum of outcome - prediction"), marks)
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.convert import convert
-from calibrant._border.types import FloatArray, IntArray
+from calibrant._border.types import FloatArray, IntArray, RowIndex
 from calibrant._core.redraws import count_draws
 from calibrant.exceptions import InputError
 
@@ -38,7 +38,7 @@ class Bootstrap:
     clusters: object = None
     strata: object = None
 
-    def take(self, rows: object) -> "Bootstrap":
+    def take(self, rows: RowIndex) -> "Bootstrap":
         """Return the plan for these rows only."""
         clusters, strata = (None if x is None else _keys(x)[rows] for x in (self.clusters, self.strata))
         return Bootstrap(self.n_resamples, clusters, strata)
@@ -109,7 +109,7 @@ def _codes(values: object, name: str, n: int) -> IntArray:
     return codes
 
 
-def _keys(values: object) -> Any:
+def _keys(values: object) -> NDArray[np.str_] | NDArray[np.object_]:
     keys = convert(values, "groups").values.ravel()
     if keys.dtype.kind != "O":
         return keys.astype(str)

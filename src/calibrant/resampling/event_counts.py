@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,7 @@ class EventCells:
         plain = self.totals(values) / self.sizes
         return np.divide(self.totals(weights * values), mass, out=plain, where=mass > 0)
 
-    def count(self, events: Any) -> FloatArray:
+    def count(self, events: NDArray[np.number | np.bool_]) -> FloatArray:
         """Return how many events every cell has, (C, B), for events of shape (n, B)."""
         arranged = events[self.order]
         arranged = arranged if self.copies is None else self.copies[:, None] * arranged

@@ -139,7 +139,7 @@ class Advice(Readable, Generic[C]):
     n_folds: int
     n_resamples: int
     level: float
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     disagreement: str = ""
 
     @property
@@ -267,7 +267,7 @@ class LearningCurve(Readable):
     n_held_out: int
     baseline: Mapping[str, float]
     points: tuple[LearningPoint, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     def _printed(self) -> list[tuple[str, str]]:
         pairs = [(calibrator, metric) for calibrator in self.calibrators for metric in self.metrics]

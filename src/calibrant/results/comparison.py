@@ -149,7 +149,7 @@ class Comparison(Readable):
     level: float
     entries: tuple[Compared, ...]
     groups: Mapping[str, "Comparison"] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     rule: str = "valid"
     about: Mapping[str, Description] = field(default_factory=dict)
     one_bandwidth: tuple[str, ...] = ()

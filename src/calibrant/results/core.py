@@ -139,7 +139,7 @@ class Assessment(Readable):
     curve: ReliabilityCurve | None = None
     classes: tuple[ClassSummary, ...] = ()
     groups: Mapping[str, "Assessment"] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     curves: Mapping[str, ReliabilityCurve] = field(default_factory=dict)
     cumulative: CumulativeCurve | None = None
     decompositions: tuple[ScoreDecomposition, ...] = ()
@@ -201,7 +201,7 @@ def to_frame(result: object, *, backend: str | None = None) -> Any:
     return nw.from_dict(_columns(result), backend=backend).to_native()  # type: ignore[arg-type]
 
 
-def _columns(result: object) -> dict[str, list[Any]]:
+def _columns(result: object) -> dict[str, list[object]]:
     if isinstance(result, ReliabilityCurve):
         return _points(result)
     if isinstance(result, ClasswiseCurves):
@@ -222,18 +222,18 @@ def _columns(result: object) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _long(result: ClasswiseCurves) -> dict[str, list[Any]]:
+def _long(result: ClasswiseCurves) -> dict[str, list[object]]:
     tables = [_points(curve) for curve in result.curves]
-    classes = [name for name, table in zip(result.names, tables, strict=True) for _ in table["predicted"]]
+    classes: list[object] = [name for name, table in zip(result.names, tables, strict=True) for _ in table["predicted"]]
     return {"class": classes} | {key: [value for table in tables for value in table[key]] for key in tables[0]}
 
 
-def _points(curve: ReliabilityCurve) -> dict[str, list[Any]]:
+def _points(curve: ReliabilityCurve) -> dict[str, list[object]]:
     arrays = {f.name: getattr(curve, f.name) for f in fields(curve)}
     return {name: array.tolist() for name, array in arrays.items() if isinstance(array, np.ndarray)}
 
 
-def _scalars(result: Any) -> dict[str, Any]:
+def _scalars(result: Any) -> dict[str, object]:
     values = {f.name: getattr(result, f.name) for f in fields(result)}
     return {name: value for name, value in values.items() if isinstance(value, (str, int, float))}
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from calibrant._border.types import FloatArray
 from calibrant.results.advice import LearningCurve
@@ -115,7 +114,7 @@ class ExperimentResult(Readable):
     summary: tuple[SeedSummary, ...]
     curves: tuple[PipelineCurves, ...]
     learning: tuple[LearningCurve, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from calibrant.results.reading import Readable
 
@@ -170,7 +169,7 @@ class GroupFindings(Readable):
     event: str
     columns: tuple[str, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def of_forecasts(self) -> bool:

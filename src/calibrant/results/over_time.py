@@ -183,7 +183,7 @@ class WatchResult(Readable):
     change: Change | None = None
     notes: tuple[str, ...] = ()
     reference: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -4,9 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from calibrant.results.core import Assessment
+    from calibrant.results.forecasts import ForecastAssessment
 
 WIDTH = 88
 """Longer lines are broken."""
@@ -56,7 +60,7 @@ def aligned(title: str, rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join([title, *(line for name, text in rows for line in _aligned(name, text, width))])
 
 
-def main_rows(result: Any, limits: Mapping[str, object]) -> list[tuple[str, str]]:
+def main_rows(result: "Assessment | ForecastAssessment", limits: Mapping[str, object]) -> list[tuple[str, str]]:
     """Return the rows of an assessment: verdict, metrics with limits, tests, and the names of what else it holds."""
     main = ("name", "n_samples", "n_classes", "law", "verdict", "metrics", "test", "tests", "groups")
     held = dict(shown(result))
@@ -65,7 +69,7 @@ def main_rows(result: Any, limits: Mapping[str, object]) -> list[tuple[str, str]
     return [*rows, ("and", ", ".join(name for name in held if name not in main))]
 
 
-def shown(result: Any) -> list[tuple[str, Any]]:
+def shown(result: Any) -> list[tuple[str, object]]:
     """Return the fields that hold something."""
     found = [(f.name, getattr(result, f.name)) for f in fields(result)]
     return [(name, value) for name, value in found if not _is_empty(value)]

@@ -49,7 +49,7 @@ class Batch(NamedTuple):
     units: IntArray | None = None
 
 
-def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: bool, weights: Any = None) -> Batch:
+def clean(probs: Any, labels: Any, classes: tuple[Hashable, ...], *, skip_bad: bool, weights: object = None) -> Batch:
     """Check a batch as `Predictions` does; bad rows are left out and counted if `skip_bad`.
 
     Rows of weight 0 are left out, and not counted.
@@ -112,7 +112,7 @@ def _is_plain(probs: object, labels: object, classes: tuple[Hashable, ...]) -> b
     return bool(len(probs) and probs.view(bits).max() <= one and labels.view(_UNSIGNED[labels.itemsize]).max() <= 1)
 
 
-def _rows(values: NDArray[Any], kept: BoolArray) -> NDArray[Any]:
+def _rows(values: NDArray[np.generic], kept: BoolArray) -> NDArray[np.generic]:
     """Return the rows that are kept, as numbers where those that were missing made them objects."""
     found = values[kept]
     if found.dtype != object or not len(found) or isinstance(found.flat[0], (str, bytes)):
@@ -150,7 +150,7 @@ def _bad_rows(raw: Raw, observed: Raw, units: IntArray | None) -> tuple[BoolArra
     return lost, beyond & ~lost
 
 
-def _missing(labels: NDArray[Any]) -> BoolArray:
+def _missing(labels: NDArray[np.generic]) -> BoolArray:
     if labels.dtype.kind == "f":
         return np.asarray(np.isnan(labels.reshape(len(labels), -1)).any(axis=1))
     if labels.dtype.kind == "O":

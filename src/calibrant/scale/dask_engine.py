@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from calibrant._border.types import Progress
@@ -87,7 +88,7 @@ def connected(scheduler: str | None, client: object = None) -> Any:
 
 
 @contextmanager
-def _local(distributed: Any) -> Iterator[object]:
+def _local(distributed: ModuleType) -> Iterator[object]:
     """Start workers on this machine, and stop them in the end.
 
     15 seconds after a worker died, Dask looks whether another is in its place, and if there is none at that moment,
@@ -103,7 +104,7 @@ def _local(distributed: Any) -> Iterator[object]:
         yield client
 
 
-def _distributed() -> Any:
+def _distributed() -> ModuleType:
     try:
         import distributed
     except ImportError as error:

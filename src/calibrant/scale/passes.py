@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from calibrant.exceptions import InputError
 from calibrant.scale.batch import clean
 from calibrant.scale.reading import Reading
 from calibrant.scale.sketch import Counters
+
+if TYPE_CHECKING:
+    from calibrant.calibrators import Calibrator
+    from calibrant.scale.local import Sketched
 
 MAGIC = b"calibrant passes"
 
@@ -125,7 +129,7 @@ class PassReading(Reading):
         return Pass(names, np.tile([1.0, 0.0], (len(names), 1)) if self.at is None else self.at)
 
 
-Engine = Callable[[PassReading], Any]
+Engine = Callable[[PassReading], "Sketched"]
 """Goes through all files, as `sketch_files` does, and returns what it found."""
 
 
@@ -145,7 +149,7 @@ class Fitted(NamedTuple):
         Files that were left out.
     """
 
-    calibrator: Any
+    calibrator: "Calibrator"
     n_samples: int
     n_passes: int
     shares: FloatArray
@@ -162,9 +166,9 @@ class _Passes:
         self.own = {field.name: getattr(reading, field.name) for field in fields(Reading)}
         self.n_passes, self.bad = 0, dict[str, str]()
         self.target = np.zeros(0)
-        self.found: Any = None
+        self.found = Pass((), np.zeros((0, 2)))
 
-    def sums(self, parameters: FloatArray) -> Any:
+    def sums(self, parameters: FloatArray) -> Pass:
         """Go through all files."""
         result = self.engine(PassReading(**self.own, at=parameters))
         self.n_passes += 1

@@ -35,10 +35,10 @@ AnySketch: TypeAlias = Sketch | GroupedSketch
 class Rows(NamedTuple):
     """Some rows of a file: scores, (n,) or (n, K), labels, (n,), and weights and groups, (n,), if there are any."""
 
-    scores: NDArray[Any]
-    labels: NDArray[Any]
-    weights: NDArray[Any] | None = None
-    groups: NDArray[Any] | None = None
+    scores: NDArray[np.number]
+    labels: NDArray[np.generic]
+    weights: NDArray[np.generic] | None = None
+    groups: NDArray[np.generic] | None = None
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Reading:
         labels.append(column)
         return Rows(scores, as_labels(source.file.name, labels.result(), self.columns), weights, groups)
 
-    def _arrays(self, source: Any) -> Iterator[Rows]:
+    def _arrays(self, source: Source) -> Iterator[Rows]:
         weights = {"weights": (self.columns.weight,)} if self.columns.weight else {}
         arrays = source.read({"probs": self.columns.probs, **weights}, self.columns.label)
         labels = as_labels(source.file.name, arrays["label"], self.columns)

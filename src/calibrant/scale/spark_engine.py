@@ -5,15 +5,20 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.scale.local import Sketched
 from calibrant.scale.reading import Reading, Rows
 from calibrant.scale.saved import read_bytes
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql import DataFrame, SparkSession
 
 BATCH_ROWS = 2**18
 """Rows that Spark passes to Python at a time: with its default, 10 000, a run takes half as long again."""
@@ -25,7 +30,12 @@ _FILE = re.compile(r"(?:file|hdfs|s3a?|abfss?|gs|dbfs):/[^\s,;'\"]+")
 
 
 def sketch_spark(
-    files: Sequence[str], reading: Reading, *, master: str | None = None, skip_bad: bool = False, session: Any = None
+    files: Sequence[str],
+    reading: Reading,
+    *,
+    master: str | None = None,
+    skip_bad: bool = False,
+    session: "SparkSession | None" = None,
 ) -> Sketched:
     """Return the sketch of Parquet files, which Spark reads by itself.
 
@@ -41,8 +51,7 @@ def sketch_spark(
     session : SparkSession, optional
         A session to use in place of a new one.
     """
-    own = session is None
-    spark = session_of(master) if own else session
+    spark = session_of(master) if session is None else session
     try:
         left, bad = list(files), dict[str, str]()
         while True:
@@ -55,11 +64,11 @@ def sketch_spark(
                 bad[damaged[0]] = str(error)
                 left.remove(damaged[0])
     finally:
-        if own:
+        if session is None:
             spark.stop()
 
 
-def session_of(master: str | None = None) -> Any:
+def session_of(master: str | None = None) -> "SparkSession":
     """Return a session whose workers run this Python."""
     try:
         from pyspark.sql import SparkSession
@@ -72,7 +81,7 @@ def session_of(master: str | None = None) -> Any:
     return builder.getOrCreate()
 
 
-def sketch_frame(frame: Any, reading: Reading) -> Any:
+def sketch_frame(frame: "DataFrame", reading: Reading) -> Any:
     """Return the sketch of a Spark data frame, a few rows of each partition at a time in memory.
 
     Parameters
@@ -85,7 +94,7 @@ def sketch_frame(frame: Any, reading: Reading) -> Any:
     return merge_rows(chosen.mapInArrow(partition_sketch(reading), "sketch binary"), reading)
 
 
-def merge_rows(frame: Any, reading: Reading) -> Any:
+def merge_rows(frame: "DataFrame", reading: Reading) -> Any:
     """Return the sum of the sketches in the rows of a Spark data frame."""
     total = reading.empty()
     for row in frame.toLocalIterator():  # Not all at once: of many classes each takes megabytes.
@@ -93,10 +102,10 @@ def merge_rows(frame: Any, reading: Reading) -> Any:
     return total
 
 
-def partition_sketch(reading: Reading) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def partition_sketch(reading: Reading) -> "Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]":
     """Return the function from the batches of a partition to one row that holds its sketch."""
 
-    def run(batches: Iterator[object]) -> Iterator[Any]:
+    def run(batches: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
         import pyarrow as pa
 
         total = reading.empty()
@@ -112,11 +121,11 @@ def partition_sketch(reading: Reading) -> Callable[[Iterator[Any]], Iterator[Any
     return run
 
 
-def _numbers(batch: Any, name: str) -> Any:
+def _numbers(batch: "RecordBatch", name: str) -> NDArray[np.number]:
     return batch.column(name).to_numpy(zero_copy_only=False)
 
 
-def _of_files(spark: Any, files: Sequence[str], reading: Reading) -> Any:
+def _of_files(spark: "SparkSession", files: Sequence[str], reading: Reading) -> Any:
     other = [file for file in files if not file.endswith((".parquet", ".pq"))]
     if other:
         raise InputError(

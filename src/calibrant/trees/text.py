@@ -1,20 +1,26 @@
 """A probability tree as text and as a diagram."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.exceptions import InputError
 from calibrant.results import TreeDiagram
 
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+
+    from calibrant.trees.tree import ProbabilityTree
+
 LEAF = -1
 """Value that scikit-learn's trees store as the child of a leaf."""
 
 
-def leaf_numbers(tree: Any) -> IntArray:
+def leaf_numbers(tree: "DecisionTreeClassifier") -> IntArray:
     """Return the number of each node of a fitted scikit-learn tree among its leaves, from the left; -1 for others."""
     numbers = np.full(tree.tree_.node_count, -1)
     leaves = [node for node, _, _ in _walk(tree) if tree.tree_.children_left[node] == LEAF]
@@ -22,7 +28,7 @@ def leaf_numbers(tree: Any) -> IntArray:
     return numbers
 
 
-def draw_tree(tree: Any, feature_names: Sequence[str] | None = None, *, digits: int = 3) -> str:
+def draw_tree(tree: "ProbabilityTree", feature_names: Sequence[str] | None = None, *, digits: int = 3) -> str:
     """Draw a fitted probability tree as text, with the counts and probabilities of every leaf.
 
     Parameters
@@ -64,7 +70,7 @@ def draw_tree(tree: Any, feature_names: Sequence[str] | None = None, *, digits: 
     return "\n".join(lines)
 
 
-def _walk(tree: Any) -> Iterator[tuple[int, str, str]]:
+def _walk(tree: "DecisionTreeClassifier") -> Iterator[tuple[int, str, str]]:
     """Yield every node from left to right, parents first, with its indentation and its branch in a drawing."""
     left, right = tree.tree_.children_left.tolist(), tree.tree_.children_right.tolist()
     # A stack, because a tree may be deeper than Python recurses.
@@ -77,7 +83,7 @@ def _walk(tree: Any) -> Iterator[tuple[int, str, str]]:
             stack.append((left[node], below, "├─ yes: ", below + "│  "))
 
 
-def feature_names_of(tree: Any, names: Sequence[str] | None) -> list[str]:
+def feature_names_of(tree: "ProbabilityTree", names: Sequence[str] | None) -> list[str]:
     """Return the names given, or those seen in fitting, or numbered ones."""
     if names is None:
         return [str(name) for name in getattr(tree, "feature_names_in_", _numbered(tree.n_features_in_))]
@@ -92,12 +98,12 @@ def _numbered(n_features: int) -> list[str]:
     return [f"x{i}" for i in range(n_features)]
 
 
-def _shares(classes: Any, counts: FloatArray, probs: FloatArray, digits: int) -> str:
+def _shares(classes: NDArray[np.generic], counts: FloatArray, probs: FloatArray, digits: int) -> str:
     rows = zip(classes.tolist(), counts.tolist(), probs.tolist(), strict=True)
     return ", ".join(f"{name} {count:.6g} ({prob:.{digits}f})" for name, count, prob in rows)
 
 
-def tree_diagram(tree: Any, feature_names: Sequence[str] | None = None) -> TreeDiagram:
+def tree_diagram(tree: "ProbabilityTree", feature_names: Sequence[str] | None = None) -> TreeDiagram:
     """Return the questions of a fitted probability tree and the counts and probabilities of its leaves.
 
     Parameters

@@ -1,6 +1,6 @@
 """Probability estimation trees."""
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,11 @@ from calibrant.binning.ties import comparable
 from calibrant.counts import Smoothing, as_smoothing
 from calibrant.exceptions import InputError
 from calibrant.trees.text import leaf_numbers
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.utils import Tags
 
 
 class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -84,7 +89,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.min_samples_leaf = min_samples_leaf
         self.random_state = random_state
 
-    def fit(self, X: object, y: Any, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Grow the tree and count the classes in its leaves.
 
         Parameters
@@ -98,16 +103,16 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         from sklearn.utils.validation import _check_sample_weight, validate_data
 
         rule = as_smoothing(self.smoothing)
-        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=np.float32, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self.tree_ = self._grow(X, labels, weights)
+        rows, names = validate_data(self, X, y, accept_sparse="csc", dtype=np.float32, ensure_all_finite="allow-nan")
+        check_classification_targets(names)
+        self.classes_, labels = np.unique(names, return_inverse=True)
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        self.tree_ = self._grow(rows, labels, weights)
         self._leaf_of_node = leaf_numbers(self.tree_)
-        leaves = self._leaf_of_node[self.tree_.apply(X)]
+        leaves = self._leaf_of_node[self.tree_.apply(rows)]
         shape = (int(self._leaf_of_node.max()) + 1, len(self.classes_))
         cells = np.bincount(leaves * shape[1] + labels, weights=weights, minlength=shape[0] * shape[1])
-        self.leaf_counts_ = cells.reshape(shape)
+        self.leaf_counts_ = np.asarray(cells.reshape(shape), dtype=np.float64)
         self.leaf_probs_ = rule(self.leaf_counts_)
         self.leaf_decisions_ = _decide(self.leaf_probs_, 0.5)
         return self
@@ -125,12 +130,12 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         leaves = self.apply(X)
         return self.leaf_probs_[leaves]
 
-    def predict(self, X: object) -> NDArray[Any]:
+    def predict(self, X: object) -> NDArray[np.generic]:
         """Return the class that `decide` chooses: of two, the second if its probability is at least 0.5."""
         leaves = self.apply(X)
         return self.classes_[self.leaf_decisions_[leaves]]
 
-    def _grow(self, X: Any, labels: IntArray, weights: FloatArray) -> Any:
+    def _grow(self, X: "FloatArray | csc_array", labels: IntArray, weights: FloatArray) -> "DecisionTreeClassifier":
         from sklearn.tree import DecisionTreeClassifier
 
         if self.max_leaf_nodes is not None:
@@ -145,7 +150,7 @@ class ProbabilityTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             random_state=self.random_state,
         ).fit(X, labels, sample_weight=weights)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> "Tags":
         """Tell scikit-learn that sparse matrices and missing values are fine."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

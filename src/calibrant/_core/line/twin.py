@@ -6,7 +6,7 @@ far: its sums are made of the moments of boxes, as `tables` describes, except fo
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from calibrant._core.line.beta import TINY
 from calibrant._core.line.boxes import Boxes, Line, count_boxes, fill_boxes, rows_in_same
 from calibrant._core.line.kernels import KERNELS
 from calibrant._core.line.tables import translations
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -168,7 +171,7 @@ def leave_one_out_of_each(several: Sequence[PlainSums], charges: Floats) -> Floa
     return found
 
 
-def _polynomials(x: Floats, boxes: Boxes) -> Any:
+def _polynomials(x: Floats, boxes: Boxes) -> "csc_array":
     """Return T_0, T_1, ... at the place of every row within its box: a sparse matrix, (boxes times terms, n)."""
     from scipy.sparse import csc_array
 

@@ -16,7 +16,7 @@ from calibrant.intervals.differences import NOT_CANCELLED, DifferenceLimits
 from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT, missing_for_forecasts
 from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import Metric, Sharpness
-from calibrant.metrics.forecast_base import ForecastScore
+from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.metrics.names import chosen_metrics
 from calibrant.results import Compared, Comparison, Difference

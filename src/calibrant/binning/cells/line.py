@@ -1,7 +1,7 @@
 """One probability and its event in a sketch: the rows of every cell."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,9 +200,11 @@ def _joined(first: IntArray, second: IntArray) -> IntArray:
     return total
 
 
-def _numbers(probs: NDArray[Any]) -> NDArray[Any]:
+def _numbers(probs: FloatArray | NDArray[np.float32]) -> FloatArray | NDArray[np.float32]:
     """Return numbers side by side, of single or double precision."""
-    return np.ascontiguousarray(probs, dtype=np.float32 if probs.dtype == np.float32 else np.float64)
+    if probs.dtype == np.float32:
+        return np.ascontiguousarray(probs, dtype=np.float32)
+    return np.ascontiguousarray(probs, dtype=np.float64)
 
 
 def weighted_scores(

@@ -19,7 +19,6 @@ from a name as people write it. ``save`` and ``load`` of `calibrant.calibrators`
 
 from functools import partial
 
-from calibrant.calibrators.forecasts.base import ForecastCalibrator
 from calibrant.calibrators.forecasts.compose import (
     FORECAST_CALIBRATORS,
     ForecastCompose,
@@ -29,6 +28,7 @@ from calibrant.calibrators.forecasts.compose import (
 )
 from calibrant.calibrators.forecasts.conformal import ConformalIntervals, WeightedConformalIntervals
 from calibrant.calibrators.forecasts.ensembles import EnsembleInflation, QuantileShift
+from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator
 from calibrant.calibrators.forecasts.interval_check import check_intervals, judge_intervals
 from calibrant.calibrators.forecasts.pit import PITMap
 from calibrant.calibrators.forecasts.ranks import coverage_test

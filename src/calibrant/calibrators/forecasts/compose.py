@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from calibrant._core.steps import told
 from calibrant.calibrators.estimator import clone
-from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee
+from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee
 from calibrant.calibrators.names import CalibratorTable
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts

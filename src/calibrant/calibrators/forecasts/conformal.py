@@ -3,12 +3,13 @@
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.estimator import check_is_fitted
-from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee
 from calibrant.calibrators.forecasts.conformal_scores import CONFORMAL_SCORES, ConformalScore
+from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee
 from calibrant.calibrators.forecasts.ranks import confident_rank, order_statistic, rank_at_least
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Quantiles
@@ -154,7 +155,7 @@ class ConformalIntervals(Conformal):
     def _fit(self, forecasts: Forecasts) -> None:
         self._learn(forecasts, _as_groups(None, forecasts.n_samples))
 
-    def _learn(self, forecasts: Forecasts, names: Any) -> None:
+    def _learn(self, forecasts: Forecasts, names: NDArray[np.str_]) -> None:
         if self.guarantee_of not in ("average", "confidence"):
             raise InputError(f'guarantee_of must be "average" or "confidence", but is {self.guarantee_of!r}.')
         check_level(self.confidence)
@@ -315,13 +316,13 @@ class WeightedConformalIntervals(Conformal):
         )
 
 
-def _as_groups(groups: Any, n: int) -> Any:
+def _as_groups(groups: object, n: int) -> NDArray[np.str_]:
     """Return the name of the group of every row as a string."""
     if groups is None:
         return np.full(n, "")
     names = np.array([str(name) for name in np.asarray(groups).tolist()])
     if names.shape != (n,):
-        raise InputError(f"groups must have one name per row, {n}, but have shape {np.shape(groups)}.")
+        raise InputError(f"groups must have one name per row, {n}, but have shape {np.asarray(groups).shape}.")
     return names
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.forecasts.base import frame_of
+from calibrant.calibrators.forecasts.forecast_calibrator import frame_of
 from calibrant.forecasts import Distribution
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.forecasts.base import ForecastCalibrator, Guarantee, average, refuse_exact
+from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee, average, refuse_exact
 from calibrant.calibrators.forecasts.ranks import order_statistic, rank_at_least, rank_at_most
 from calibrant.calibrators.forecasts.scaling import simplex_minimum
 from calibrant.exceptions import InputError

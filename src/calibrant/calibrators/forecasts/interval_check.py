@@ -21,7 +21,7 @@ LEAST_PVALUE = 0.05
 
 
 def check_intervals(
-    calibrator: Conformal, forecasts: Forecasts, column: Any = None, *, rng: Rng = None
+    calibrator: Conformal, forecasts: Forecasts, column: object = None, *, rng: Rng = None
 ) -> IntervalCheck:
     """Fit intervals to one half of the rows, and judge them on the other.
 
@@ -66,7 +66,7 @@ def check_intervals(
     return judge_intervals(fitted.fit(forecasts.take(first), more[0]), forecasts.take(second), more[1])
 
 
-def judge_intervals(fitted: Conformal, forecasts: Forecasts, column: Any = None) -> IntervalCheck:
+def judge_intervals(fitted: Conformal, forecasts: Forecasts, column: object = None) -> IntervalCheck:
     """Judge fitted intervals on new rows.
 
     Parameters

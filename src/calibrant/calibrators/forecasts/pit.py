@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.forecasts.base import ForecastCalibrator
+from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, ProbabilityMap, Recalibrated
 from calibrant.forecasts.transform import level_shares, pit_limits

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.forecasts.base import (
+from calibrant.calibrators.forecasts.forecast_calibrator import (
     ForecastCalibrator,
     Frame,
     average,

@@ -5,7 +5,13 @@ from typing import ClassVar
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.calibrators.forecasts.base import ForecastCalibrator, average, frame_of, refuse_exact, standardised
+from calibrant.calibrators.forecasts.forecast_calibrator import (
+    ForecastCalibrator,
+    average,
+    frame_of,
+    refuse_exact,
+    standardised,
+)
 from calibrant.forecasts import Distribution, Forecasts, Normal, Student
 
 MOST_FREEDOM = 200.0

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.hypotest.evidence.base import (
+from calibrant.hypotest.evidence.parts import (
     BIAS,
     SLOPE,
     SPREAD,

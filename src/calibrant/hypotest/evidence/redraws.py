@@ -9,10 +9,10 @@ from calibrant._border.types import FloatArray, Progress
 from calibrant._core.library import library
 from calibrant._core.redraws import Rows
 from calibrant._core.twin_draws import draw_labels
-from calibrant.hypotest.evidence.base import Evidence
 from calibrant.hypotest.evidence.classes import ClassEvidence
 from calibrant.hypotest.evidence.kernel import KernelEvidence
 from calibrant.hypotest.evidence.line import LineEvidence
+from calibrant.hypotest.evidence.parts import Evidence
 from calibrant.hypotest.evidence.ranked import RankedEvidence
 from calibrant.predictions import Predictions
 

@@ -31,7 +31,7 @@ def weights_follow_labels(predictions: Predictions) -> bool:
 
 
 def _follow(predictions: Predictions) -> bool:
-    if predictions.copies is not None or (predictions.weights == predictions.weights[0]).all():
+    if predictions.copies is not None or predictions.has_equal_weights:
         return False
     present = predictions.weights > 0
     labels, weights = predictions.labels[present], predictions.weights[present]

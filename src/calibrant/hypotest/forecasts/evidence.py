@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.hypotest.evidence.base import centred, inverse_deviation
+from calibrant.hypotest.evidence.parts import centred, inverse_deviation
 from calibrant.hypotest.forecasts.scores import CENTRE, SIZE, SKEW, SPREAD, TAIL, Grid
 from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.hypotest.forecasts.trends import mid_ranks

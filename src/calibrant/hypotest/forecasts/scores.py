@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant.hypotest.evidence.base import inverse_deviation
-from calibrant.metrics.forecast_base import level_array
+from calibrant.hypotest.evidence.parts import inverse_deviation
+from calibrant.metrics.forecast_metric import level_array
 
 LEVELS = level_array(99)
 """Levels of MACE, as in the table of metrics: between two neighbours there is a hundredth of the transforms."""

@@ -11,7 +11,7 @@ from calibrant.forecasts.samples import Drawn
 from calibrant.forecasts.transform import level_shares, pit_limits
 from calibrant.hypotest.forecasts.scores import Grid, column_grid, rank_grid, usual_grid
 from calibrant.hypotest.forecasts.trends import places
-from calibrant.metrics.forecast_base import nearest
+from calibrant.metrics.forecast_metric import nearest
 from calibrant.metrics.forecast_table import central_pairs, known_levels
 
 INNER, OUTER = 0.5, 0.9

@@ -4,7 +4,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
-from calibrant.metrics.forecast_base import nearest
+from calibrant.metrics.forecast_metric import nearest
 
 MIDDLE, QUARTERS = 0.5, (0.25, 0.75)
 """Levels of the quantiles that say where a law lies, and how wide it is."""

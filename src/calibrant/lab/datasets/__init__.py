@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from calibrant.exceptions import InputError
-from calibrant.lab.datasets.base import Dataset, Split
+from calibrant.lab.datasets.dataset import Dataset, Split
 from calibrant.lab.datasets.images import load_digits, load_fashion_mnist
 from calibrant.lab.datasets.logits import load_logits
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calibrant._border.files import open_regular
 from calibrant.exceptions import InputError
 from calibrant.io import printable
-from calibrant.lab.datasets.base import Dataset, Split, standardised
+from calibrant.lab.datasets.dataset import Dataset, Split, standardised
 
 
 def load_digits(folder: Path | None, seed: int) -> Dataset:

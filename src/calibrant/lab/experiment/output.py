@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from calibrant.results import (
     known_limits,
 )
 from calibrant.results.writing import four_decimals, percent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RESULTS = "results.json"
 
@@ -124,7 +127,7 @@ def _export(plan: Plan, store: Store, target: Path, dtype: str | None) -> None:
         place = target if len(plan.seeds) == 1 else target / f"seed-{part.seed}"
         place.mkdir(parents=True, exist_ok=True)
         for name in part.test:
-            arrays: dict[str, Any] = {}
+            arrays: dict[str, NDArray[np.generic]] = {}
             for split, steps in (("calibration", part.calibration), ("test", part.test)):
                 found = unpack(store.read(steps[name]))
                 logits = found["logits"]

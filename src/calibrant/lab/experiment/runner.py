@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from calibrant._border.types import Progress
 from calibrant.io import write_text
@@ -16,6 +15,7 @@ from calibrant.lab.experiment.read import CONFIG, as_content, read_config, read_
 from calibrant.lab.experiment.sources import Splits
 from calibrant.lab.experiment.steps import Step
 from calibrant.lab.experiment.summary import summarise
+from calibrant.lab.experiment.work import Bench
 from calibrant.lab.store import Store, is_running, locked
 from calibrant.results import ExperimentResult, ExperimentStatus, StepStatus
 
@@ -106,7 +106,7 @@ def _complete(plan: Plan, store: Store, progress: Progress, note: Callable[[str]
         progress(done * _FINE, total * _FINE)
 
 
-def _do(step: Step, bench: Any, progress: Progress) -> float:
+def _do(step: Step, bench: Bench, progress: Progress) -> float:
     """Do a step and keep its result; return how long it took."""
     from calibrant.lab.experiment.work import WORK
 

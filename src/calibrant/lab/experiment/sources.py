@@ -4,7 +4,7 @@ import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ PARTS = ("calibration_logits", "calibration_labels", "test_logits", "test_labels
 class Logits(NamedTuple):
     """Logits, (n, K), with labels, (n,), and the names of the K classes."""
 
-    logits: NDArray[Any]
-    labels: NDArray[Any]
-    classes: NDArray[Any]
+    logits: NDArray[np.generic]
+    labels: NDArray[np.generic]
+    classes: NDArray[np.generic]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +103,13 @@ def read_logits(path: Path, step: Step, split: str) -> Logits:
     return Logits(logits, _as_indices(labels, classes), classes.astype(str))
 
 
-def _width(logits: NDArray[Any], path: Path) -> int:
+def _width(logits: NDArray[np.generic], path: Path) -> int:
     if logits.ndim != 2:
         raise InputError(f"logits in {printable(path)} must have a column per class, but have shape {logits.shape}.")
     return int(logits.shape[1])
 
 
-def _as_indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+def _as_indices(labels: NDArray[np.generic], classes: NDArray[np.generic]) -> NDArray[np.generic]:
     """Return labels as numbers of classes; they are that already unless they are texts."""
     if labels.dtype.kind in "iu":
         return labels.astype(np.int64)

@@ -24,7 +24,7 @@ class Table:
         Keys that were read; `finish` refuses all others.
     """
 
-    content: Mapping[str, Any]
+    content: Mapping[str, object]
     where: str
     read: set[str] = field(default_factory=set)
 

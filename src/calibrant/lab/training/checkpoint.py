@@ -40,7 +40,7 @@ class Checkpoint:
     settings: str
     epochs: tuple[Epoch, ...]
     model: dict[str, Tensor]
-    optimizer: dict[str, Any]
+    optimizer: dict[str, object]
     best: dict[str, Tensor] | None
 
     def write(self, path: Path) -> None:

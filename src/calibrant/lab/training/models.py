@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -154,7 +154,7 @@ def write_logits(model: nn.Module, data: Dataset, path: str | os.PathLike[str]) 
         The arrays are `train_logits` and `train_labels`, the same for `calibration` and `test`, and `classes`. A folder
         of such files, one per network, is what an experiment with `source = "logits"` reads.
     """
-    arrays: dict[str, Any] = {"classes": np.array(data.classes)}
+    arrays: dict[str, NDArray[np.generic]] = {"classes": np.array(data.classes)}
     for part in ("train", "calibration", "test"):
         split = getattr(data, part)
         arrays[f"{part}_logits"] = predict_logits(model, split.inputs)

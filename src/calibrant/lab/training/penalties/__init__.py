@@ -2,8 +2,8 @@
 
 from calibrant.lab.loss_names import split_loss
 from calibrant.lab.training.losses import LOSSES, Loss
-from calibrant.lab.training.penalties.base import Penalised, Penalty
 from calibrant.lab.training.penalties.confidence import MMCEPenalty, SoftBinnedECEPenalty
+from calibrant.lab.training.penalties.penalty import Penalised, Penalty
 from calibrant.lab.training.penalties.vector import KdeECEPenalty, SKCEPenalty
 
 __all__ = [

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from calibrant.exceptions import InputError
-from calibrant.lab.training.penalties.base import Penalty, check_positive
+from calibrant.lab.training.penalties.penalty import Penalty, check_positive
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant.curves.forecasts import check_nominal
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Samples
-from calibrant.metrics.base import Metric
 from calibrant.metrics.forecast_chance import exchanged_values, redrawn_values
+from calibrant.metrics.metric import Metric
 from calibrant.metrics.scores import weighted_means
 
 NEEDS = {

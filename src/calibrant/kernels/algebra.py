@@ -10,7 +10,7 @@ from calibrant._border.types import FloatArray
 from calibrant.binning.ties import at_equal_ranks
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.forecasts.base import Distribution
+from calibrant.forecasts.distribution import Distribution
 from calibrant.kernels.distances import EXACT_MEDIAN_ROWS, Distance, median_distance
 from calibrant.predictions import Predictions
 

@@ -71,6 +71,8 @@ def _present(data: object) -> Any:
     """Return the data without rows of no weight; what is no data is left for the test to refuse."""
     if not isinstance(data, (Predictions, Forecasts)):
         return data
+    if isinstance(data, Predictions) and data.has_equal_weights:
+        return data
     present = data.weights > NEGLIGIBLE * data.weights.max()
     return data if present.all() else data.take(np.flatnonzero(present))
 

@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from calibrant._border.types import FloatArray
-from calibrant.kernels.base import JointKernel
+from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import Data, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
-from calibrant.metrics.base import Metric
+from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
 
 N_BATCHES = 16

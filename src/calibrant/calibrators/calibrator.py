@@ -75,8 +75,8 @@ class Calibrator(Estimator, ABC):
     accepts_raw_logits: ClassVar[bool] = False
     sensitive_to_zeros: ClassVar[bool] = False
     scores: str
-    classes_: Any
-    feature_names_in_: Any
+    classes_: NDArray[np.generic]
+    feature_names_in_: NDArray[np.generic]
 
     @abstractmethod
     def _fit(self, log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> None:
@@ -169,7 +169,7 @@ class Calibrator(Estimator, ABC):
         scores = self._apply(log_probs)
         return self._kept(given, softmax(scores, out=_buffer(scores, log_probs)))
 
-    def predict(self, scores: object) -> NDArray[Any]:
+    def predict(self, scores: object) -> NDArray[np.generic]:
         """Return the most probable class of every row."""
         best = self.predict_proba(scores).argmax(axis=1)
         return self.classes_[best]
@@ -301,7 +301,7 @@ def calibrate(
     return calibrate_logits(calibrator, predictions.log_probs, predictions)
 
 
-def _calibrate_forecasts(calibrator: Any, forecasts: Any) -> Forecasts:
+def _calibrate_forecasts(calibrator: Any, forecasts: object) -> Forecasts:
     if isinstance(calibrator, Calibrator) or not isinstance(forecasts, Forecasts):
         raise TypeError(
             f"predictions take a calibrator of classes, and forecasts one of calibrant.calibrators.forecasts, but "

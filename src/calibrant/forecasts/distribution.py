@@ -1,12 +1,12 @@
 """What every predictive distribution offers."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from calibrant._border.convert import Raw
-from calibrant._border.types import FloatArray
+from calibrant._border.types import FloatArray, RowIndex
 from calibrant.exceptions import InputError
 from calibrant.forecasts.checks import as_levels
 from calibrant.forecasts.convolution import Profile, check_kernel
@@ -64,7 +64,7 @@ class Distribution(ABC):
         return self.event_shape[0] if self.event_shape else 1
 
     @abstractmethod
-    def take(self, rows: object) -> Self:
+    def take(self, rows: RowIndex) -> Self:
         """Return the laws of these rows (indices, a slice or a mask), in this order."""
 
     @abstractmethod
@@ -266,13 +266,13 @@ class Distribution(ABC):
             )
 
     @classmethod
-    def _trusted(cls, **fields: Any) -> Self:
+    def _trusted(cls, **fields: object) -> Self:
         """Build from arrays that the library derived from checked ones: no checks, no copies."""
         self = cls.__new__(cls)
         self._store(**fields)
         return self
 
-    def _store(self, **fields: Any) -> None:
+    def _store(self, **fields: object) -> None:
         for name, value in fields.items():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)

@@ -1,12 +1,12 @@
 """What a data set is: three splits, scaled by what the first of them says."""
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._border.types import IntArray
+from calibrant._border.types import IntArray, Scalar
 from calibrant.exceptions import InputError
 
 Float32Array: TypeAlias = NDArray[np.float32]
@@ -79,7 +79,7 @@ def standardised(data: Dataset) -> Dataset:
     return replace(data, train=scaled(data.train), calibration=scaled(data.calibration), test=scaled(data.test))
 
 
-def _as_inputs(values: NDArray[Any]) -> Float32Array:
+def _as_inputs(values: NDArray[np.number]) -> Float32Array:
     if values.dtype.kind not in "buif":
         raise TypeError(f"inputs must be numbers, but have dtype {values.dtype}. Convert them first.")
     if values.ndim < 2 or values.size == 0:
@@ -90,7 +90,7 @@ def _as_inputs(values: NDArray[Any]) -> Float32Array:
     return _read_only(values.astype(np.float32))
 
 
-def _as_labels(values: NDArray[Any]) -> IntArray:
+def _as_labels(values: NDArray[np.number]) -> IntArray:
     if values.dtype.kind not in "ui":
         raise TypeError(f"labels must be integers, but have dtype {values.dtype}. Number the classes from 0.")
     if values.ndim != 1:
@@ -101,6 +101,6 @@ def _as_labels(values: NDArray[Any]) -> IntArray:
     return _read_only(values.astype(np.int64))
 
 
-def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+def _read_only(values: NDArray[Scalar]) -> NDArray[Scalar]:
     values.setflags(write=False)
     return values
