@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from calibrant.calibrators import PriorShift
-from calibrant.decisions import estimate_base_rates
+from calibrant.decisions import estimate_base_rate, estimate_base_rates
 
 rng = np.random.default_rng(0)
 classes = ["cat", "dog", "eel", "fox"]
@@ -59,3 +59,16 @@ fig.tight_layout()
 moved = PriorShift(found.value, trained_rate=[0.25] * 4).between(classes).predict_proba(probs)
 for name, each in (("as they are", probs), ("moved", moved)):
     print(f"{name}: log loss {-np.log(each[np.arange(1500), labels]).mean():.3f}")
+
+# %%
+# One event
+# ---------
+# Of two classes one share is enough. If it is known, it need not be estimated: a probability of one half, right for as
+# many foxes as others, is one of 5 % where one animal in twenty is a fox.
+
+fox = probs[:, 3] / (probs[:, 3] + probs[:, 0])  # Cats and foxes alone.
+some = np.isin(labels, [0, 3])
+one = estimate_base_rate(fox[some], 0.5)
+print(f"foxes: {one.value:.3f} ({one.low:.3f} to {one.high:.3f}), in truth {np.mean(labels[some] == 3):.3f}")
+known = PriorShift(0.05, trained_rate=0.5).between(["cat", "fox"]).predict_proba([[0.5, 0.5]])
+print(f"one half becomes {known[0, 1]:.3f}")

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from calibrant import Forecasts, Samples, assess_forecasts
-from calibrant.calibrators.forecasts import EnsembleInflation
+from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
 from calibrant.curves import pit_histogram
 from calibrant.metrics import CRPS
 from calibrant.plots import plot_pit
@@ -26,8 +26,8 @@ to_fit, to_judge = forecasts.take(slice(0, 2000)), forecasts.take(slice(2000, No
 
 after = {
     "as they are": to_judge,
-    "inflated by moments": EnsembleInflation("moments").fit(to_fit).calibrate(to_judge),
-    "inflated by the fair CRPS": EnsembleInflation("crps").fit(to_fit).calibrate(to_judge),
+    "inflated by moments": FORECAST_CALIBRATORS["inflate-moments"]().fit(to_fit).calibrate(to_judge),
+    "inflated by the fair CRPS": FORECAST_CALIBRATORS["inflate"]().fit(to_fit).calibrate(to_judge),
 }
 for name, f in after.items():
     found = assess_forecasts(f, rng=0)

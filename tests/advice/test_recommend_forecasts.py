@@ -136,6 +136,31 @@ def test_the_advice_and_the_verdict_are_compared():
         assert bool(advice.disagreement) == (found != (advice.name != "identity"))
 
 
+def test_one_candidate_is_neither_the_best_nor_the_simplest_of_several():
+    fit, _ = g2()
+    advice = recommend(fit, rng=0)
+    said = " ".join((advice.headline, *advice.reasons))
+    assert "The only candidate for 250 forecasts (Samples), inflate-moments, was judged by the fair CRPS" in said
+    assert not any(words in said for words in ("Candidates", "Each", "smallest", "simpler", "best"))
+    rng = np.random.default_rng(3)
+    draws = rng.normal(size=(60, 12))
+    nothing = recommend(Forecasts(Samples(draws[:, 1:]), draws[:, 0]), rng=0)
+    said = " ".join((nothing.headline, *nothing.reasons))
+    assert nothing.headline == (
+        "Leave the forecasts as they are: inflate-moments does not lower the fair CRPS by more than chance."
+    )
+    assert not any(words in said for words in ("Candidates", "Each", "of all", "The best"))
+
+
+def test_a_trend_that_nothing_mends_is_said():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=400)
+    trend = Forecasts(Normal(mean, np.ones(400)), 1.5 * mean + rng.normal(size=400))
+    words = "No calibrator here mends a trend of the centre"
+    assert any(words in reason for reason in recommend(trend, candidates=["scale"], rng=0).reasons)
+    assert not any("No calibrator" in reason for reason in recommend(TEST, candidates=["scale"], rng=0).reasons)
+
+
 def test_fix_and_held_out_rows():
     fitted = fix(FIT, method="scale")
     assert isinstance(fitted, SpreadScaling)

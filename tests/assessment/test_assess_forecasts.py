@@ -17,6 +17,7 @@ from calibrant import (
     Samples,
     as_record,
     assess_forecasts,
+    compare,
 )
 from calibrant.assessment.forecasts.words import judge
 from calibrant.hypotest import ConsistencyTest
@@ -135,7 +136,8 @@ def test_an_assessment_of_numbers_holds_everything_and_can_be_written_as_json():
     steps = []
     f = Forecasts(Normal(mean, sd), y)
     found = assess_forecasts(f, name="a", n_resamples=99, rng=3, progress=lambda *step: steps.append(step))
-    assert list(found.metrics) == list(FORECAST_METRICS)
+    own = [name for name in FORECAST_METRICS if name != "crps-fair"]  # Which is for ensembles.
+    assert list(found.metrics) == own
     assert found.metrics["mace"].value == pytest.approx(found.test.estimate, abs=1e-12)
     assert (found.name, found.law, found.n_samples, found.n_dimensions) == ("a", "Normal", N, 1)
     assert found.pit.count.sum() == pytest.approx(N)
@@ -143,7 +145,7 @@ def test_an_assessment_of_numbers_holds_everything_and_can_be_written_as_json():
     assert found.spread.count.sum() == N
     assert found.settings["seed"] == 3
     assert len(found.test.null) == 99
-    total = 1 + 2 * len(FORECAST_METRICS)  # The test, then every metric and its limits.
+    total = 1 + 2 * len(own)  # The test, then every metric and its limits.
     assert steps == [(i + 1, total) for i in range(total)]
     record = json.loads(json.dumps(as_record(found), allow_nan=False))
     assert record["verdict"]["code"] == found.verdict.code
@@ -328,10 +330,68 @@ def test_the_error_of_the_verdict_is_that_of_the_table_with_its_limits(forecasts
     assert known.reason == ""
 
 
+def rounded_members():
+    f = few_members(n=60)
+    return Forecasts(Samples(np.round(f.distribution.draws)), np.round(f.targets), np.tile([1.0, 2.0, 5.0], 20))
+
+
+@pytest.mark.parametrize("forecasts", [few_members(), rounded_members(), few_members(members=1)])
+def test_the_error_of_ensembles_is_one_number_whatever_the_seed_and_the_call(forecasts):
+    """Ranks of targets that equal members are drawn for the test alone, and by numbers made of the data."""
+    value = QuantileCalibration()(forecasts)
+    found = [run(forecasts, 99, seed) for seed in range(3)]
+    assert [one.result.estimate for one in found] == [pytest.approx(value, abs=1e-12)] * 3
+    assert len({tuple(one.worst.values) for one in found}) == 1
+    assert len({one.result.details["parts"]["quantiles"]["statistic"] for one in found}) == 1
+    has_ties = (forecasts.targets[:, None] == forecasts.distribution.draws).any()
+    assert ("ties" in found[0].result.details) is bool(has_ties)
+    assert assess_forecasts(forecasts, n_resamples=19, rng=5).metrics["mace"].value == pytest.approx(value, abs=1e-12)
+    assert "ties" not in assess_forecasts(forecasts, n_resamples=19, rng=5).verdict.explanation
+
+
+def test_the_range_of_the_error_of_ensembles_is_that_of_equally_likely_ranks():
+    """The averaged error has a smaller law than one whose place within a rank is drawn: 5 members, 60 rows."""
+    f, rng = few_members(n=60, members=5), np.random.default_rng(0)
+    levels, ends = np.arange(1, 100) / 100, np.arange(7) / 6
+    parts = np.clip((levels[:, None] - ends[:-1]) * 6, 0, 1)  # Of each rank, up to each level.
+    errors = [
+        np.abs(parts @ np.bincount(rng.integers(0, 6, 60), minlength=6) / 60 - levels).mean() for _ in range(4000)
+    ]
+    test = run(f, 3999).result
+    assert test.details["expected"] == pytest.approx(np.mean(errors), rel=0.03)
+    assert test.details["detectable"] == pytest.approx(np.quantile(errors, 0.95), rel=0.04)
+
+
+def test_ranges_by_chance_are_the_same_in_every_call_with_one_seed():
+    f = too_narrow(300)
+    alone = assess_forecasts(f, n_resamples=19, rng=3)
+    both = compare({"a": f, "b": f}, metrics=["ence", "ucme", "kce", "skce"], rng=3)
+    for key in ("skce", "kce", "ucme", "ence"):
+        for model in "ab":
+            assert both.entry(model, key).interval.null == alone.limits[key].null
+
+
+TRENDS = {
+    "No calibrator here mends a trend of the centre": lambda mean, sd, z: 1.5 * mean + sd * z,
+    "No calibrator here mends a spread": lambda mean, sd, z: mean + sd * z * np.exp(0.5 * mean),
+    "The calibrator for that is spread-by-level": lambda mean, sd, z: mean + sd ** (0.2) * z,
+}
+
+
+@pytest.mark.parametrize("words", TRENDS)
+def test_what_mends_a_trend_is_said(words):
+    rng, mean, sd, _ = truth(600)
+    targets = TRENDS[words](mean, sd, rng.normal(size=600))
+    said = verdict(Forecasts(Normal(mean, sd), targets)).explanation
+    assert [one for one in TRENDS if one in said] == [words]
+    columns = Forecasts(Quantiles([0.1, 0.5, 0.9], Normal(mean, sd).quantile([0.1, 0.5, 0.9])), targets)
+    assert ("spread-by-level" in verdict(columns).explanation) is False
+    assert not any(one in verdict(too_narrow()).explanation for one in TRENDS)
+
+
 def test_notes_say_what_is_by_rank():
     ensembles, others = (assess_forecasts(f, n_resamples=19, rng=1) for f in (few_members(), too_narrow()))
     words = forecast_notes(ensembles, list(ensembles.metrics), str)
-    assert any("mace is by ranks" in note for note in words)
     assert any("intervals by rank of the verdict" in note for note in words)
     [only] = forecast_notes(others, list(others.metrics), str)
     assert only == "the limits of mace are those of the verdict, and hold with at least 95%"

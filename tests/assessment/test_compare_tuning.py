@@ -9,7 +9,8 @@ from calibrant import InputError, Predictions
 from calibrant.assessment.comparison import compare
 from calibrant.metrics import ECE, METRICS, Classwise, KdeECE, PerPredictedClass, TopLabel
 from calibrant.resampling.bootstrap import Bootstrap
-from calibrant.smoothing.bandwidth import Sample, choose_bandwidth
+from calibrant.smoothing.bandwidth import choose_bandwidth
+from calibrant.smoothing.sample import Sample
 from simulate import calibrated, sharpened
 
 TEST = calibrated(n=240, k=3, seed=1)

@@ -104,6 +104,20 @@ def test_weighted_on_g1():
     assert shares == pytest.approx([0.874128, 0.830382], abs=1e-6)
 
 
+@given(n=st.integers(1, 30), seed=st.integers(0, 10**6))
+@settings(max_examples=25)
+def test_weighted_thresholds_are_those_of_loops(n, seed):
+    rng = np.random.default_rng(seed)
+    errors, ratios, own = rng.normal(size=n), rng.exponential(size=n) + 0.1, rng.exponential(size=4) + 0.1
+    f = Forecasts(Normal(np.zeros(n), 1.0), errors)
+    found = WeightedConformalIntervals(0.8, score="absolute").fit(f, ratios).interval(Normal(np.zeros(4), 1.0), own)
+    scores = sorted([*np.abs(errors), np.inf])
+    for high, ratio in zip(found.high, own, strict=True):
+        needed = 0.8 * (sum(ratios) + ratio) - 1e-9
+        reached = [s for s in scores if sum(w for e, w in zip(np.abs(errors), ratios, strict=True) if e <= s) >= needed]
+        assert high == pytest.approx(reached[0] if reached else np.inf)
+
+
 @pytest.mark.parametrize("tails", ["joint", "each"])
 def test_equal_ratios_reproduce_the_split(tails):
     weighted = WeightedConformalIntervals(tails=tails).fit(FIT, ratios=np.full(200, 3.0))

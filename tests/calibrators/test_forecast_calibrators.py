@@ -164,6 +164,41 @@ def test_the_scale_of_least_crps_on_g1():
     assert CRPS()(fitted.calibrate(TEST)) == pytest.approx(0.724055903, abs=1e-7)
 
 
+def test_closed_forms_are_those_of_the_definition():
+    """Row by row, with weights: one factor, in units of the spread, and in units of the target."""
+    law, weights = FIT.distribution, np.tile([1.0, 2.0, 0.5, 3.0], 50)
+    rows = list(zip(FIT.targets - law.loc, law.scale, weights, strict=True))
+    f, total = Forecasts(law, FIT.targets, weights), weights.sum()
+    factor = np.sqrt(sum(w * (e / s) ** 2 for e, s, w in rows) / total)
+    assert SpreadScaling().fit(f).factor_ == pytest.approx(factor)
+    shift = sum(w * e / s for e, s, w in rows) / total
+    fitted = ShiftScaling().fit(f)
+    factor = np.sqrt(sum(w * (e / s - shift) ** 2 for e, s, w in rows) / total)
+    assert (fitted.shift_, fitted.factor_) == pytest.approx((shift, factor))
+    offset = sum(w * e / s**2 for e, s, w in rows) / sum(w / s**2 for _, s, w in rows)
+    fitted = ShiftScaling(shift="constant").fit(f)
+    factor = np.sqrt(sum(w * ((e - offset) / s) ** 2 for e, s, w in rows) / total)
+    assert (fitted.shift_, fitted.factor_) == pytest.approx((offset, factor))
+
+
+@pytest.mark.parametrize("name", ["scale-crps", "shift-scale-crps"])
+def test_shift_and_factor_of_least_crps_are_those_of_a_search(name):
+    """By the closed form of a normal law and a simplex search, which need no derivatives."""
+    law, y = FIT.distribution, FIT.targets
+
+    def mean_crps(logs):
+        shift = logs[1] if name == "shift-scale-crps" else 0.0
+        z = (y - law.loc - shift * law.scale) / (np.exp(logs[0]) * law.scale)
+        rows = z * (2 * stats.norm.cdf(z) - 1) + 2 * stats.norm.pdf(z) - 1 / np.sqrt(np.pi)
+        return np.mean(np.exp(logs[0]) * law.scale * rows)
+
+    best = optimize.minimize(mean_crps, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13})
+    fitted = FORECAST_CALIBRATORS[name]().fit(FIT)
+    assert fitted.factor_ == pytest.approx(np.exp(best.x[0]), abs=1e-5)
+    assert getattr(fitted, "shift_", best.x[1]) == pytest.approx(best.x[1], abs=1e-5)
+    assert CRPS()(fitted.calibrate(FIT)) == pytest.approx(best.fun, abs=1e-9)
+
+
 def test_student_on_g1():
     fitted = StudentScaling().fit(FIT)
     assert (fitted.shift_, fitted.factor_, fitted.df_) == pytest.approx((0.384278, 1.360097, 4.544515), abs=2e-5)
@@ -315,6 +350,37 @@ def test_a_map_through_all_points_costs_one_less_gamma(n):
     assert 0 < np.mean(cost["few"]) < 0.06
 
 
+@pytest.mark.parametrize("score", ["moments", "crps"])
+def test_inflation_is_that_of_the_definition(score):
+    """Moments by loops; the fair CRPS by loops over pairs of members, and a search."""
+    f = ENSEMBLES_FIT.take(slice(0, 25))
+    f = Forecasts(Samples(f.distribution.draws[:, :4]), f.targets)
+    members, targets = f.distribution.draws.tolist(), f.targets.tolist()
+    m, means = 4, [sum(row) / 4 for row in members]
+    shift = sum(y - mean for y, mean in zip(targets, means, strict=True)) / 25
+    squares = sum((y - mean - shift) ** 2 for y, mean in zip(targets, means, strict=True)) / 25
+    variance = sum(sum((x - mean) ** 2 for x in row) / (m - 1) for row, mean in zip(members, means, strict=True)) / 25
+    expected = (shift, np.sqrt(squares / ((1 + 1 / m) * variance)))
+
+    def fair(both):
+        total = 0.0
+        for row, mean, y in zip(members, means, targets, strict=True):
+            moved = [mean + both[0] + both[1] * (x - mean) for x in row]
+            pairs = sum(abs(a - b) for a in moved for b in moved) / (m * (m - 1))
+            total += sum(abs(x - y) for x in moved) / m - pairs / 2
+        return total / 25
+
+    if score == "crps":
+        options = {"xatol": 1e-9, "fatol": 1e-13}
+        expected = optimize.minimize(fair, expected, method="Nelder-Mead", options=options).x
+    fitted = EnsembleInflation(score).fit(f)
+    found = (fitted.shift_[0], fitted.factor_)
+    if score == "crps":  # Piecewise linear in both: the value is unique, the place nearly so.
+        assert fair(found) == pytest.approx(fair(expected), abs=1e-5)
+    else:
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
 def test_inflation_on_g2():
     assert CRPS("fair")(ENSEMBLES_TEST) == pytest.approx(0.658682567, abs=1e-9)
     by_score, by_moments = (EnsembleInflation(score).fit(ENSEMBLES_FIT) for score in ("crps", "moments"))
@@ -334,6 +400,23 @@ def test_vector_ensembles_are_inflated():
     fitted = EnsembleInflation().fit(f)
     assert fitted.shift_ == pytest.approx([-1.0, 2.0], abs=0.25)
     assert fitted.factor_ == pytest.approx(2.0, abs=0.3)
+
+
+@given(n=st.integers(3, 40), seed=st.integers(0, 10**6))
+@settings(max_examples=25)
+def test_columns_are_shifted_by_order_statistics(n, seed):
+    rng = np.random.default_rng(seed)
+    levels, values = [0.2, 0.5, 0.9], np.sort(rng.normal(size=(n, 3)), axis=1)
+    f = Forecasts(Quantiles(levels, values), rng.normal(size=n))
+    fitted = QuantileShift().fit(f)
+    expected = []
+    for level, column in zip(levels, values.T, strict=True):
+        ordered = [*sorted(f.targets - column), np.inf]
+        rank = next(k for k in range(1, n + 2) if k >= (n + 1) * level - 1e-9)
+        expected.append(ordered[rank - 1])
+    assert fitted.shifts_.tolist() == pytest.approx(expected)
+    after = fitted.apply(f.distribution)
+    assert after.values == pytest.approx(np.sort(values + expected, axis=1))
 
 
 def test_shifted_columns_on_g1():

@@ -30,7 +30,9 @@ from calibrant.calibrators import (
     save,
     store,
 )
+from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.store import load_with_details
+from calibrant.calibrators.stored import check_learnt
 from calibrant.counts import LaplaceCorrection, MEstimate
 from simulate import calibrated, sharpened
 from stored_cases import as_array, forge
@@ -416,3 +418,16 @@ class TestMeaning:
 
 def _isotonic(document):
     return document["calibrator"]["fitted"]["calibrator_"]["fitted"]
+
+
+def test_rules_stand_on_the_class():
+    class Mild(TemperatureScaling):
+        rules = (*TemperatureScaling.rules, Rule(("temperature_",), lambda t: t < 2, "must be below 2"))
+
+    mild = Mild().fit([0.9, 0.8, 0.7, 0.2], [1, 0, 1, 0])
+    mild.temperature_ = 1.5
+    check_learnt(mild)
+    for wrong, words in ((2.5, "must be below 2"), (-1.0, "must be a positive number")):
+        mild.temperature_ = wrong
+        with pytest.raises(InputError, match=f"temperature_ of Mild {words}"):
+            check_learnt(mild)

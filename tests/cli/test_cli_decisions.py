@@ -297,4 +297,9 @@ def test_the_page_says_at_the_verdict_what_a_base_rate_has_done(file, tmp_path, 
     html = page.read_text(encoding="utf-8")
     assert html.count("moved to another base rate, 1 from") == 1
     assert html.index("moved to another base rate, 1 from") < html.index('<div class="cards">')
-    assert "decisions-title" not in html  # Nothing else was asked.
+    assert html.count('id="decisions-title"') == 1
+    section = html[html.index('id="decisions-title"') :].partition("</section>")[0]
+    old = np.mean(read_predictions(file).labels)
+    yes, no = 0.9 * 0.02 / old, 0.1 * 0.98 / (1 - old)
+    assert f'<td class="num">90%</td><td class="num">{100 * yes / (yes + no):.3g}%</td>' in section
+    assert "Cost per row" not in section  # Nothing else was asked.

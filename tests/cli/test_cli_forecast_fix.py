@@ -114,9 +114,14 @@ def test_the_page_shows_before_and_after_with_held_out_numbers(case, tmp_path, c
     )
     comparison = found["comparison"]
     entries = {(e["model"], e["metric"]): e["value"] for e in comparison["entries"]}
-    assert entries["f.csv", "crps"] == pytest.approx(CRPS()(forecasts))
+    # Of ensembles the score that decides what is advised is also the one that is compared.
+    key, metric = ("crps-fair", CRPS(ensemble="fair")) if kind == "draws" else ("crps", CRPS())
+    assert [key for key in comparison["metrics"] if key.startswith("crps")] == [key]
+    assert entries["f.csv", key] == pytest.approx(metric(forecasts))
+    advice = found["fix"]["recommendation"]["candidates"][0]
+    assert advice["loss"] == pytest.approx(entries["f.csv", key])
     after = next(model for model in comparison["models"] if model != "f.csv")
-    assert entries[after, "crps"] < entries["f.csv", "crps"]
+    assert entries[after, key] < entries["f.csv", key]
     text = page.read_text(encoding="utf-8")
     assert "Before and after the fix" in text
     assert "had seen its value" in text
@@ -132,10 +137,30 @@ def test_models_are_compared_row_by_row(case, tmp_path, capsys):
     assert "crps" in text
     assert "bootstrap" not in text
     found = json.loads(run(capsys, "compare", path, out, "--label", "y", *options, "--id", "id", "--json"))
-    entry = next(e for e in found["entries"] if (e["model"], e["metric"]) == ("after", "crps"))
+    score = "crps-fair" if kind == "draws" else "crps"
+    entry = next(e for e in found["entries"] if (e["model"], e["metric"]) == ("after", score))
     assert entry["difference"]["is_significant"], kind
     assert main(["compare", str(out), str(path), "--label", "y", *options, "--fail-if-worse-than", "after"]) == 1
     assert "crps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", FORECAST_CALIBRATORS)
+def test_every_method_is_fitted_and_applied(name, tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=60)
+    if name.startswith("inflate"):
+        columns, options = {f"draw_{j}": mean + rng.normal(size=60) for j in range(4)}, ["--draws", "draw_*"]
+    elif name == "quantile-shift":
+        columns, options = {f"q{p}": mean + p for p in (0.25, 0.5, 0.75)}, ["--quantiles", "q*"]
+    else:
+        columns, options = {"mu": mean, "sigma": rng.uniform(1, 2, 60)}, ["--mean", "mu", "--sd", "sigma"]
+    path, stored, out = tmp_path / "f.csv", tmp_path / "c.json", tmp_path / "after.csv"
+    pl.DataFrame({"y": mean + 2 * rng.normal(size=60), **columns}).write_csv(path)
+    run(capsys, "fit", path, "--label", "y", *options, "--method", name, "--out", stored)
+    run(capsys, "apply", path, *options, "--calibrator", stored, "--out", out)
+    added = set(pl.read_csv(out).columns) - {"y", *columns}
+    assert added
+    assert all(column.startswith("calibrated_") for column in added)
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_what_was_estimated_has_a_name(bad, capsys, options, name, metric):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{name}: ")
     value = metric(read_predictions(bad))
-    assert f"  {type(metric).__name__} {value:.4g}; up to about" in lines[1]
+    assert f"  {type(metric).__name__} {value:.4g}; this test speaks against calibration from about" in lines[1]
 
 
 def test_several_tests_come_with_adjusted_pvalues(good, capsys):

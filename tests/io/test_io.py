@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from calibrant import InputError, Predictions
-from calibrant.io import column_names, limits, printable, read, read_column, read_predictions
+from calibrant.io import column_names, limits, opening, printable, read_column, read_predictions
 from io_cases import N_CLASSES, N_ROWS, WRITERS, frame, probabilities
 
 ROWS = "0,.8,.2\n1,.4,.6\n"
@@ -109,7 +109,7 @@ def test_single_precision_is_converted_once_and_batches_of_many_columns_are_shor
     frame = pl.DataFrame({f"proba_{j}": column for j, column in enumerate(single.T)} | {"y": labels})
     frame.write_parquet(tmp_path / "a.parquet")
     monkeypatch.setattr(limits, "BATCH_CELLS", 3 * frame.width)  # Three rows at a time.
-    with read.open_source(tmp_path / "a.parquet") as source:
+    with opening.open_source(tmp_path / "a.parquet") as source:
         found = source.read({"probs": [f"proba_{j}" for j in range(probs.shape[1])]})["probs"]
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, single)
@@ -120,11 +120,11 @@ def test_single_precision_is_converted_once_and_batches_of_many_columns_are_shor
 
 MEASURE = """
 import sys
-from calibrant.io import limits, read
+from calibrant.io import limits, opening
 from calibrant.io.columns import Request
 limits.BLOCK_BYTES = 2**20
 def load(path):
-    with read.open_source(path) as source:
+    with opening.open_source(path) as source:
         columns = source.choose(Request())
         return source.read({"probs": columns.probs}, columns.label)["probs"].nbytes
 def peak():  # Not ru_maxrss: a child inherits that from its parent.

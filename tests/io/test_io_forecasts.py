@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant import InputError
+from calibrant import DataWarning, InputError
 from calibrant.forecasts import Normal, Samples
 from calibrant.io import limits, read_forecasts
 from forecast_cases import ENSEMBLE, MEANS, MEMBERS, NORMAL, SDS, TARGETS, WEIGHTS, WRITERS, archived, failure, write
@@ -52,9 +52,10 @@ def test_the_first_of_several_usual_names_is_taken(tmp_path):
 
 def test_columns_that_are_asked_for_are_not_found_again_for_another_role(tmp_path):
     path = write(tmp_path, "target,value,mean,mu,sd,std\n1,2,3,4,5,6\n")
-    f = read_forecasts(path, mean="target", weight="sd")
+    with pytest.warns(DataWarning, match="'std' is taken as standard deviations, by its name: name it with sd="):
+        f = read_forecasts(path, mean="target", weight="sd")
     assert (f.targets[0], f.distribution.loc[0], f.distribution.scale[0], f.weights[0]) == (2, 1, 6, 5)
-    f = read_forecasts(path, target="mean")
+    f = read_forecasts(path, target="mean")  # Nothing is said if both are found by their names.
     assert (f.targets[0], f.distribution.loc[0], f.distribution.scale[0]) == (3, 4, 5)
     assert "no other column named mean or mu or loc" in failure(path, target="mean", weight="mu", sd="sd")
     f = read_forecasts(path, draws=["target", "s*"])

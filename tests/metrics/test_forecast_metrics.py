@@ -126,7 +126,7 @@ def scaled(data, factor, shift):
     return Forecasts(law, shift + factor * data.targets)
 
 
-UNIT = {"crps", "pinball", "interval-score", "interval-width", "sharpness"}
+UNIT = {"crps", "crps-fair", "pinball", "interval-score", "interval-width", "sharpness"}
 
 
 @pytest.mark.parametrize(("data", "name"), SUITED.values(), ids=SUITED)

@@ -2,11 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
 from studies.decisions.command import plan as decisions
+from studies.forecast_calibrators.command import plan as forecast_calibrators
+from studies.forecast_calibrators.command import write as write_calibrators
+from studies.forecast_calibrators.worlds import MADE_FOR, left
 from studies.forecast_limits import command as forecast_limits
 from studies.forecast_limits import worlds
 from studies.forecast_tests.command import plan as forecast_tests
@@ -30,9 +35,23 @@ def test_a_unit_is_computed_with_its_own_random_numbers_and_read_as_it_was(tmp_p
     assert load(Simulation("a, 10 %", draw, unit.arguments, (2026, 2)), tmp_path) is None
 
 
-@pytest.mark.parametrize("plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests])
+@pytest.mark.parametrize(
+    "plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests, forecast_calibrators]
+)
 def test_every_unit_has_a_file_of_its_own(plan):
     assert len({unit.filename for unit in plan()}) == len(plan())
+
+
+def test_every_calibrator_of_forecasts_has_a_line_in_its_study(tmp_path):
+    assert list(MADE_FOR) == list(FORECAST_CALIBRATORS)
+    table = (
+        Path(__file__).parents[2].joinpath("docs", "validity", "forecast_calibrators.md").read_text(encoding="utf-8")
+    )
+    assert all(table.count(f"| `{name}` |") == 1 + (name != "identity") for name in MADE_FOR)
+    found = {"scale, too narrow": left("scale", 2, False, np.random.default_rng(0))}
+    found["cqr, right"] = left("cqr", 2, True, np.random.default_rng(0))
+    write_calibrators(tmp_path / "a.md", found)
+    assert len([line for line in (tmp_path / "a.md").read_text().splitlines() if line.startswith("| `")]) == 2
 
 
 def test_the_name_of_a_file_is_the_same_in_another_process():
@@ -53,7 +72,9 @@ def test_the_study_of_limits_of_forecasts_has_a_line_for_every_world_and_size(tm
     assert {len(line.split()) for line in lines[1:]} == {7}
 
 
-@pytest.mark.parametrize("plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests])
+@pytest.mark.parametrize(
+    "plan", [groups, over_time, decisions, forecast_limits.plan, forecast_tests, forecast_calibrators]
+)
 def test_units_are_keys(plan):
     """The runner keeps what it found by unit."""
     units = plan()

@@ -13,7 +13,7 @@ from calibrant.advice.choice import TOLERANCE, Choice, choose
 from calibrant.advice.forecast_rule import forecast_shortlist
 from calibrant.advice.rule import NOTHING
 from calibrant.advice.words import differences_in_words, disagreement, headline
-from calibrant.assessment.forecasts.words import judge
+from calibrant.assessment.forecasts.words import about_a_trend, judge
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts import (
     FORECAST_CALIBRATORS,
@@ -121,7 +121,7 @@ def recommend_forecasts(  # noqa: PLR0913 (those of `recommend`)
         level=level,
         settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
     )
-    return _with_words(advice, verdict)
+    return _with_words(advice, verdict, about_a_trend(worst, test))
 
 
 def hold_out_forecasts(
@@ -176,17 +176,17 @@ def _tolerance(losses: FloatArray, weights: FloatArray, score: str) -> float:
     return TOLERANCE * value if np.isfinite(value) else TOLERANCE
 
 
-def _with_words(advice: ForecastRecommendation, verdict: Verdict) -> ForecastRecommendation:
-    names = ", ".join(one.name for one in advice.candidates[1:]) or "none"
-    tried = (
-        f"Candidates for {advice.n_samples:,} forecasts ({advice.law}): {names}. Each was judged by the "
-        f"{advice.score_name} in {advice.n_folds} folds that it was not fitted to."
-    )
+def _with_words(advice: ForecastRecommendation, verdict: Verdict, trend: str) -> ForecastRecommendation:
+    judged = f"judged by the {advice.score_name} in {advice.n_folds} folds that it was not fitted to"
+    rows, names = f"{advice.n_samples:,} forecasts ({advice.law})", [one.name for one in advice.candidates[1:]]
+    tried = f"Candidates for {rows}: {', '.join(names) or 'none'}. Each was {judged}."
+    if len(names) == 1:
+        tried = f"The only candidate for {rows}, {names[0]}, was {judged}."
     few = ""
     if advice.n_samples < FEW_ROWS and advice.law != "Samples":
         few = f"With {advice.n_samples} rows only simple candidates are tried; from {FEW_ROWS} on there are more."
     differs = disagreement(advice, verdict)
-    why = tuple(filter(None, (tried, *differences_in_words(advice), _covered(advice), few, differs)))
+    why = tuple(filter(None, (tried, *differences_in_words(advice), _covered(advice), few, differs, trend)))
     return replace(advice, headline=headline(advice), reasons=why, disagreement=differs)
 
 

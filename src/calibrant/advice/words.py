@@ -30,7 +30,8 @@ def headline(advice: Advice) -> str:
         return f"Use {advice.name}: on rows it was not fitted to, the {loss} falls from {before:.4g} to {after:.4g}."
     if np.isinf(before):
         return f"Leave the {what} as they are: the {loss} is infinite with every candidate."
-    return f"Leave the {what} as they are: no candidate lowers the {loss} by more than chance."
+    none = f"{advice.candidates[1].name} does not lower" if _is_alone(advice) else "no candidate lowers"
+    return f"Leave the {what} as they are: {none} the {loss} by more than chance."
 
 
 def reasons(advice: Recommendation, predictions: Predictions) -> tuple[str, ...]:
@@ -106,20 +107,25 @@ def _tried(advice: Recommendation) -> str:
     )
 
 
+def _is_alone(advice: Advice) -> bool:
+    """Whether there is one candidate besides doing nothing, so that it is not the best or the simplest of some."""
+    return len(advice.candidates) == 2
+
+
 def _gain(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name != NOTHING:
         change = _written(advice, chosen.over_nothing)
         return f"Compared with doing nothing, the {advice.score_name} changes by {change}."
     if advice.best == NOTHING:
-        return "" if np.isinf(chosen.loss) else "Doing nothing has the smallest loss of all."
+        least = "smaller loss" if _is_alone(advice) else "smallest loss of all"
+        return "" if np.isinf(chosen.loss) else f"Doing nothing has the {least}."
     best = advice.candidate(advice.best)
-    return (
-        f"The best candidate, {best.name}, changes it by {_written(advice, best.over_nothing)}, which could be chance."
-    )
+    which = "It" if _is_alone(advice) else f"The best candidate, {best.name},"
+    return f"{which} changes the {advice.score_name} by {_written(advice, best.over_nothing)}, which could be chance."
 
 
 def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
-    if advice.name == NOTHING:
+    if advice.name == NOTHING or _is_alone(advice):
         return ""
     if advice.name == advice.best:
         return (

@@ -1,6 +1,7 @@
 """Bayesian binning into quantiles."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.binning.ties import comparable
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties
+from calibrant.calibrators.rules import STEPS, Rule, are_steps
 from calibrant.exceptions import InputError
 
 NEGLIGIBLE = 1e-17
@@ -64,6 +66,9 @@ class BBQ(BinaryCalibrator):
     data_efficiency: ClassVar[Literal["medium"]] = "medium"
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "The map need not be monotone and there are thousands of rows."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("edges_", "probabilities_"), partial(are_steps, more=-1, rising=False), STEPS),
+    )
 
     def __init__(
         self, spread: float = 10.0, strength: float = 2.0, scores: Literal["probs", "logits"] = "probs"

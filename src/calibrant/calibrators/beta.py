@@ -8,6 +8,7 @@ from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import softplus
 from calibrant.calibrators.binary import BinaryCalibrator, bounded
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.rules import Rule, are_finite, are_not_negative
 from calibrant.exceptions import InputError
 
 
@@ -54,6 +55,10 @@ class BetaCalibration(BinaryCalibrator):
     expressiveness: ClassVar[Literal["medium"]] = "medium"
     use_when: ClassVar[str] = "There are two classes and a few hundred rows, and the ranking must not change."
     sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("a_", "b_"), are_not_negative, "must not be negative"),
+        Rule(("c_",), are_finite, "must be finite"),
+    )
 
     def __init__(
         self, parameters: Literal["abm", "am", "ab"] = "abm", scores: Literal["probs", "logits"] = "probs"

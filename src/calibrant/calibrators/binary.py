@@ -1,6 +1,7 @@
 """Calibrators of two classes, one function of one score, and one of them for each class against the rest."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -9,9 +10,10 @@ from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
 from calibrant._core.steps import told
-from calibrant.calibrators.calibrator import Calibrator, Kind, Level, normalised
+from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators, normalised
 from calibrant.calibrators.estimator import check_is_fitted, clone
-from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
+from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.roc.ranking import as_ranking, as_scores
@@ -130,6 +132,10 @@ class Lifted(Calibrator):
         return checked_binary(self.calibrator).sensitive_to_zeros
 
 
+def _ranks_raw(scores: object, members: Sequence[Calibrator]) -> bool:
+    return scores != RAW_LOGITS or all(member.scores == "raw" for member in members)
+
+
 class OneVsRest(Lifted):
     """Fit one calibrator of two classes to each class against the rest, then divide by the sum.
 
@@ -167,6 +173,10 @@ class OneVsRest(Lifted):
     preserves_argmax = False
     use_when: ClassVar[str] = "The classes are miscalibrated in different ways and each has many rows."
     accepts_raw_logits: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("calibrators_",), are_calibrators, "must be calibrators"),
+        Rule(("scores", "calibrators_"), _ranks_raw, "must agree: raw logits are raw scores of every class"),
+    )
 
     def __init__(
         self,

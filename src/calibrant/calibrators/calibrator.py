@@ -301,6 +301,11 @@ def calibrate(
     return calibrate_logits(calibrator, predictions.log_probs, predictions)
 
 
+def are_calibrators(members: object) -> bool:
+    """Whether it is a list of calibrators, and not an empty one."""
+    return isinstance(members, list) and len(members) > 0 and all(isinstance(m, Calibrator) for m in members)
+
+
 def _calibrate_forecasts(calibrator: Any, forecasts: object) -> Forecasts:
     if isinstance(calibrator, Calibrator) or not isinstance(forecasts, Forecasts):
         raise TypeError(

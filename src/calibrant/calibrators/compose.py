@@ -5,12 +5,18 @@ from typing import ClassVar, Literal
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
-from calibrant.calibrators.calibrator import Calibrator
+from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.names import CALIBRATORS, THEN, calibrator_name
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
+from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
+
+
+def _starts_raw(scores: object, stages: Sequence[Calibrator]) -> bool:
+    """Whether the first of the stages, and no other, takes raw logits if the whole does."""
+    return [uses_raw_logits(stage) for stage in stages] == [scores == RAW_LOGITS] + [False] * (len(stages) - 1)
 
 
 class Compose(WithMembers):
@@ -59,6 +65,10 @@ class Compose(WithMembers):
     kind: ClassVar[Literal["composition"]] = "composition"
     use_when: ClassVar[str] = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
     list_name: ClassVar[str] = "stages"
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("stages_",), are_calibrators, "must be calibrators"),
+        Rule(("scores", "stages_"), _starts_raw, "must agree on raw logits: those of the whole are those of the first"),
+    )
 
     def __init__(
         self, stages: Sequence[Calibrator], scores: Literal["probs", "logits", "raw-logits"] = "probs"

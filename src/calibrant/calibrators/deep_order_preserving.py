@@ -1,5 +1,6 @@
 """Order-preserving maps one after another."""
 
+from collections.abc import Sequence
 from copy import copy
 from typing import ClassVar, Literal
 
@@ -8,13 +9,21 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
-from calibrant.calibrators.calibrator import Calibrator
+from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.members import all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
+from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 
 LEAST_GAIN = 0.1
 """A layer that raises the log-likelihood of all rows together by less than this is the last one."""
+
+
+def _all_maps_of_lines(layers: Sequence[object]) -> bool:
+    return are_calibrators(layers) and all(
+        isinstance(layer, OrderPreserving) and layer.family == "diag" and not uses_raw_logits(layer) for layer in layers
+    )
 
 
 class DeepOrderPreserving(Calibrator):
@@ -72,6 +81,9 @@ class DeepOrderPreserving(Calibrator):
     use_when: ClassVar = "No ranking may change, and no single temperature fits both high and low confidence."
     sensitive_to_zeros: ClassVar[bool] = True
     layers_: list[OrderPreserving]
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("layers_",), _all_maps_of_lines, "must be fitted maps of the family diag"),
+    )
 
     def __init__(
         self,

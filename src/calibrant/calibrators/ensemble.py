@@ -8,8 +8,9 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
-from calibrant.calibrators.calibrator import Calibrator
+from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.members import WithMembers, all_converged
+from calibrant.calibrators.rules import Rule, are_shares
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
 from calibrant.exceptions import InputError
@@ -46,6 +47,13 @@ class Uniform(Calibrator):
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return np.full(log_probs.shape, -np.log(log_probs.shape[1]))
+
+
+def _mixture(members: Sequence[object], weights: object) -> bool:
+    return are_calibrators(members) and are_shares(weights, len(members))
+
+
+MIXTURE = Rule(("calibrators_", "weights_"), _mixture, "must be calibrators, with shares that sum to 1")
 
 
 class Ensemble(WithMembers):
@@ -97,6 +105,7 @@ class Ensemble(WithMembers):
     kind: ClassVar[Literal["ensemble"]] = "ensemble"
     use_when: ClassVar[str] = "Several calibrators are candidates: their best mixture is hardly ever worse than one."
     list_name: ClassVar[str] = "calibrators"
+    rules: ClassVar[tuple[Rule, ...]] = (MIXTURE,)
 
     def __init__(
         self, calibrators: Sequence[Calibrator], loss: Loss = "nll", scores: Literal["probs", "logits"] = "probs"

@@ -2,10 +2,11 @@
 
 from copy import deepcopy
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ class Estimator:
 
     Settings are the arguments of the constructor, which keeps each as an attribute of the same name; what is learnt
     has a name that ends in an underscore. scikit-learn is imported only where it asks itself.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+        What must hold for what was learnt, if it comes from a file. By default, numbers may be of any size.
     """
+
+    rules: ClassVar[tuple[Rule, ...]] = ()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name; if deep, also those of settings that are estimators, as ``name__setting``."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from calibrant._core.blocks import add_blocks, by_blocks, each_block, log_softma
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
+from calibrant.calibrators.rules import TEMPERATURE, Rule, are_shares
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, finite
 from calibrant.calibrators.simplex import BestWeights, least_nll, least_square
 from calibrant.calibrators.temperature import TemperatureScaling
@@ -75,6 +77,10 @@ class EnsembleTemperatureScaling(Calibrator):
         "Like temperature scaling, if rows are wrong for reasons that have nothing to do with the model."
     )
     sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (
+        TEMPERATURE,
+        Rule(("weights_",), partial(are_shares, n=3), "must be three shares that sum to 1"),
+    )
 
     def __init__(self, loss: Loss = "nll", joint: bool = False, scores: Literal["probs", "logits"] = "probs") -> None:
         self.loss = loss

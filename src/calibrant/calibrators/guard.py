@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.calibrator import Calibrator
+from calibrant.calibrators.rules import Rule, number
 from calibrant.exceptions import InputError
 
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -44,6 +45,7 @@ class LaplaceGuard(Calibrator):
     n_parameters: ClassVar = "0"
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
+    rules: ClassVar[tuple[Rule, ...]] = (Rule(("share_",), lambda v: 0 <= number(v) <= 1, "must be a share"),)
 
     def __init__(self, rows: float = 1.0, scores: Literal["probs", "logits"] = "probs") -> None:
         self.rows = rows
@@ -73,3 +75,7 @@ def check_rows(value: object, name: str) -> None:
     """Refuse a setting that is not a finite number of rows of at least 0."""
     if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not 0 <= value < np.inf:
         raise InputError(f"{name} must be a finite number of rows, 1 for one and 0 for none, but is {value!r}.")
+
+
+GUARD = Rule(("zeros_",), lambda v: isinstance(v, LaplaceGuard), "must be a LaplaceGuard")
+"""What holds for calibrators that guard against labels of probability 0."""

@@ -1,5 +1,6 @@
 """Histogram binning."""
 
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from calibrant.binning import Binning, EqualWidth
 from calibrant.binning.ties import comparable
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit
+from calibrant.calibrators.rules import STEPS, Rule, are_steps
 from calibrant.counts import Smoothing, as_smoothing
 
 
@@ -50,6 +52,9 @@ class HistogramBinning(BinaryCalibrator):
     data_efficiency: ClassVar[Literal["low"]] = "low"
     expressiveness: ClassVar[Literal["medium"]] = "medium"
     use_when: ClassVar[str] = "A few fixed probabilities are wanted that can be listed in a table."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("edges_", "probabilities_"), partial(are_steps, more=1, rising=False), STEPS),
+    )
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties, pools
+from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 from calibrant.counts import Smoothing, as_smoothing
 
 
@@ -60,6 +61,7 @@ class ROCConvexHull(BinaryCalibrator):
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "The scores are those of a ranker, on an unknown scale."
     accepts_raw: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (Rule(("lower_", "upper_", "probabilities_"), are_steps, RISING_STEPS),)
 
     def __init__(
         self,

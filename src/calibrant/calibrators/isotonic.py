@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.binning.ties import starts_of_ties
 from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 from calibrant.roc.merging import pool, split_equal
 
 SMALLEST_STEP = 1e-290
@@ -58,6 +59,7 @@ class IsotonicCalibration(BinaryCalibrator):
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "There are thousands of rows and the scores rank well, on any scale."
     accepts_raw: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (Rule(("scores_", "probabilities_"), are_steps, RISING_STEPS),)
 
     def __init__(self, centred: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
         self.centred = centred

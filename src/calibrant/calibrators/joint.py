@@ -11,18 +11,24 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, each_block
 from calibrant._core.newton import Minimum
 from calibrant.calibrators.calibrator import Calibrator
-from calibrant.calibrators.guard import LaplaceGuard, check_rows
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise, warn_unless_converged
 from calibrant.calibrators.order_preserving import line_knots, weighted_quantiles
+from calibrant.calibrators.rules import AFFINE, CURVE, Rule, is_curve, vector
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.segments import fallen, roughness
 
 _RIDGE = 0.1
 """Penalty, times 1 / n, of the square of a slope minus 1 and of a factor of rows: so that a few rows that are
 completely separable have a solution, and because a number added to all factors is one added to all slopes."""
+
+
+def _falling_line(knots: FloatArray, slopes: FloatArray) -> bool:
+    falls = knots[0] == 0 and knots[-1] == -np.inf and np.all(vector(knots)[1:] < knots[:-1])
+    return bool(falls and len(knots) == len(vector(slopes)) + 1 and np.isfinite(slopes).all())
 
 
 class JointScaling(Calibrator):
@@ -98,6 +104,12 @@ class JointScaling(Calibrator):
     data_efficiency: ClassVar = "medium"
     expressiveness: ClassVar = "high"
     use_when: ClassVar = "After iop-diag, where the map is curved, classes differ, and there are a thousand rows."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        GUARD._replace(names=("guard_",)),
+        Rule(("knots_", "slopes_"), _falling_line, "must be knots from 0 to minus infinity, with finite slopes"),
+        Rule(("row_knots_", "row_factors_"), is_curve, CURVE),
+        AFFINE,
+    )
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floored, scaled_diagonal
 from calibrant.calibrators.newton import minimise
+from calibrant.calibrators.rules import AFFINE, Rule
 from calibrant.calibrators.softmax import Full, PenalisedLikelihood
 from calibrant.calibrators.vector import best_diagonal
 from calibrant.exceptions import InputError
@@ -50,6 +51,7 @@ class MatrixScaling(AffineScaling):
     use_when: ClassVar = "With few classes and thousands of rows for each; otherwise use structured scaling."
     accepts_raw_logits: ClassVar[bool] = True
     sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (AFFINE,)
 
     def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
         self.max_iter = max_iter
@@ -111,6 +113,7 @@ class DirichletCalibration(AffineScaling):
     expressiveness: ClassVar = "high"
     use_when: ClassVar = "With few classes, and enough rows to choose the strength by cross-validation."
     sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (AFFINE,)
 
     def __init__(
         self,

@@ -13,7 +13,8 @@ from calibrant.calibrators.calibrator import Calibrator, normalised
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise_nonnegative, warn_unless_converged
-from calibrant.calibrators.raw_logits import uses_raw_logits
+from calibrant.calibrators.raw_logits import LARGEST_LOGIT, RAW_LOGITS, uses_raw_logits
+from calibrant.calibrators.rules import TEMPERATURE, Rule, vector
 from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.segments import (
     Segments,
@@ -34,6 +35,21 @@ _SMALL_CURVATURE = 1e-6
 
 _ROUNDING = 1e-9
 _CELLS = 4096
+
+
+def _segments(family: object, knots: object, slopes: object) -> bool:
+    n_segments = len(vector(knots)) - 1
+    return n_segments > 0 and len(vector(slopes)) == (2 * n_segments if family == "oi" else n_segments)
+
+
+def _knots(family: object, segments: int, knots: FloatArray, scores: object) -> bool:
+    """Whether knots go from 0 to the last rank, or from the top down to minus infinity, in at most `segments` steps."""
+    raw_top = scores == RAW_LOGITS and family == "diag" and abs(knots[0]) <= LARGEST_LOGIT
+    if not (raw_top or knots[0] == 0) or len(vector(knots)) - 1 > segments:
+        return False
+    if family == "oi":
+        return bool(np.isfinite(knots).all() and np.array_equal(knots, np.round(knots)) and np.all(np.diff(knots) > 0))
+    return family == "diag" and bool(knots[-1] == -np.inf and np.all(knots[1:] < knots[:-1]))
 
 
 class OrderPreserving(Calibrator):
@@ -126,6 +142,12 @@ class OrderPreserving(Calibrator):
     temperature_: float
     knots_: FloatArray
     slopes_: FloatArray
+    rules: ClassVar[tuple[Rule, ...]] = (
+        TEMPERATURE,
+        Rule(("slopes_",), lambda s: vector(s).min() > 0 and s.max() < np.inf, "must be positive"),
+        Rule(("family", "knots_", "slopes_"), _segments, "must be segments that meet at the knots"),
+        Rule(("family", "segments", "knots_", "scores"), _knots, "must be knots from the top of a row to its bottom"),
+    )
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator, bounded
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.rules import Rule, are_finite, is_rising, vector
 from calibrant.exceptions import InputError
 
 
@@ -56,6 +57,7 @@ class PlattScaling(BinaryCalibrator):
     gradient_norm_: float
     sensitive_to_zeros: ClassVar[bool] = True
     accepts_raw: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (Rule(("slope_", "intercept_"), are_finite, "must be finite"),)
 
     def __init__(self, smooth_targets: bool = False, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
         self.smooth_targets = smooth_targets
@@ -141,6 +143,10 @@ class QuadraticScaling(BinaryCalibrator):
     converged_: bool
     gradient_norm_: float
     sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("coef_",), lambda c: len(vector(c)) == 3 and np.isfinite(c).all(), "must be three finite numbers"),
+        Rule(("range_",), lambda r: len(vector(r)) == 2 and np.isfinite(r).all() and is_rising(r), "must be a range"),
+    )
 
     def __init__(self, monotone: bool = True, scores: Literal["probs", "logits"] = "probs") -> None:
         self.monotone = monotone

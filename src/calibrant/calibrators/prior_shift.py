@@ -6,7 +6,12 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.calibrator import Calibrator
+from calibrant.calibrators.rules import Rule, are_shares
 from calibrant.exceptions import InputError
+
+
+def _are_rates(values: FloatArray) -> bool:
+    return are_shares(values) and bool(values.min() > 0)
 
 
 class PriorShift(Calibrator):
@@ -58,6 +63,10 @@ class PriorShift(Calibrator):
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "low"
     use_when: ClassVar = "The shares of the classes have changed, are known, and nothing else has changed."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("trained_rate_",), _are_rates, "must be shares above 0 that sum to 1"),
+        Rule(("base_rate_",), _are_rates, "must be shares above 0 that sum to 1"),
+    )
 
     def __init__(
         self, base_rate: object, trained_rate: object = None, scores: Literal["probs", "logits"] = "probs"

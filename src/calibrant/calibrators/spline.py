@@ -10,6 +10,7 @@ from calibrant._border.types import BoolArray, FloatArray
 from calibrant.calibrators.binary import BinaryCalibrator, bounded
 from calibrant.calibrators.isotonic import pooled_ties
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
+from calibrant.calibrators.rules import CURVE, Rule, is_curve
 from calibrant.exceptions import InputError
 
 N_CELLS = 400
@@ -220,6 +221,7 @@ class SplineCalibration(BinaryCalibrator):
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "There are a thousand rows or more and the map should be smooth."
     sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (Rule(("knots_", "values_"), is_curve, CURVE),)
 
     def __init__(
         self,

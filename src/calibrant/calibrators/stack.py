@@ -10,11 +10,12 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
-from calibrant.calibrators.ensemble import mixture, warn_unless_converged
+from calibrant.calibrators.ensemble import MIXTURE, mixture, warn_unless_converged
 from calibrant.calibrators.folds import Unseen, out_of_fold
-from calibrant.calibrators.guard import LaplaceGuard, check_rows
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
+from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB, Identity, finite
 from calibrant.calibrators.shared_stages import SharedStages
 from calibrant.calibrators.simplex import BestWeights, least_nll
@@ -182,6 +183,11 @@ class StackedCalibration(WithMembers):
     data_efficiency: ClassVar = "high"
     expressiveness: ClassVar = "high"
     list_name: ClassVar[str] = "calibrators"
+    rules: ClassVar[tuple[Rule, ...]] = (
+        GUARD,
+        MIXTURE,
+        Rule(("map_",), lambda m: isinstance(m, (Identity, OrderPreserving)), "must be an increasing map"),
+    )
 
     def __init__(
         self,

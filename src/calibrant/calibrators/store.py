@@ -10,7 +10,7 @@ from calibrant._border.sealed import seal, unseal
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.encoding import decode, encode
 from calibrant.calibrators.estimator import check_is_fitted
-from calibrant.calibrators.stored_rules import RULES, check_learnt, check_usable
+from calibrant.calibrators.stored import check_learnt, check_usable
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ def _is_calibrator(value: object) -> bool:
 
 def _check(calibrator: Stored) -> None:
     """Refuse what no fit can give."""
-    from calibrant.calibrators.forecasts.stored import FORECAST_RULES, check_usable_forecasts
+    from calibrant.calibrators.forecasts.stored import check_usable_forecasts
 
-    check_learnt(calibrator, {**RULES, **FORECAST_RULES})
+    check_learnt(calibrator)
     if isinstance(calibrator, Calibrator):
         check_usable(calibrator)
     else:

@@ -8,9 +8,10 @@ import numpy as np
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, over_classes, threads_for
 from calibrant.calibrators.affine import AffineScaling
-from calibrant.calibrators.guard import LaplaceGuard, check_rows
+from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
+from calibrant.calibrators.rules import AFFINE, Rule
 from calibrant.calibrators.softmax import Diagonal, Family, Full, PenalisedLikelihood
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
@@ -77,6 +78,12 @@ class StructuredScaling(AffineScaling):
 
     kind: ClassVar = "parametric"
     expressiveness: ClassVar = "high"
+    rules: ClassVar[tuple[Rule, ...]] = (
+        GUARD._replace(
+            words=f"{GUARD.words}. A file without it is from an earlier version, whose map was different: fit again"
+        ),
+        AFFINE,
+    )
 
     def __init__(
         self,

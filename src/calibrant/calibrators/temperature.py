@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from calibrant._border.types import FloatArray, IntArray
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
+from calibrant.calibrators.rules import TEMPERATURE, Rule
 from calibrant.calibrators.scaling import finite
 from calibrant.exceptions import DataWarning
 
@@ -74,6 +75,7 @@ class TemperatureScaling(Calibrator):
     expressiveness: ClassVar = "low"
     use_when: ClassVar = "As the first choice: it needs few rows, keeps every decision, and corrects over-confidence."
     sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (TEMPERATURE,)
 
     def __init__(self, scores: Literal["probs", "logits"] = "probs") -> None:
         self.scores = scores

@@ -6,6 +6,7 @@ from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
 from calibrant.calibrators.affine import RIDGE, AffineScaling, scaled_diagonal
 from calibrant.calibrators.newton import minimise
+from calibrant.calibrators.rules import AFFINE, Rule
 from calibrant.calibrators.softmax import Diagonal, PenalisedLikelihood
 
 
@@ -60,6 +61,7 @@ class VectorScaling(AffineScaling):
     use_when: ClassVar = "When some classes are predicted too often, and there are dozens of rows for each class."
     accepts_raw_logits: ClassVar[bool] = True
     sensitive_to_zeros: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (AFFINE,)
 
     def __init__(self, max_iter: int = 100, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> None:
         self.max_iter = max_iter

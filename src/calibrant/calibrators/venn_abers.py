@@ -8,6 +8,7 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.calibrators.binary import BinaryCalibrator, class_scores
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.isotonic import pooled_ties, pools
+from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 
 
 class VennAbers(BinaryCalibrator):
@@ -61,6 +62,10 @@ class VennAbers(BinaryCalibrator):
     expressiveness: ClassVar[Literal["high"]] = "high"
     use_when: ClassVar[str] = "Every probability needs an interval that holds without assumptions on the model."
     accepts_raw: ClassVar[bool] = True
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("lower_scores_", "lower_"), are_steps, RISING_STEPS),
+        Rule(("upper_scores_", "upper_"), are_steps, RISING_STEPS),
+    )
 
     def __init__(self, scores: Literal["probs", "logits", "raw"] = "probs") -> None:
         self.scores = scores

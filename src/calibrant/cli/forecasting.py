@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from calibrant.cli.options import EitherSource
     from calibrant.forecasts import Distribution
 
-MEASURES = ("crps", "log-score", "interval-coverage", "interval-width", "mace")
+MEASURES = ("crps-fair", "crps", "log-score", "interval-coverage", "interval-width", "mace")
 """What is printed before and after, as far as the laws have it."""
 
 USUAL = {"Normal": "shift-scale", "Quantiles": "quantile-shift"}

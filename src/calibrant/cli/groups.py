@@ -105,7 +105,7 @@ def read_features(
 ) -> "tuple[Predictions, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read predictions, the columns of features, and the clusters if they are named."""
     from calibrant.io.columns import as_request
-    from calibrant.io.read import feature_names
+    from calibrant.io.opening import feature_names
 
     _check_columns(files)
     patterns = None if features is None else features.split(",")
@@ -120,7 +120,7 @@ def read_forecast_features(
 ) -> "tuple[Forecasts, dict[str, NDArray[np.generic]], NDArray[np.generic] | None]":
     """Read forecasts, the columns of features, and the clusters if they are named."""
     from calibrant.io.forecast_columns import as_forecast_request
-    from calibrant.io.read import feature_names
+    from calibrant.io.opening import feature_names
 
     _check_columns(files)
     options = {name: value for name, value in source.as_forecast_options().items() if name != "drop_missing"}
@@ -134,7 +134,7 @@ def _check_columns(files: Sequence[Path]) -> None:
     """Refuse the name of a column in the place of a file: columns are separated by commas, not by spaces."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
-    from calibrant.io.read import column_names
+    from calibrant.io.opening import column_names
 
     for path in files[1:]:
         if not path.exists() and str(path) in column_names(files[0]):

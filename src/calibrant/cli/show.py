@@ -176,7 +176,10 @@ def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
     """Yield the numbers behind a p-value, what the test can see, and when it is valid."""
     if "detectable" in result.details:
         found, least = result.estimate or 0.0, result.details["detectable"]
-        yield f"{measured} {found:.4g}; up to about {least:.4g} could be chance with this many rows"
+        # Of the omnibus test it is one of several statistics; of others it decides, and each has a bar of its own.
+        chance = f"up to about {least:.4g} could be chance with this many rows"
+        bar = f"this test speaks against calibration from about {least:.4g} on"
+        yield f"{measured} {found:.4g}; {chance if 'parts' in result.details else bar}"
     if parts := result.details.get("parts"):
         also = result.details.get("also", {})
         keys = {**parts, **also}

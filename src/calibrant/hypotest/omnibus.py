@@ -59,10 +59,10 @@ class OmnibusTest(CalibrationTest):
     "quantiles" (MACE), and the "trend" of centre and spread over where forecasts lie and how wide they are
     (`calibrant.hypotest.forecasts.evidence`). Transforms of targets that are drawn from the forecasts are independent
     and uniform, and are drawn in their place. An ensemble counts as calibrated if the target is exchangeable with its
-    members: then all ranks are equally likely, ties broken at random. Of columns of quantiles only these are tested. Of
-    vectors every coordinate is tested, and the distance of normal ones from their mean; the smallest p-value is
-    multiplied by the number of tests. ``estimate`` is MACE, with its mean (``expected``) and its 95% quantile
-    (``detectable``) over the redraws among the details.
+    members: then all ranks are equally likely, and ties are broken by random numbers made of the data. Of columns of
+    quantiles only these are tested. Of vectors every coordinate is tested, and the distance of normal ones from their
+    mean; the smallest p-value is multiplied by the number of tests. ``estimate`` is MACE, with its mean (``expected``)
+    and its 95% quantile (``detectable``) over the redraws among the details.
 
     The ``statistic`` is the harmonic mean of the observed labels' rank p-values, ``null`` those of the redraws:
     **small** values are extreme. With the lead of the observed labels it may be far below 1 / (B + 1), and it is no

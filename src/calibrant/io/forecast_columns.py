@@ -1,12 +1,13 @@
 """Which columns of a file hold the targets, the predictive distributions and the weights."""
 
 import re
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from calibrant._border.text import listing, quoted, repeated
-from calibrant.exceptions import InputError
+from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.matching import as_patterns, choose_one, expand, find_column, hint, is_pattern, matches
 
 QUANTILES = ("q*", "quantile*")
@@ -166,6 +167,10 @@ def choose_forecasts(file: str, names: Sequence[str], nested: Collection[str], r
     twice = repeated(name for columns in chosen.values() for name in columns)
     if twice is not None:
         raise InputError(f"{file}: the column {quoted(twice)} is named twice. Name it once.")
+    if request.mean is not None and request.sd is None:
+        (column,) = chosen["scale"]
+        message = f"{file}: the column {quoted(column)} is taken as standard deviations, by its name: name it with sd=."
+        warnings.warn(message, DataWarning, stacklevel=2)
     return chosen
 
 

@@ -13,8 +13,9 @@ from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal, Quantiles, Samples
 from calibrant.forecasts.joined import join
 from calibrant.io.forecast_columns import LEVELS, Arguments, ForecastRequest, as_forecast_request, levels_of
+from calibrant.io.opening import open_source, stacked
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.read import STEPS, open_source, stacked
+from calibrant.io.read import STEPS
 from calibrant.io.sources import Source, located
 from calibrant.io.values import LeftOut, read_complete, taken, warn_of
 

@@ -1,31 +1,22 @@
 """Files to `Predictions`: the public reading functions."""
 
-import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._border.files import OpenFile, open_regular
 from calibrant._border.suspicions import suspicions
-from calibrant._border.text import listing, printable, quoted
+from calibrant._border.text import listing, printable
 from calibrant._border.types import FloatArray
 from calibrant._core.steps import portions, tell
 from calibrant.exceptions import DataWarning, InputError
-from calibrant.io.arrays import Archive, open_npy
-from calibrant.io.columnar import Columnar
 from calibrant.io.columns import Request, as_request
-from calibrant.io.delimited import Delimited
-from calibrant.io.forecast_columns import ForecastRequest
-from calibrant.io.jsonl import JsonLines
-from calibrant.io.matching import expand, is_pattern
+from calibrant.io.opening import open_source, stacked
 from calibrant.io.paths import Paths, as_paths
-from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
-from calibrant.io.sources import Source, located
-from calibrant.io.tables import TextTable, intact, unpacked
+from calibrant.io.sources import located
+from calibrant.io.tables import TextTable
 from calibrant.io.values import LeftOut, as_labels, read_complete, taken, warn_of
 from calibrant.predictions import Predictions
 
@@ -186,113 +177,6 @@ def _as_raw_logits(scores: NDArray[np.generic]) -> FloatArray:
     from calibrant.calibrators.raw_logits import as_raw_logits
 
     return as_raw_logits(scores)
-
-
-def stacked(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
-    """Return columns one below the other, as objects if their kinds differ: NumPy would turn numbers into text."""
-    kinds = {part.dtype.kind for part in parts}
-    return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
-
-
-def read_column(path: Paths, name: str) -> NDArray[np.generic]:
-    """Read one column of a file, in the order of its rows.
-
-    Parameters
-    ----------
-    path : str, path, or sequence of them
-    name : str
-        Column of a table, or array of an NPZ file.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Integers, floats, booleans, or else objects: strings, and None where a value is missing.
-    """
-    found = []
-    for each in as_paths(path):
-        with open_source(each) as source:
-            found.append(source.column(name))
-    return stacked(found)
-
-
-def column_names(path: str | os.PathLike[str]) -> list[str]:
-    """Return the names of the columns of a table, or of the arrays of an NPZ file, in the order of the file."""
-    with open_source(path) as source:
-        return list(source.names)
-
-
-def feature_names(
-    path: str | os.PathLike[str], request: Request | ForecastRequest, patterns: Sequence[str] | None
-) -> list[str]:
-    """Return the columns of features in the order of the file: those that match the patterns, or all.
-
-    Labels, predictions and weights, as the request finds them, are no features: the groups of a label are wrong by
-    construction.
-    """
-    with open_source(path) as source:
-        taken, file = _chosen_names(source, request), source.file.name
-        free = [name for name in source.names if name and name not in taken and name not in source.nested]
-        misused = next((name for name in patterns or () if name in taken and not is_pattern(name)), None)
-        if misused is not None:
-            raise InputError(
-                f"{file}: {quoted(misused)} is read as labels, predictions or weights and cannot be a feature. "
-                "Leave it out of --features."
-            )
-        wanted = None if patterns is None else {name for p in patterns for name, _ in expand(file, source.names, p)}
-        found = [name for name in free if wanted is None or name in wanted]
-    if not found:
-        raise InputError(
-            f"{file} has no column of features beside labels, predictions and weights: {listing(source.names)}."
-        )
-    return found
-
-
-def _chosen_names(source: Source, request: Request | ForecastRequest) -> set[str | None]:
-    if isinstance(request, ForecastRequest):
-        return {name for names in source.choose_forecasts(request).values() for name in names}
-    chosen = source.choose(request)
-    return {chosen.label, chosen.weight, *chosen.probs}
-
-
-def _open_gzipped(file: OpenFile) -> Source:
-    """Return a compressed file as JSON Lines or as CSV."""
-    with intact(file):
-        head = read_head(unpacked(file))
-    file.handle.seek(0)
-    check_text(file, head)
-    return JsonLines(file, gzipped=True) if looks_like_json(head) else Delimited(file, gzipped=True)
-
-
-_SOURCES: dict[Kind, Callable[[OpenFile], Source]] = {
-    Kind.CSV: lambda file: Delimited(file, gzipped=False),
-    Kind.GZIP: _open_gzipped,
-    Kind.PARQUET: lambda file: Columnar(file, Kind.PARQUET),
-    Kind.IPC_FILE: lambda file: Columnar(file, Kind.IPC_FILE),
-    Kind.IPC_STREAM: lambda file: Columnar(file, Kind.IPC_STREAM),
-    Kind.NPZ: Archive,
-    Kind.NPY: open_npy,
-    Kind.JSONL: JsonLines,
-}
-
-
-@contextmanager
-def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
-    """Open a file with the reader of its format, which is recognised by content."""
-    with open_regular(path) as file:
-        kind = recognise(file)
-        if kind not in (Kind.NPZ, Kind.NPY):
-            _need_polars()
-        yield _SOURCES[kind](file)
-
-
-def _need_polars() -> None:
-    try:
-        import polars as pl  # noqa: F401 (only whether it is installed)
-    except ImportError as error:
-        raise ImportError(
-            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
-            "NPZ and NPY files can be read without it."
-        ) from error
 
 
 def join_predictions(parts: Mapping[str, Predictions], request: Request) -> Predictions:

@@ -19,7 +19,7 @@ from calibrant.exceptions import DataWarning, InputError
 from calibrant.io.arrays import Archive, Arrays
 from calibrant.io.columns import as_request
 from calibrant.io.delimited import Delimited
-from calibrant.io.read import open_source
+from calibrant.io.opening import open_source
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table, TextTable
 from calibrant.io.values import LeftOut, read_complete, taken

@@ -63,6 +63,9 @@ class CRPS(ForecastScore):
 
     def about(self) -> Description:
         """Return how it is presented."""
+        if self.ensemble == "fair":
+            meaning = "CRPS of what the members were drawn from, estimated without bias: decides what is advised."
+            return self._presented("Fair CRPS", meaning, group=SCORES, principal=True)
         return self._presented(
             "CRPS",
             "Continuous ranked probability score, in units of the values: rewards sharp and calibrated forecasts.",

@@ -1,7 +1,7 @@
 """The table of metrics of forecasts, and which of them suit given laws."""
 
 from calibrant._border.types import FloatArray
-from calibrant.forecasts import Distribution, Forecasts, Quantiles
+from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
 from calibrant.metrics import METRICS
 from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
 from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth, Sharpness
@@ -9,8 +9,12 @@ from calibrant.metrics.forecast_metric import ForecastMetric
 from calibrant.metrics.forecast_scores import CRPS, IntervalScore, LogScore, PinballLoss
 from calibrant.metrics.metric import Metric
 
+FAIR = "crps-fair"
+"""The score of ensembles by which calibrators are chosen; for other laws it is the CRPS, and not shown twice."""
+
 FORECAST_METRICS: dict[str, Metric] = {
     "crps": CRPS(),
+    FAIR: CRPS(ensemble="fair"),
     "log-score": LogScore(),
     "pinball": PinballLoss(),
     "interval-score": IntervalScore(),
@@ -38,7 +42,11 @@ def suited_metrics(forecasts: Forecasts) -> dict[str, Metric]:
     if isinstance(forecasts.distribution, Quantiles):
         table = _at_levels(forecasts.distribution)
     n_weighted = int((forecasts.weights > 0).sum())
-    return {key: m for key, m in table.items() if m.suits(forecasts) and m.least_rows <= n_weighted}
+    found = {key: m for key, m in table.items() if m.suits(forecasts) and m.least_rows <= n_weighted}
+    law = forecasts.distribution
+    if not (isinstance(law, Samples) and law.n_draws > 1):
+        found.pop(FAIR, None)
+    return found
 
 
 def central_pairs(levels: FloatArray) -> list[float]:

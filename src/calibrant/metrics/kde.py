@@ -14,7 +14,7 @@ from calibrant.metrics.gaps import Gaps, grid_gaps, plain_gaps, row_gaps
 from calibrant.metrics.metric import Metric, Together, Weights, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
-from calibrant.smoothing.bandwidth import Rule, Sample, bandwidth_of, limits_of_search
+from calibrant.smoothing.bandwidth import Rule, bandwidth_of, limits_of_search
 from calibrant.smoothing.kernel_regression import (
     Boundary,
     CopiedSums,
@@ -24,6 +24,7 @@ from calibrant.smoothing.kernel_regression import (
     check_choice,
     kernel_sums,
 )
+from calibrant.smoothing.sample import Sample
 
 Isolated = Literal["drop", "zero"]
 Form = Literal["loo", "integral"]

@@ -32,7 +32,7 @@ from calibrant.results.writing import between, number, percent, pvalue, signed
 
 WIDTH, HEIGHT = 150.0, 20.0
 
-TILES = ("accuracy", "nll", "rms-debiased", "crps", "interval-coverage", "mace")
+TILES = ("accuracy", "nll", "rms-debiased", "crps-fair", "crps", "interval-coverage", "mace")
 """Metrics that are shown large."""
 
 

@@ -41,7 +41,6 @@ from calibrant.results.decisions import (
     BaseRate as BaseRate,
     BaseRates as BaseRates,
     BestThreshold as BestThreshold,
-    CoverageAtRisk as CoverageAtRisk,
     CurveBand as CurveBand,
     DecisionChange as DecisionChange,
     DecisionCost as DecisionCost,
@@ -49,8 +48,6 @@ from calibrant.results.decisions import (
     DecisionDifference as DecisionDifference,
     DecisionReport as DecisionReport,
     Decisions as Decisions,
-    RiskCoverage as RiskCoverage,
-    RiskStep as RiskStep,
 )
 from calibrant.results.estimate import (
     CheckedValue as CheckedValue,
@@ -103,5 +100,10 @@ from calibrant.results.ranking import (
     SegmentDecomposition as SegmentDecomposition,
     SquaredErrorParts as SquaredErrorParts,
     TreeDiagram as TreeDiagram,
+)
+from calibrant.results.selective import (
+    CoverageAtRisk as CoverageAtRisk,
+    RiskCoverage as RiskCoverage,
+    RiskStep as RiskStep,
 )
 from calibrant.results.verdict import Verdict as Verdict, state as state

@@ -1,10 +1,15 @@
 """Decisions in words, for a terminal and for a page."""
 
-from calibrant.results.decisions import BaseRates, BestThreshold, CoverageAtRisk, DecisionReport
+from calibrant.results.decisions import BaseRates, BestThreshold, DecisionReport
+from calibrant.results.selective import CoverageAtRisk
 from calibrant.results.writing import percent
 
 FEW = 12
 """Up to this many distinct confidences, or classes, are listed one by one."""
+
+
+PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""What becomes of these is shown where a base rate moves them."""
 
 
 def base_rate_words(report: DecisionReport) -> str:
@@ -32,9 +37,40 @@ def _halved(report: DecisionReport) -> str:
     """Say what becomes of a probability of one half, if there are two classes."""
     if len(report.base_rate) != 2:
         return ""
-    (_, (old_no, new_no)), (name, (old, new)) = report.base_rate.items()
-    moved = (new / old) / (new / old + new_no / old_no)
-    return f"A probability of 50% of {name} becomes {percent(float(f'{moved:.3g}'))}. "
+    name = list(report.base_rate)[1]
+    return f"A probability of 50% of {name} becomes {_rounded(moved_probability(0.5, report))}. "
+
+
+def moved_probability(probability: float, report: DecisionReport) -> float:
+    """Return what becomes of a probability of the second of two classes.
+
+    Examples
+    --------
+    >>> round(moved_probability(0.8, DecisionReport(base_rate={"no": (0.7, 0.98), "yes": (0.3, 0.02)})), 12)
+    0.16
+    """
+    (old_no, new_no), (old, new) = report.base_rate.values()
+    yes, no = probability * new / old, (1 - probability) * new_no / old_no
+    return yes / (yes + no)
+
+
+def base_rate_rows(report: DecisionReport) -> list[tuple[str, str, str]]:
+    """Return what a base rate moves, from what, and to what: shares of classes; of two, also some probabilities.
+
+    Examples
+    --------
+    >>> base_rate_rows(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)}))[1:4]
+    [('Share of yes', '50%', '2%'), ('Probability of yes', '10%', '0.226%'), ('Probability of yes', '25%', '0.676%')]
+    """
+    rows = [(f"Share of {name}", _rounded(old), _rounded(new)) for name, (old, new) in report.base_rate.items()]
+    if len(rows) == 2:
+        name = list(report.base_rate)[1]
+        rows += [(f"Probability of {name}", _rounded(p), _rounded(moved_probability(p, report))) for p in PROBABILITIES]
+    return rows
+
+
+def _rounded(share: float) -> str:
+    return percent(float(f"{share:.3g}"))
 
 
 def base_rates_words(found: BaseRates) -> str:

@@ -116,7 +116,7 @@ MEASURED = "measured"
 """Among the details of a test: the name of the error whose size it gives."""
 
 TIES = "ties"
-"""Among the details of an error by ranks: what became of ties."""
+"""Among the details of a test by ranks: what became of targets that equal members."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -137,7 +137,7 @@ class ForecastAssessment(Readable):
         minus the coverage of central 90% intervals, so that it is positive if the laws are too narrow.
     metrics : mapping of str to Estimate
         By their name in `FORECAST_METRICS`; those that the laws have what is needed for. "mace" is the error of the
-        verdict: of ensembles, by ranks with ties broken once at random.
+        verdict.
     test : TestResult
         The exact test behind the verdict. Its details name the coordinate that it is about if there are several.
     pit : PITHistogram or None
@@ -175,16 +175,13 @@ class ForecastAssessment(Readable):
 
 
 def forecast_notes(assessment: ForecastAssessment, shown: Collection[str], named: Callable[[str], str]) -> list[str]:
-    """Say what the limits and the ranks behind metrics that are shown mean; `named` writes the name of a metric."""
+    """Say what the limits and the intervals behind metrics that are shown mean; `named` writes the name of a metric."""
     notes = []
     for key in shown:
         known = assessment.limits.get(key)
         if known is not None and known.method == AT_LEAST:
             share = f"{known.level:.0%}"
             notes.append(f"the limits of {named(key)} are those of the verdict, and hold with at least {share}")
-        if TIES in assessment.metrics[key].details:
-            ties = assessment.metrics[key].details[TIES]
-            notes.append(f"{named(key)} is by ranks, as in the verdict: ties are {ties}")
         if key == "interval-coverage" and assessment.law == "Samples":
             notes.append(
                 f"{named(key)} is that of intervals between quantiles of the members, which hold fewer targets than "

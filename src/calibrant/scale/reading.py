@@ -13,8 +13,8 @@ from calibrant._border.checks import as_log_probabilities
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Columns, as_request
 from calibrant.io.matching import find_column
+from calibrant.io.opening import open_source
 from calibrant.io.paths import as_paths
-from calibrant.io.read import open_source
 from calibrant.io.sources import Source, located
 from calibrant.io.tables import Table
 from calibrant.io.values import Collector, as_labels

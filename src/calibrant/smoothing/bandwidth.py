@@ -1,28 +1,17 @@
 """How wide a kernel to take: rules of thumb, and the width with which neighbours predict the outcomes best."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant._core.line.boxes import Line
-from calibrant._core.line.held_out import HeldOut
-from calibrant._core.line.sums import KernelSums
-from calibrant._core.line.twin import PlainSums, can_be_joined, leave_one_out_of_each
-from calibrant.binning.ties import line_of
+from calibrant._border.types import FloatArray
+from calibrant._core.line.twin import can_be_joined
 from calibrant.predictions import Predictions
-from calibrant.smoothing.kernel_regression import (
-    NO_NEIGHBOUR,
-    Boundary,
-    KernelName,
-    Sums,
-    kernel_sums,
-    own_column,
-)
+from calibrant.smoothing.held_out_loss import HeldOutLoss
+from calibrant.smoothing.kernel_regression import Boundary, KernelName, Sums, kernel_sums
+from calibrant.smoothing.sample import Sample
 
 Rule: TypeAlias = Literal["cv", "loo", "silverman", "silverman-robust", "mix-n-match"]
 
@@ -35,80 +24,8 @@ _TRIED = 16
 # Between these bandwidths, as standard deviations of the kernel, is searched: narrower ones move an estimate by less
 # than 0.002, and with wider ones it is nearly flat.
 _LOW, _HIGH = 0.002, 0.5
-_CLIP = 1e-6
 # Standard deviation of the kernels at bandwidth 1.
 _DEVIATIONS = {"gaussian": 1.0, "triweight": 1 / 3, "epanechnikov": 1 / math.sqrt(5)}
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Predicted probabilities of an event with outcomes 0 or 1 and positive weights, all of shape (n,).
-
-    The rows are in an order that depends only on their values, so that whatever is chosen from them does not
-    depend on how they were given.
-    """
-
-    positions: FloatArray
-    outcomes: FloatArray
-    weights: FloatArray
-    copies: FloatArray | None = None
-    """How many rows each stands for, if not one."""
-
-    @classmethod
-    def of(cls, positions: FloatArray, outcomes: FloatArray, weights: FloatArray) -> "Sample":
-        """Leave out rows without weight, and sort."""
-        return cls._of(Line.of(positions), outcomes, weights)
-
-    @classmethod
-    def of_view(cls, view: Predictions) -> "Sample":
-        """Take binary predictions, which are sorted once for all that needs it."""
-        if view.copies is not None:
-            rows = np.lexsort([view.row_weights, view.labels, view.positive])
-            return cls(view.positive[rows], view.labels[rows].astype(float), view.weights[rows], view.copies[rows])
-        return cls._of(line_of(view), view.labels.astype(float), view.weights)
-
-    @classmethod
-    def _of(cls, line: Line, outcomes: FloatArray, weights: FloatArray) -> "Sample":
-        rows, positions = line.order, line.x
-        if not weights.all():
-            kept = weights[rows] > 0
-            rows, positions = rows[kept], positions[kept]
-        outcomes, weights = outcomes[rows], weights[rows]
-        tied = _tied(positions)
-        if len(tied):  # Rows at the same place are in the order of outcomes, then weights.
-            order = tied[np.lexsort([a[tied] for a in (weights, outcomes, positions)])]
-            outcomes[tied], weights[tied] = outcomes[order], weights[order]
-        return cls(positions, outcomes, weights)
-
-    def thinned(self, n: int) -> "Sample":
-        """Return n rows at equal distances in their order."""
-        rows = np.linspace(0, len(self.positions) - 1, n).round().astype(int)
-        return Sample(self.positions[rows], self.outcomes[rows], self.weights[rows])
-
-    @property
-    def size(self) -> float:
-        """Kish's effective number of rows."""
-        relative = self.weights / self.weights.max()
-        return float(relative.sum() ** 2 / (relative**2 / (1.0 if self.copies is None else self.copies)).sum())
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that these stand for."""
-        return len(self.positions) if self.copies is None else round(float(self.copies.sum()))
-
-    def unfolded(self, n: int) -> "Sample":
-        """Return n of the rows that these stand for, at equal distances in their order."""
-        if self.copies is None:
-            return self.thinned(n)
-        ranks = np.linspace(0, self.n_rows - 1, n).round()
-        rows = np.minimum(np.searchsorted(np.cumsum(self.copies), ranks, side="right"), len(self.copies) - 1)
-        return Sample(self.positions[rows], self.outcomes[rows], (self.weights / self.copies)[rows])
-
-
-def _tied(ascending: FloatArray) -> IntArray:
-    """Return the rows that are at the same place as a neighbour."""
-    same = ascending[1:] == ascending[:-1]
-    return np.flatnonzero(np.append(same, False) | np.append(False, same))
 
 
 def bandwidth_of(view: Predictions, rule: Rule, kernel: KernelName, boundary: Boundary) -> float:
@@ -175,99 +92,6 @@ def _interquartile_range(sample: Sample) -> float:
     rank = np.append(0.0, np.cumsum(sample.weights[1:] + sample.weights[:-1]))
     low, high = np.interp([0.25, 0.75], rank / rank[-1], sample.positions)
     return float(high - low)
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOutLoss:
-    """Negative log likelihood of outcomes as the other rows, or the other folds, predict them.
-
-    The prediction is clipped to [1e-6, 1 - 1e-6]. A row without neighbours is predicted by the base rate of the rows
-    that its sums run over, which is also the limit of a large bandwidth; without any such row, by 1/2.
-
-    Parameters
-    ----------
-    sample : Sample
-    folds : array of shape (n,), optional
-        Numbers 0, 1, ... of the folds: a row is predicted by the other folds. Without them by all other rows.
-    """
-
-    sample: Sample
-    folds: IntArray | None = None
-
-    def __call__(self, sums: Sums) -> float:
-        """Return the mean loss with the kernel and bandwidth of `sums`, which must run over the same rows."""
-        hits, mass = self._sums(sums)
-        return float(self._mean(hits, mass, sums.peak(self.sample.positions) * self._least))
-
-    def each(self, several: Sequence[PlainSums]) -> FloatArray:
-        """Return the same for several bandwidths of a few rows, all at once: it is the calls that take the time."""
-        W = self._columns
-        found = leave_one_out_of_each(several, self._charges)
-        columns = np.arange(len(W)), np.zeros(len(W), dtype=int) if self.folds is None else self.folds
-        peaks = np.array([sums.peak(self.sample.positions) for sums in several])
-        least = NO_NEIGHBOUR * peaks[:, :, None] * W.mean(axis=0)
-        mass = found[:, :, W.shape[1] :]
-        # Rows side by side, so that they are added up in the same order as those of one bandwidth.
-        return self._mean(*(np.ascontiguousarray(part[:, *columns]) for part in (found, mass, least)))
-
-    def _sums(self, sums: Sums) -> tuple[FloatArray, FloatArray]:
-        """Return the sums of events and of weights over the rows that predict each row."""
-        if self._outside is not None and isinstance(sums, KernelSums) and sums.kernel == "gaussian":
-            return self._outside.sums(sums)
-        hits, mass = np.split(sums.leave_one_out(self._charges), 2, axis=1)
-        return self._own(hits), self._own(mass)
-
-    @cached_property
-    def line(self) -> Line:
-        """The positions, sorted once for all bandwidths."""
-        return Line.of(self.sample.positions)
-
-    @cached_property
-    def _outside(self) -> HeldOut | None:
-        return None if self.folds is None else HeldOut(self.line, self.folds, self._happened, self.sample.weights)
-
-    def _mean(self, hits: FloatArray, mass: FloatArray, least: FloatArray) -> FloatArray:
-        """Return the mean over rows, which come last, from the sums of events and of weights over the others."""
-        lonely = mass <= least
-        p = hits / np.where(lonely, 1.0, mass)
-        if lonely.any():
-            p = np.where(lonely, self._base_rates, p)
-        likely = np.clip(np.where(self._happened, p, 1 - p), _CLIP, 1 - _CLIP)
-        weights = self.sample.weights
-        return -np.multiply(np.log(likely, out=likely), weights, out=likely).sum(axis=-1) / weights.sum()
-
-    def _own(self, columns: FloatArray) -> FloatArray:
-        """Return every row's value in the column of its fold."""
-        return own_column(columns, self.folds)
-
-    @cached_property
-    def _happened(self) -> BoolArray:
-        return self.sample.outcomes > 0.5
-
-    @cached_property
-    def _charges(self) -> FloatArray:
-        """The columns of weights where the event happened, then all of them."""
-        W = self._columns
-        return np.hstack([W * self._happened[:, None], W])
-
-    @cached_property
-    def _least(self) -> FloatArray:
-        """Mass up to which a row has no neighbours, in units of the kernel at distance 0."""
-        means = NO_NEIGHBOUR * self._columns.mean(axis=0)
-        return means[np.zeros(len(self._happened), dtype=int) if self.folds is None else self.folds]
-
-    @cached_property
-    def _columns(self) -> FloatArray:
-        """One column per fold, with the weights of the rows outside it."""
-        weights = self.sample.weights[:, None]
-        return weights if self.folds is None else weights * (self.folds[:, None] != np.arange(self.folds.max() + 1))
-
-    @cached_property
-    def _base_rates(self) -> FloatArray:
-        W, hits = self._columns, self._columns * self.sample.outcomes[:, None]
-        others = self._own(W.sum(axis=0) - W)
-        hits = self._own(hits.sum(axis=0) - hits)
-        return np.divide(hits, others, out=np.full(len(hits), 0.5), where=others > 0)
 
 
 def limits_of_search(sample: Sample, kernel: KernelName) -> tuple[float, float]:

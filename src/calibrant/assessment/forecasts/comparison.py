@@ -7,7 +7,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._border.types import Progress, Rng
-from calibrant.assessment.forecasts.limits import LEVEL, NOTHING, limits_of
+from calibrant.assessment.forecasts.limits import LEVEL, NOTHING, limits_of, range_seed
 from calibrant.assessment.work import rows_by_group
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts, Quantiles
@@ -17,12 +17,13 @@ from calibrant.intervals.requirements import DIFFERENT, FEWEST_DIFFERENT, missin
 from calibrant.intervals.scores import hall_laws
 from calibrant.metrics import Metric, Sharpness
 from calibrant.metrics.forecast_metric import ForecastScore
-from calibrant.metrics.forecast_table import suited_metrics
+from calibrant.metrics.forecast_table import FAIR, suited_metrics
 from calibrant.metrics.names import chosen_metrics
 from calibrant.results import Compared, Comparison, Difference
 
-DEFAULT_METRICS = ("crps", "log-score", "pinball", "interval-score", "interval-coverage", "mace")
-"""What is compared by default, as far as the laws of all models have it."""
+DEFAULT_METRICS = ("crps-fair", "crps", "log-score", "pinball", "interval-score", "interval-coverage", "mace")
+"""What is compared by default, as far as the laws of all models have it; of ensembles the fair CRPS alone, which also
+decides what is advised."""
 
 Cell = tuple[str, str]
 
@@ -74,11 +75,11 @@ def compare_forecasts(
     """
     base = _checked(models, baseline)
     parts = {} if by is None else rows_by_group(by, models[base].n_samples)
-    generator = np.random.default_rng(rng)
-    whole = _compared(models, base, metrics, generator, progress, intervals=intervals)
+    seed = range_seed(rng)
+    whole = _compared(models, base, metrics, seed, progress, intervals=intervals)
     groups = {
         name: _compared(
-            {key: f.take(rows) for key, f in models.items()}, base, metrics, generator, None, intervals=intervals
+            {key: f.take(rows) for key, f in models.items()}, base, metrics, seed, None, intervals=intervals
         )
         for name, rows in parts.items()
     }
@@ -106,7 +107,7 @@ def _compared(
     models: Mapping[str, Forecasts],
     baseline: str,
     names: Sequence[str] | None,
-    rng: np.random.Generator,
+    seed: int,
     progress: Progress | None,
     *,
     intervals: bool,
@@ -122,7 +123,7 @@ def _compared(
                 metric=key,
                 better=metric.better,
                 value=values[model, key],
-                interval=limits_of(metric, f, values[model, key], rng) if intervals else None,
+                interval=limits_of(metric, f, values[model, key], seed) if intervals else None,
                 difference=differences.get((model, key)),
             )
         )
@@ -146,9 +147,11 @@ def _chosen(models: Mapping[str, Forecasts], baseline: str, names: Sequence[str]
     if len({f.distribution.levels.tobytes() for f in limited if isinstance(f.distribution, Quantiles)}) > 1:
         raise InputError("columns of quantiles can be compared only at the same levels, but these differ.")
     table = suited_metrics(limited[0] if limited else models[baseline])
-    shared = {key: metric for key, metric in table.items() if all(metric.suits(f) for f in models.values())}
+    known = [suited_metrics(f) for f in models.values()]
+    shared = {key: metric for key, metric in table.items() if all(key in one for one in known)}
     if names is None:
-        return {key: metric for key, metric in shared.items() if key in DEFAULT_METRICS}
+        left_out = {"crps"} if FAIR in shared else set()
+        return {key: shared[key] for key in DEFAULT_METRICS if key in shared and key not in left_out}
     return chosen_metrics(names, shared)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant import __version__
 from calibrant._border.checks import check_count
 from calibrant._border.types import IntArray, Progress, Rng
-from calibrant.assessment.forecasts.limits import LEVEL, limits_of
+from calibrant.assessment.forecasts.limits import LEVEL, limits_of, range_seed
 from calibrant.assessment.forecasts.words import judge
 from calibrant.assessment.verdict import TOLERANCE, check_tolerance
 from calibrant.assessment.work import Steps, rows_by_group
@@ -21,12 +21,12 @@ from calibrant.hypotest.forecasts.transforms import interval_level
 from calibrant.metrics import Metric
 from calibrant.metrics.forecast_table import central_pairs, known_levels, suited_metrics
 from calibrant.results import Estimate, ForecastAssessment, Interval
-from calibrant.results.forecasts import AT_LEAST, TIES
+from calibrant.results.forecasts import AT_LEAST
 
 TESTED = "mace"
 """The error that the test behind the verdict is about, in the table of metrics."""
 
-OF_GROUPS = ("crps", "interval-coverage", "mace")
+OF_GROUPS = ("crps-fair", "crps", "interval-coverage", "mace")
 """What is measured of every group: there may be thousands of groups."""
 
 PAIRED_ROWS, PAIRED_ROWS_OF_OTHERS = 2000, 300
@@ -70,8 +70,9 @@ def assess_forecasts(
     The test is the omnibus test, `calibrant.hypotest.OmnibusTest`: centre, spread, shape and quantiles of the
     transforms :math:`F_i(y_i)`, and trends of centre and spread over the forecasts. For targets that are drawn from
     the forecasts the transforms are independent and uniform for any laws, so that uniform numbers are drawn in place of
-    targets, and the test stays exact. Where a law has atoms the transform of each row is randomised once, and an
-    ensemble counts as calibrated if the target is exchangeable with its members.
+    targets, and the test stays exact. An ensemble counts as calibrated if the target is exchangeable with its members:
+    then all ranks are equally likely. Where a target equals a member, or a law has an atom there, the tie is broken at
+    random by numbers made of the data, so that a seed does not matter.
 
     Of vectors every coordinate is tested alone, of normal ones also the distance from the mean in units of the
     covariance; the one with the smallest p-value is shown, multiplied by the number of tests (Bonferroni).
@@ -99,7 +100,7 @@ def assess_forecasts(
     generator = np.random.default_rng(rng)
     found = _judged(forecasts, name, n_resamples, tolerance, generator)
     steps.add(1)
-    metrics, limits = _measured(suited, forecasts, found, generator, steps)
+    metrics, limits = _measured(suited, forecasts, found, range_seed(rng), steps)
     parts = {}
     for key, part in groups.items():
         own = {each: suited[each].estimate(part) for each in OF_GROUPS if each in suited}
@@ -146,7 +147,7 @@ def _measured(
     suited: Mapping[str, Metric],
     forecasts: Forecasts,
     judged: ForecastAssessment,
-    rng: np.random.Generator,
+    seed: int,
     steps: Steps,
 ) -> tuple[dict[str, Estimate], dict[str, Interval]]:
     """Return the values of the metrics, and what is known about their limits and about chance."""
@@ -162,7 +163,7 @@ def _measured(
         found = metric.estimate(some)
         metrics[key] = found if rows is None else replace(found, details={**found.details, "rows": len(rows)})
         steps.add(1)
-        known = limits_of(metric, some, found.value, rng)
+        known = limits_of(metric, some, found.value, seed)
         if known is not None:
             limits[key] = known
         steps.add(1)
@@ -170,13 +171,9 @@ def _measured(
 
 
 def _as_judged(metric: Metric, forecasts: Forecasts, judged: ForecastAssessment) -> tuple[Estimate, Interval]:
-    """Return the error that the verdict is about, with its limits and what chance makes of it: one number everywhere.
-
-    Where laws have atoms it is that of transforms drawn once at random, as the exact test needs them.
-    """
-    test, verdict = judged.test, judged.verdict
+    """Return the error that the verdict is about, with its limits and its range by chance: one number everywhere."""
+    verdict = judged.verdict
     found = metric.estimate(forecasts)
-    ties = {TIES: test.details[TIES]} if TIES in test.details else {}
     known = Interval(
         name=found.name,
         value=verdict.error,
@@ -188,7 +185,7 @@ def _as_judged(metric: Metric, forecasts: Forecasts, judged: ForecastAssessment)
         null=(0.0, verdict.detectable),
         reason=verdict.reason,
     )
-    return replace(found, value=verdict.error, details={**found.details, **ties}), known
+    return replace(found, value=verdict.error), known
 
 
 def _compared_rows(metric: Metric, forecasts: Forecasts) -> IntArray | None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from calibrant._border.types import Rng
 from calibrant.forecasts import Distribution, Forecasts, Laplace, MvNormal, Normal, Samples
 from calibrant.intervals import has_range, known_interval
 from calibrant.metrics import KCE, SKCE, Metric
@@ -16,6 +17,9 @@ LEVEL = 0.95
 MOST_REDRAWS, FEWEST_REDRAWS = 199, 39
 """Redraws of the targets for the range of measures if the forecasts were calibrated, which is for information only."""
 
+SIGNED_REDRAWS = 999
+"""Of squared kernel errors, whose redraws are signs of rows and take a moment."""
+
 RANGE_CELLS = 4 * 10**6
 """Redraws times rows times members of an ensemble: with more of them there are fewer redraws."""
 
@@ -23,7 +27,12 @@ NOTHING = Bootstrap(1)
 """Limits are formulas: nothing is resampled."""
 
 
-def limits_of(metric: Metric, forecasts: Forecasts, value: float, rng: np.random.Generator) -> Interval | None:
+def range_seed(rng: Rng) -> int:
+    """Return the seed of all ranges by chance: a number as it is, so that commands with one seed show one range."""
+    return rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
+
+
+def limits_of(metric: Metric, forecasts: Forecasts, value: float, seed: int) -> Interval | None:
     """Return confidence limits of a metric or why there are none, and its range by chance; None if nothing is known.
 
     Parameters
@@ -31,13 +40,17 @@ def limits_of(metric: Metric, forecasts: Forecasts, value: float, rng: np.random
     metric : Metric
     forecasts : Forecasts
     value : float
-    rng : Generator
+    seed : int
+        From `range_seed`. Each range has draws of its own, and does not depend on what was drawn before.
     """
-    null = None
+    null, rng = None, np.random.default_rng(seed)
     if has_range(metric, forecasts, NOTHING) and _is_quick(metric, forecasts.distribution):
         law = forecasts.distribution
         cells = forecasts.n_samples * (law.n_draws if isinstance(law, Samples) else 1)
-        null = metric.by_chance(forecasts, int(np.clip(RANGE_CELLS // cells, FEWEST_REDRAWS, MOST_REDRAWS)), rng)
+        n_redraws = int(np.clip(RANGE_CELLS // cells, FEWEST_REDRAWS, MOST_REDRAWS))
+        null = metric.by_chance(forecasts, SIGNED_REDRAWS if isinstance(metric, SKCE) else n_redraws, rng)
+        if null is not None and np.isinf(null).any():  # As of ENCE, if ensembles of one member have no spread.
+            null = None
     known = known_interval(forecasts, metric, value, LEVEL, NOTHING, rng, null)
     if known is not None and known.reason and not _is_quick(metric, forecasts.distribution):
         known = replace(known, reason=f"{known.reason}; their range by chance takes too long for such laws")

@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant.assessment.verdict import LEVEL, TOLERANCE
 from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_with
+from calibrant.hypotest.forecasts.evidence import LOW_HIGH
 from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.results import TestResult, Verdict
 from calibrant.results.writing import counted
@@ -19,6 +20,17 @@ HALVES = {"high": ("higher", "lower"), "wide": ("wider", "narrower")}
 
 MIXED = "too narrow in parts and too wide in others"
 """What is wrong with a shape, if nothing more is known."""
+
+ALIKE = (
+    "No calibrator here mends a trend of the centre: each moves all forecasts alike. Refit the model, or put a "
+    "regression of targets on its predictions, fitted to other rows, in their place."
+)
+BY_PARTS = (
+    "No calibrator here mends a spread that is wrong in parts of such forecasts. Refit the model, or fit a calibrator "
+    "to the rows of each part."
+)
+BY_WIDTH = "The calibrator for that is spread-by-level."
+"""What to do about a trend: of the centre; of the spread, if nothing mends it; of the spread over the width of laws."""
 
 HIDDEN = "it differs between forecasts, which the mean over all rows hides"
 """Why a small error is not known to be within the tolerance if there is a trend."""
@@ -49,7 +61,8 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
         code=code,
         headline=_headline(code, worst, tolerance, part, slightly=is_found and scale == WITHIN),
         explanation=_explanation(worst, test, (low, high, reason), scale, tolerance)
-        + ("" if is_found else _off_alone(worst)),
+        + ("" if is_found else _off_alone(worst))
+        + (f" {words}" if (words := about_a_trend(worst, test)) else ""),
         error=error,
         expected=test.details["expected"],
         detectable=test.details["detectable"],
@@ -64,6 +77,19 @@ def judge(worst: Transforms, test: TestResult, tolerance: float = TOLERANCE) -> 
         gave_away=test.details["revealed_by"],
         part=part.get("name", ""),
     )
+
+
+def about_a_trend(worst: Transforms, test: TestResult) -> str:
+    """Say what mends the trend that revealed an error; nothing if no trend did."""
+    part = _part(test)
+    if test.pvalue > LEVEL or part["name"] != "trend":
+        return ""
+    over_width = part["direction"].endswith("wide")
+    if part["direction"].startswith(tuple(LOW_HIGH.values())):
+        return "" if over_width else ALIKE  # A shift of all targets by the same number is a trend over the width.
+    if over_width and not worst.subject and worst.n_draws is None and worst.levels is None:
+        return BY_WIDTH
+    return BY_PARTS
 
 
 def _part(test: TestResult) -> Mapping[str, Any]:
@@ -94,7 +120,7 @@ def _explanation(
 ) -> str:
     sign = "≤" if test.pvalue <= test.details["smallest_pvalue"] else "="
     about = f" of {'' if worst.central else 'the '}{worst.subject}" if worst.subject else ""
-    drawn = ", by ranks with ties broken once at random" if worst.is_drawn else ""
+    drawn = ", by ranks" if worst.by_rank else ""
     low, high, reason = found
     found_by = f"; what revealed it: {test.details['revealed_by']}" if test.details["revealed_by"] else ""
     limits = "" if low is None else f" (limits of at least 95%: {low:.3g} to {high:.3g})"
@@ -126,7 +152,7 @@ def _code(worst: Transforms, part: Mapping[str, Any]) -> str:
 def _direction(worst: Transforms) -> str:
     """Name the strongest deviation: of the transforms to one side, or of the intervals that would hold the targets."""
     scale = np.sqrt(12 * worst.n_effective)  # A uniform number has the variance 1 / 12.
-    shift = (worst.mean(worst.values) - 0.5) * scale if worst.central else 0.0
+    shift = (worst.mean((worst.lower + worst.upper) / 2) - 0.5) * scale if worst.central else 0.0
     width = (worst.mean(worst.needed) - 0.5) * scale
     if abs(shift) > SIGNIFICANT_Z and abs(shift) >= abs(width):
         return "biased"

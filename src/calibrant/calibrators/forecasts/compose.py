@@ -7,8 +7,13 @@ from calibrant._core.steps import told
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee
 from calibrant.calibrators.names import CalibratorTable
+from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts
+
+
+def _are_stages(stages: object) -> bool:
+    return isinstance(stages, list) and len(stages) > 0 and all(isinstance(s, ForecastCalibrator) for s in stages)
 
 
 class ForecastCompose(ForecastCalibrator):
@@ -35,6 +40,7 @@ class ForecastCompose(ForecastCalibrator):
 
     n_parameters: ClassVar[str] = "those of the stages"
     use_when: ClassVar[str] = "A flexible map is wanted, and a map with few parameters can do the coarse work first."
+    rules: ClassVar[tuple[Rule, ...]] = (Rule(("stages_",), _are_stages, "must be calibrators of forecasts"),)
 
     def __init__(self, stages: Sequence[ForecastCalibrator]) -> None:
         self.stages = stages

@@ -11,6 +11,7 @@ from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.forecasts.conformal_scores import CONFORMAL_SCORES, ConformalScore
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee
 from calibrant.calibrators.forecasts.ranks import confident_rank, order_statistic, rank_at_least
+from calibrant.calibrators.rules import Rule, vector
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Quantiles
 from calibrant.results import PredictionIntervals
@@ -55,6 +56,12 @@ class Conformal(ForecastCalibrator):
     @property
     def _level_of_each(self) -> float:
         return (1 + self.level) / 2 if self.tails == "each" else self.level
+
+
+def _thresholds(groups: NDArray[np.str_], thresholds: FloatArray, ranks: IntArray, n_fitted: IntArray) -> bool:
+    names, n = groups.tolist(), len(groups)
+    counts = all(one.shape == (n,) and one.dtype.kind == "i" and one.min() >= 0 for one in (ranks, n_fitted))
+    return n > 0 and names == sorted(set(names)) and counts and thresholds.shape in ((n, 1), (n, 2))
 
 
 class ConformalIntervals(Conformal):
@@ -116,6 +123,9 @@ class ConformalIntervals(Conformal):
     """
 
     use_when: ClassVar[str] = "Intervals of one level with a guarantee are wanted, and the whole distribution is not."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("groups_", "thresholds_", "ranks_", "n_fitted_"), _thresholds, "must be one entry per group"),
+    )
 
     def __init__(
         self,
@@ -218,6 +228,10 @@ class ConformalIntervals(Conformal):
         return np.where((self.score == "quantiles") | (self.ranks_ == 0), 0, between)
 
 
+def _scored(scores: FloatArray, ratios: FloatArray) -> bool:
+    return scores.shape in ((len(ratios), 1), (len(ratios), 2)) and bool(vector(ratios).min() > 0)
+
+
 class WeightedConformalIntervals(Conformal):
     r"""Prediction intervals for new rows whose x is distributed differently, by weighted conformal prediction.
 
@@ -257,6 +271,9 @@ class WeightedConformalIntervals(Conformal):
 
     guarantee: Guarantee = "marginal coverage"
     use_when: ClassVar[str] = "New rows differ from those of the fit in x only, by a known ratio of densities."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("scores_", "ratios_"), _scored, "must be scores, with a positive ratio each"),
+    )
 
     def __init__(
         self,

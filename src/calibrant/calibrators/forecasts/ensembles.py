@@ -7,7 +7,8 @@ import numpy as np
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator, Guarantee, average, refuse_exact
 from calibrant.calibrators.forecasts.ranks import order_statistic, rank_at_least, rank_at_most
-from calibrant.calibrators.forecasts.scaling import simplex_minimum
+from calibrant.calibrators.forecasts.scaling import FACTOR, simplex_minimum
+from calibrant.calibrators.rules import Rule, are_levels, vector
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
 
@@ -61,6 +62,10 @@ class EnsembleInflation(ForecastCalibrator):
     least_rows: ClassVar[int] = 20
     use_when: ClassVar[str] = "The forecasts are ensembles."
     has_density = False
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("shift_",), lambda a: len(vector(a)) > 0 and np.isfinite(a).all(), "must be finite numbers"),
+        FACTOR,
+    )
 
     def __init__(self, score: Literal["crps", "moments"] = "crps") -> None:
         self.score = score
@@ -108,6 +113,10 @@ def _by_score(forecasts: Forecasts, shift: FloatArray, factor: float) -> tuple[F
     return moved(simplex_minimum(objective, np.zeros(len(shift) + 1)))
 
 
+def _shifts(levels: FloatArray, shifts: FloatArray) -> bool:
+    return are_levels(levels) and len(vector(shifts)) == len(levels) >= 2
+
+
 class QuantileShift(ForecastCalibrator):
     r"""Add to each column of quantiles the number that makes it cover what its level says.
 
@@ -147,6 +156,9 @@ class QuantileShift(ForecastCalibrator):
     accepts: ClassVar[str] = "quantiles"
     guarantee: Guarantee = "marginal coverage"
     use_when: ClassVar[str] = "The forecasts are columns of quantiles."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("levels_", "shifts_"), _shifts, "must be ascending levels, with one shift each"),
+    )
 
     def __init__(self, outward: bool = False) -> None:
         self.outward = outward

@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator
+from calibrant.calibrators.rules import Rule, are_levels
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, ProbabilityMap, Recalibrated
 from calibrant.forecasts.transform import level_shares, pit_limits
@@ -69,6 +70,9 @@ class PITMap(ForecastCalibrator):
     accepts: ClassVar[str] = "continuous"
     least_rows: ClassVar[int] = 200
     use_when: ClassVar[str] = "Errors are skewed or have a shape of their own, after the spread has been scaled."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("levels_", "shares_"), are_levels, "must be as many, and ascend between 0 and 1"),
+    )
 
     def __init__(self, knots: Literal["few", "all"] | int = "few") -> None:
         self.knots = knots

@@ -14,6 +14,7 @@ from calibrant.calibrators.forecasts.forecast_calibrator import (
     refuse_exact,
     standardised,
 )
+from calibrant.calibrators.rules import Rule, are_finite, is_positive
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Distribution, Forecasts, Normal
 
@@ -22,6 +23,10 @@ Score = Literal["log", "crps"]
 
 REACH = 5.0
 """The logarithm of the factor is sought within this of that of the spread of standardised errors."""
+
+
+FACTOR = Rule(("factor_",), is_positive, "must be a positive number")
+SHIFT = Rule(("shift_",), are_finite, "must be finite")
 
 
 class UnchangedForecasts(ForecastCalibrator):
@@ -84,6 +89,7 @@ class SpreadScaling(ForecastCalibrator):
     keeps_mean = keeps_median = True
     least_rows: ClassVar[int] = 20
     use_when: ClassVar[str] = "Distributions are too narrow or too wide by the same factor, or there are few rows."
+    rules: ClassVar[tuple[Rule, ...]] = (FACTOR,)
 
     def __init__(self, score: Score = "log") -> None:
         self.score = score
@@ -147,6 +153,7 @@ class ShiftScaling(ForecastCalibrator):
 
     n_parameters: ClassVar[str] = "2"
     use_when: ClassVar[str] = "Distributions are biased to one side, besides being too narrow or too wide."
+    rules: ClassVar[tuple[Rule, ...]] = (SHIFT, FACTOR)
 
     def __init__(self, shift: Literal["spread", "constant"] = "spread", score: Score = "log") -> None:
         self.shift = shift
@@ -269,6 +276,7 @@ class SpreadByLevel(ForecastCalibrator):
     keeps_mean = keeps_median = True
     least_rows: ClassVar[int] = 200
     use_when: ClassVar[str] = "Wide distributions are too wide and narrow ones too narrow, or the other way round."
+    rules: ClassVar[tuple[Rule, ...]] = (Rule(("intercept_", "slope_"), are_finite, "must be finite"),)
 
     def _fit(self, forecasts: Forecasts) -> None:
         weights = forecasts.weights / forecasts.weights.sum()

@@ -12,6 +12,8 @@ from calibrant.calibrators.forecasts.forecast_calibrator import (
     refuse_exact,
     standardised,
 )
+from calibrant.calibrators.forecasts.scaling import FACTOR, SHIFT
+from calibrant.calibrators.rules import Rule
 from calibrant.forecasts import Distribution, Forecasts, Normal, Student
 
 MOST_FREEDOM = 200.0
@@ -55,6 +57,7 @@ class StudentScaling(ForecastCalibrator):
     accepts: ClassVar[str] = "spread"
     least_rows: ClassVar[int] = 200
     use_when: ClassVar[str] = "Errors have heavier tails than the distributions; best of all where there are outliers."
+    rules: ClassVar[tuple[Rule, ...]] = (SHIFT, FACTOR, Rule(("df_",), lambda df: df > 1, "must exceed 1"))
 
     def __init__(self, shift: bool = True) -> None:
         self.shift = shift

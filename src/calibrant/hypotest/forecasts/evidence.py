@@ -68,13 +68,13 @@ class Sums(NamedTuple):
         Sums of the scores with the weights of the rows.
     trends : ndarray of shape (4, B)
         Sums of the scores of centre and size, each with the coefficients of both trends.
-    mass : ndarray of shape (B, q + 1)
-        Weight of the transforms between neighbouring levels.
+    below : ndarray of shape (B, q)
+        Weight of the transforms up to each level.
     """
 
     scores: FloatArray
     trends: FloatArray
-    mass: FloatArray
+    below: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,8 @@ class ForecastEvidence:
     - "spread": :math:`(\sum_i w_i z_i^2 / \sum_i w_i)^{1/3}` minus :math:`1 - 2 / (9 n)`, about its mean. The cube root
       makes too wide and too narrow equally visible for few rows (Wilson and Hilferty);
     - "shape": the larger of the sums of :math:`w_i (z_i^3 - 3 z_i)` and of :math:`w_i (z_i^4 - 6 z_i^2 + 3)`;
-    - "quantiles": the mean distance between nominal and observed coverage of quantiles, MACE;
+    - "quantiles": the mean distance between nominal and observed coverage of quantiles, MACE; a transform of which only
+      the cell is known counts by the part of the cell that is up to a level;
     - "trend": the largest of the sums of :math:`w_i x_i z_i` and of :math:`w_i x_i (|z_i| - E|z|)`, where
       :math:`x_i` is the rank of the predicted median, or that of the predicted interquartile range, minus its mean.
 
@@ -139,19 +140,20 @@ class ForecastEvidence:
 
     def of_cells(self, cells: IntArray) -> Sums:
         """Return the sums of rows that are in given cells, (n, B)."""
-        n_cells, n_sets = len(self.grid.levels) + 1, cells.shape[1]
+        n_cells, n_sets = len(self.grid.edges) + 1, cells.shape[1]
         scores = self.grid.scores[:, cells]
-        places = self.grid.level_of[cells] + n_cells * np.arange(n_sets)
+        places = cells + n_cells * np.arange(n_sets)
         mass = np.bincount(places.ravel(), np.repeat(self.weights, n_sets), n_cells * n_sets)
         return Sums(
             scores=self.weights @ scores,
             trends=np.concatenate([self.trends @ scores[CENTRE], self.trends @ scores[SIZE]]),
-            mass=np.asarray(mass.reshape(n_sets, n_cells), dtype=np.float64),
+            below=self.grid.below(np.asarray(mass.reshape(n_sets, n_cells), dtype=np.float64)),
         )
 
     def redrawn(self, n_redraws: int, rng: np.random.Generator) -> Iterator[Sums]:
         """Yield the sums of transforms that are drawn at random, in blocks."""
-        width = max(1, BLOCK_CELLS // len(self.weights)) if self.groups is None else n_redraws
+        largest = max(len(self.weights), len(self.grid.edges) + 1)
+        width = max(1, BLOCK_CELLS // largest) if self.groups is None else n_redraws
         for start in range(0, n_redraws, width):
             size = min(width, n_redraws - start)
             if self.groups is None:
@@ -171,9 +173,7 @@ class ForecastEvidence:
             trends += np.concatenate([self.trends[:, row, None] * score for score in scores])
             counts += drawn
         weight = self.weights[0]
-        n_cells = len(self.grid.levels) + 1
-        mass = counts @ (self.grid.level_of[:, None] == np.arange(n_cells))
-        return Sums(weight * self.grid.scores @ counts.T, trends, weight * mass)
+        return Sums(weight * self.grid.scores @ counts.T, trends, weight * self.grid.below(counts))
 
     def components(self, sums: Sums) -> tuple[FloatArray, ...]:
         """Return the components of every part, (C, B)."""
@@ -185,8 +185,7 @@ class ForecastEvidence:
 
     def error(self, sums: Sums) -> FloatArray:
         """Return MACE, (B,)."""
-        below = np.cumsum(sums.mass, axis=1)
-        return np.abs(below[:, :-1] / below[:, -1:] - self.grid.levels).mean(axis=1)
+        return np.asarray(np.abs(sums.below / self.weights.sum() - self.grid.levels).mean(axis=1))
 
     def _spread(self, sums: Sums) -> FloatArray:
         """Return the cube root of the mean square, in standard deviations."""

@@ -40,42 +40,43 @@ class Grid:
     deviations : ndarray of shape (5,)
         Standard deviations of these means over the cells; of one that is 0 everywhere, 0.
     levels : ndarray of shape (q,)
-        Those of MACE, all among the edges.
-    level_of : ndarray of shape (c,)
-        How many levels are below each cell.
-    ticks : ndarray of shape (10000,) or None
-        The cell of each of these equal parts of [0, 1]; None if an edge is inside one of them.
+        Those of MACE.
+    level_cell, level_part : ndarray of shape (q,)
+        The cell that each level is in, and which part of the cell is up to the level: all of it if it is an edge.
+    ticks : ndarray of shape (t,) or None
+        The cell of each of equal parts of [0, 1], 10000 or as many as there are cells; None if an edge is inside one.
     """
 
     edges: FloatArray
     scores: FloatArray
     deviations: FloatArray
     levels: FloatArray
-    level_of: IntArray
+    level_cell: IntArray
+    level_part: FloatArray
     ticks: IntArray | None
 
     @classmethod
-    def of(cls, levels: FloatArray, known: FloatArray) -> Self:
-        """Make cells of levels and of what is known: the edges of ranks, or of the columns of quantiles.
+    def of(cls, levels: FloatArray, edges: FloatArray) -> Self:
+        """Make cells of what is known: the edges of ranks, or of the columns of quantiles.
 
         Examples
         --------
-        >>> grid = Grid.of(np.array([0.5]), np.array([0.25, 0.5, 0.75]))
-        >>> grid.edges.tolist(), grid.level_of.tolist()
-        ([0.25, 0.5, 0.75], [0, 0, 1, 1])
+        >>> grid = Grid.of(np.array([0.5, 0.6]), np.array([0.25, 0.5, 0.75]))
+        >>> grid.level_cell.tolist(), grid.level_part.round(12).tolist()
+        ([1, 2], [1.0, 0.4])
+        >>> grid.below(np.array([[3.0, 1.0, 5.0, 1.0]])).tolist()  # Of 5 in the third cell, 2 are up to 0.6.
+        [[4.0, 6.0]]
         >>> (grid.scores[CENTRE] @ grid.scores[CENTRE] / 4).round(12)
         np.float64(1.0)
         """
-        edges = np.union1d(levels, known)
-        # A cell may be a part of one that is known: there is nothing more to tell about it.
-        within = np.searchsorted(known, edges)
-        raw = _raw(known)[:, np.append(within, len(known))]
+        raw = _raw(edges)
         sizes = np.diff(edges, prepend=0.0, append=1.0)
         deviations = np.sqrt(np.square(raw) @ sizes)
         deviations[deviations < FLAT] = 0.0
         scores = raw * inverse_deviation(deviations**2)[:, None]
-        level_of = np.searchsorted(levels, np.append(edges, 1.0))
-        return cls(edges, scores, deviations, levels, level_of, _ticks(sizes))
+        level_cell = np.searchsorted(edges, levels)
+        level_part = (levels - np.append(0.0, edges)[level_cell]) / sizes[level_cell]
+        return cls(edges, scores, deviations, levels, level_cell, level_part, _ticks(sizes))
 
     @property
     def sizes(self) -> FloatArray:
@@ -86,18 +87,24 @@ class Grid:
         """Return the cell of every transform."""
         return np.searchsorted(self.edges, transforms)
 
+    def below(self, counts: FloatArray) -> FloatArray:
+        """Return how much of the weights of the cells, (B, c), is up to each level, (B, q); within a cell, evenly."""
+        before = np.cumsum(counts, axis=1) - counts
+        return before[:, self.level_cell] + self.level_part * counts[:, self.level_cell]
+
     def draw(self, shape: tuple[int, int], rng: np.random.Generator) -> IntArray:
         """Return the cells of uniform transforms."""
         if self.ticks is None:
             return self.cells(rng.random(shape))
-        return self.ticks[rng.integers(0, TICKS, shape, dtype=np.uint16)]
+        return self.ticks[rng.integers(0, len(self.ticks), shape, dtype=np.uint16)]
 
 
 def _ticks(sizes: FloatArray) -> IntArray | None:
-    counts = np.round(TICKS * sizes).astype(np.int64)
-    if np.abs(counts - TICKS * sizes).max() > FLAT * TICKS:
-        return None
-    return np.repeat(np.arange(len(sizes)), counts)
+    for n_parts in (len(sizes), TICKS):
+        counts = np.round(n_parts * sizes).astype(np.int64)
+        if n_parts <= TICKS and np.abs(counts - n_parts * sizes).max() <= FLAT * n_parts:
+            return np.repeat(np.arange(len(sizes)), counts)
+    return None
 
 
 def _raw(edges: FloatArray) -> FloatArray:

@@ -1,10 +1,11 @@
 """Probability integral transforms that a verdict is based on: of numbers, of coordinates, of distances."""
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 import numpy as np
 
-from calibrant._border.types import FloatArray
+from calibrant._border.types import BoolArray, FloatArray
 from calibrant.curves.forecasts import effective_rows
 from calibrant.forecasts import Distribution, Forecasts, Mixture, MvNormal, Normal, Samples
 from calibrant.forecasts.samples import Drawn
@@ -29,7 +30,8 @@ class Transforms:
     lower, upper : ndarray of shape (n,)
         Ends of the interval that each is drawn from; equal if there is nothing to draw.
     values : ndarray of shape (n,)
-        The numbers.
+        The numbers. Of an ensemble only the rank of the target is used, so that nothing is drawn unless the target
+        equals a member.
     weights : ndarray of shape (n,)
         Weights of the rows, all positive; the largest is 1.
     central : bool
@@ -110,9 +112,22 @@ class Transforms:
         return float(self.weights @ numbers / self.weights.sum())
 
     @property
+    def error(self) -> float:
+        """The mean distance between levels and shares, on average over what might have been drawn (MACE)."""
+        levels = self.grid.levels
+        shares = level_shares(self.lower, self.upper, levels)(self.weights[:, None])[:, 0]
+        return float(np.abs(shares - levels).mean())
+
+    @property
     def needed(self) -> FloatArray:
-        """The probability of the smallest central region that holds each target: also uniform."""
-        return np.abs(2 * self.values - 1) if self.central else self.values
+        """The probability of the smallest central region that holds each target, on average over what is drawn."""
+        if not self.central:
+            return self.values
+        first, last = (
+            side - 0.5 for side in (self.lower, self.upper)
+        )  # |2 u - 1| is the slope of (u - 1/2) |u - 1/2|.
+        area, width = last * np.abs(last) - first * np.abs(first), last - first
+        return np.divide(area, width, out=np.abs(2 * first), where=width > 0)
 
     @property
     def n_effective(self) -> float:
@@ -128,22 +143,27 @@ class Transforms:
         """
         if not self.central:
             return "regions"
-        return "intervals by rank" if self.is_drawn else "intervals"
+        return "intervals by rank" if self.by_rank else "intervals"
 
     @property
-    def is_drawn(self) -> bool:
-        """Whether transforms were drawn between two ends, as for ensembles."""
+    def by_rank(self) -> bool:
+        """Whether the transforms are between two ends, as those of ensembles are."""
         return self.levels is None and not np.array_equal(self.lower, self.upper)
 
+    @property
+    def has_ties(self) -> bool:
+        """Whether a target equals what has a probability by itself, such as a member of its ensemble."""
+        return bool(_tied(self.lower, self.upper, self.n_draws).any())
 
-def all_transforms(forecasts: Forecasts, rng: np.random.Generator) -> list[Transforms]:
+
+def all_transforms(forecasts: Forecasts) -> list[Transforms]:
     """Return the transforms of numbers; of vectors, those of every coordinate and, if normal, of the distance."""
     law, y = forecasts.distribution, forecasts.targets
     weights = forecasts.weights / forecasts.weights.max()
     if not law.event_shape:
-        return [_transforms("", forecasts, weights, rng)]
+        return [_transforms("", forecasts, weights)]
     coordinates = [Forecasts(_marginal(law, j), y[:, j]) for j in range(law.dim)]
-    found = [_transforms(f"coordinate {j + 1}", one, weights, rng) for j, one in enumerate(coordinates)]
+    found = [_transforms(f"coordinate {j + 1}", one, weights) for j, one in enumerate(coordinates)]
     if isinstance(law, MvNormal):
         from scipy.special import gammainc
 
@@ -153,20 +173,33 @@ def all_transforms(forecasts: Forecasts, rng: np.random.Generator) -> list[Trans
     return found
 
 
-def _transforms(subject: str, forecasts: Forecasts, weights: FloatArray, rng: np.random.Generator) -> Transforms:
+def _transforms(subject: str, forecasts: Forecasts, weights: FloatArray) -> Transforms:
     lower, upper = pit_limits(forecasts)
-    drawn = lower if np.array_equal(lower, upper) else lower + rng.random(len(lower)) * (upper - lower)
     law = forecasts.distribution
+    n_draws = law.n_draws if isinstance(law, Samples) else None
+    parts = np.where(_tied(lower, upper, n_draws), _ties_broken(lower, upper), 0.5)
     return Transforms(
         subject,
         lower,
         upper,
-        drawn,
+        lower + parts * (upper - lower),
         weights,
         levels=known_levels(law),
-        n_draws=law.n_draws if isinstance(law, Samples) else None,
+        n_draws=n_draws,
         places=places(forecasts),
     )
+
+
+def _tied(lower: FloatArray, upper: FloatArray, n_draws: int | None) -> BoolArray:
+    """Return the rows whose transform is not known to be in one cell: any between two ends, or of several ranks."""
+    known = 0.0 if n_draws is None else 1.5 / (n_draws + 1)
+    return np.asarray(upper - lower > known)
+
+
+def _ties_broken(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return uniform numbers that depend on nothing but the ends: the same rows have the same ties everywhere."""
+    seed = sha256(lower.tobytes() + upper.tobytes()).digest()
+    return np.random.default_rng(list(seed)).random(len(lower))
 
 
 def _marginal(law: Distribution, j: int) -> Distribution:

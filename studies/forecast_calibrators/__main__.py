@@ -1,0 +1,8 @@
+"""Run the simulations that are not done yet, and write the table: `python -m studies.forecast_calibrators`."""
+
+import sys
+
+from studies.simulations.start import start
+
+if __name__ == "__main__":
+    sys.exit(start("forecast_calibrators"))

@@ -1,0 +1,96 @@
+"""Forecasts with the fault that a calibrator is made for, and what is left of it on new rows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calibrant import Forecasts, Normal, Quantiles, Samples
+from calibrant._border.types import FloatArray
+from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
+from calibrant.hypotest.forecasts.omnibus import run_on_forecasts
+
+FITTED, JUDGED, REDRAWS = 1000, 200, 99
+LEVEL = 0.9
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+Fault = Callable[[FloatArray, FloatArray, FloatArray, np.random.Generator], FloatArray]
+
+NARROW: Fault = lambda mean, sd, z, _rng: mean + 1.5 * sd * z  # noqa: E731 (one line)
+BIASED: Fault = lambda mean, sd, z, _rng: mean + sd * (0.5 + 1.5 * z)  # noqa: E731 (one line)
+OFFSET: Fault = lambda mean, sd, z, _rng: mean + 0.7 + 1.5 * sd * z  # noqa: E731 (one line)
+HEAVY: Fault = lambda mean, sd, _z, rng: mean + sd * (0.5 + 1.3 * rng.standard_t(5, len(mean)))  # noqa: E731 (one line)
+LEVELLED: Fault = lambda mean, sd, z, _rng: mean + 1.2 * np.sqrt(sd) * z  # noqa: E731 (one line)
+SKEWED: Fault = lambda mean, sd, _z, rng: mean + sd * (rng.gamma(4.0, size=len(mean)) / 2 - 2)  # noqa: E731 (one line)
+RIGHT: Fault = lambda mean, sd, z, _rng: mean + sd * z  # noqa: E731 (one line)
+COLUMNS: Fault = lambda mean, _sd, z, _rng: mean + 0.5 + 1.5 * z  # noqa: E731 (one line)
+
+MADE_FOR: dict[str, tuple[str, Fault]] = {
+    "identity": ("right", RIGHT),
+    "scale": ("too narrow", NARROW),
+    "scale-crps": ("too narrow", NARROW),
+    "shift-scale": ("biased, too narrow", BIASED),
+    "shift-scale-crps": ("biased, too narrow", BIASED),
+    "offset-scale": ("biased by a constant, too narrow", OFFSET),
+    "student": ("biased, heavy tails", HEAVY),
+    "spread-by-level": ("too narrow where narrow", LEVELLED),
+    "pit": ("skewed", SKEWED),
+    "pit-all": ("skewed", SKEWED),
+    "inflate": ("50 members, too narrow", RIGHT),
+    "inflate-moments": ("10 members, too narrow", RIGHT),
+    "quantile-shift": ("columns, biased, too narrow", COLUMNS),
+    "conformal": ("biased, too narrow", BIASED),
+    "conformal-absolute": ("biased, too narrow", BIASED),
+    "cqr": ("biased, too narrow", BIASED),
+    "conformal-weighted": ("too narrow, other places", NARROW),
+}
+"""The fault that each calibrator is made for, in words and as the law of targets."""
+
+MEMBERS = {"inflate": 50, "inflate-moments": 10}
+
+
+def draw(name: str, n: int, rng: np.random.Generator, *, right: bool) -> Forecasts:
+    """Draw forecasts that are right, or have the fault that a calibrator is made for, in the form that it takes."""
+    mean, sd, z = 2 * rng.normal(size=n), np.exp(0.4 * rng.normal(size=n)), rng.normal(size=n)
+    if name == "quantile-shift":
+        sd = np.ones(n)
+    targets = (RIGHT if right else MADE_FOR[name][1])(mean, sd, z, rng)
+    if name in MEMBERS:
+        spread = sd if right else 0.6 * sd
+        return Forecasts(Samples(mean[:, None] + spread[:, None] * rng.normal(size=(n, MEMBERS[name]))), targets)
+    if name == "quantile-shift":
+        return Forecasts(Quantiles(LEVELS, Normal(mean, sd).quantile(list(LEVELS))), targets)
+    return Forecasts(Normal(mean, sd), targets)
+
+
+def left(name: str, sets: int, right: bool, rng: np.random.Generator) -> dict[str, Any]:
+    """Fit to some rows and judge others: coverage of 90 % in each set, before and after, and tests that reject."""
+    whole = FORECAST_CALIBRATORS[name]().gives != "intervals"
+    found: dict[str, Any] = {"sets": sets, "before": [], "after": [], "rejected": 0 if whole else None}
+    for _ in range(sets):
+        to_fit, to_judge = (draw(name, n, rng, right=right) for n in (FITTED, JUDGED))
+        fitted = FORECAST_CALIBRATORS[name]()
+        if not whole:  # Intervals have no law that could be tested.
+            found["before"].append(run_on_forecasts(to_judge, "", 1, rng).worst.coverage(LEVEL))
+            found["after"].append(_intervals(fitted, to_fit, to_judge, rng))
+            continue
+        after = fitted.fit(to_fit).calibrate(to_judge)
+        result, worst = run_on_forecasts(after, "", REDRAWS, rng)
+        found["before"].append(run_on_forecasts(to_judge, "", 1, rng).worst.coverage(LEVEL))
+        found["after"].append(worst.coverage(LEVEL))
+        found["rejected"] += int(result.pvalue <= 0.05)
+    return found
+
+
+def _intervals(fitted: Any, to_fit: Forecasts, to_judge: Forecasts, rng: np.random.Generator) -> float:
+    """Return the share of targets in conformal intervals; of weighted ones, among rows that lie higher."""
+    more: list[tuple[FloatArray, ...]] = [(), ()]
+    if "ratios" in fitted.fit.__code__.co_varnames:
+        ratios = [np.exp(0.5 * f.distribution.mean()) for f in (to_fit, to_judge)]
+        kept = rng.random(JUDGED) < np.minimum(ratios[1] / np.exp(2.0), 1.0)
+        to_judge = to_judge.take(np.flatnonzero(kept))
+        # The density of the rows that are kept against that of the rows of the fit.
+        more = [(np.minimum(r, np.exp(2.0)),) for r in (ratios[0], ratios[1][kept])]
+    fitted.fit(to_fit, *more[0])
+    found = fitted.interval(to_judge.distribution, *more[1])
+    return float(np.mean((found.low <= to_judge.targets) & (to_judge.targets <= found.high)))
