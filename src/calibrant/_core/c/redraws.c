@@ -4,8 +4,6 @@
    NumPy. Every sum runs over the rows in their order, whatever redraws are worked on together. */
 #include "random.h"
 
-#include <string.h>
-
 /* With more classes a label is looked up in a table of places to start from, with fewer it is compared with each. */
 #define FEW_CLASSES 16
 #define LEAST 1e-12
