@@ -143,14 +143,20 @@ def test_every_core_gives_the_same_statistics(k, level):
 def test_threads_and_blocks_change_no_bit(monkeypatch):
     p = predictions(5, 100, 20)
     found = []
-    for n_threads, labels, cached in (("1", 2**24, 2**15), ("3", 900, 10), ("2", 2500, 2**15)):
+    names = ("_LABELS", "_CACHED", "_MANY", "_MOST_SUMS", "_BLOCK")
+    ways = {  # All at once; without blocks of rows; in blocks of seven rows; of one.
+        "1": (2**24, 2**15, 1, 2**22, 2**24),
+        "3": (900, 10, 1, 1, 2**17),
+        "2": (2500, 2**15, 16, 2**22, 112),
+        "4": (100, 5000, 16, 2**22, 1),
+    }
+    for n_threads, sizes in ways.items():
         monkeypatch.setenv("OMP_NUM_THREADS", n_threads)
-        monkeypatch.setattr(redraws, "_LABELS", labels)
-        monkeypatch.setattr(redraws, "_CACHED", cached)
+        for name, size in zip(names, sizes, strict=True):
+            monkeypatch.setattr(redraws, name, size)
         evidence = gather(p)
         found.append(np.concatenate(list(redrawn_statistics(p, evidence, 99, np.random.default_rng(3))), axis=1))
-    assert np.array_equal(found[0], found[1])
-    assert np.array_equal(found[0], found[2])
+    assert all(np.array_equal(found[0], other) for other in found[1:])
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 3), (2, 5), (3, 1000)])

@@ -16,6 +16,7 @@ NUMBERS = st.one_of(
     st.floats(0, 1, width=32),
     st.integers(0, 100).map(lambda k: k / 100),
     st.sampled_from([0.0, -0.0, 1.0, 0.5, 5e-324, 2.2e-308, 2.0**-27, 2.0**-63, 1 - 2.0**-53]),
+    st.builds(lambda i, k: i / 16 * 2.0**-k, st.integers(16, 31), st.integers(1, 1000)),  # Where series change.
 )
 
 

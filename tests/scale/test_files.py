@@ -45,6 +45,17 @@ def test_files_are_their_rows(folder):
     assert files_of([folder]) == files
 
 
+def test_threads_that_add_to_sketches_of_their_own_give_the_same_bytes(folder, monkeypatch):
+    folder, expected = folder
+    files = names(folder)
+    monkeypatch.setattr(local, "available_threads", lambda: 3)
+    assert sketch_files(files * 4, Reading.of(files[0])).sketch == expected + expected + expected + expected
+    assert sketch_files([], Reading.of(files[0])).sketch == Sketch()
+    damage(Path(files[2]))
+    with pytest.raises(InputError, match=r"part-2\.parquet"):
+        sketch_files(files * 4, Reading.of(files[0]))
+
+
 def test_dask_gives_the_same_bytes(folder):
     import distributed
 

@@ -70,6 +70,15 @@ _LABELS, _MOST_LABELS = 2**22, 2**24
 """Labels drawn by one job, which takes a tenth of a second; with many classes more, up to the second number,
 because every job prepares all probabilities of a row once."""
 
+_MANY = 128
+"""Redraws of one job for the same reason, however many rows there are, if it can draw them a block at a time."""
+
+_MOST_SUMS = 2**22
+"""Sums of features, 32 MB, up to which it can: all of them are kept between blocks."""
+
+_BLOCK = 2**17
+"""Labels of a block, few enough to stay in the cache until their features are added."""
+
 _CACHED = 2**15
 """Sums of features that are updated at a time: few enough to stay in the cache."""
 
@@ -130,30 +139,38 @@ class Rows:
 
         They do not depend on how many are worked on together, nor on the number of threads.
         """
-        (n, n_classes), n_threads = self.probs.shape, available_threads()
-        together = max(_LABELS // n, min(_MOST_LABELS // n, n_classes))
-        width = max(1, min(together, -(-len(keys) // n_threads)))
+        n_threads = available_threads()
+        width = max(1, min(self._together(), -(-len(keys) // n_threads)))
         # So that a progress bar moves and every thread has work until the end.
         width = min(width, max(16, len(keys) // 8))
         yield from in_order(self._redraw, [keys[b : b + width] for b in range(0, len(keys), width)])
 
+    def _together(self) -> int:
+        """Return how many redraws a job has at most."""
+        n, n_classes = self.probs.shape
+        return max(_LABELS // n, min(_MOST_LABELS // n, n_classes), min(_MANY, _MOST_SUMS // self.means.size))
+
     def _redraw(self, keys: NDArray[np.uint64]) -> Redrawn:
         (n, n_classes), size, core = self.probs.shape, len(keys), required()
-        n_bins = int(self.bins.max()) + 1
-        labels = np.empty((n, size), dtype=np.int32)
+        in_blocks = size * self.means.size <= _MOST_SUMS
+        height = max(1, _BLOCK // size) if in_blocks else n
+        labels, work = np.empty((min(n, height), size), dtype=np.int32), _work(n_classes, size)
         logs, classes = np.zeros(size), np.zeros((size, n_classes, 2))
-        hits, seconds = np.zeros((n_bins, size)), np.zeros(size)
-        named = {name: getattr(self, name) for name in ("probs", "weights", "top", "second", "bins")}
-        core.redraw(
-            RowsRecord.of(n=n, n_classes=n_classes, **{k: np.ascontiguousarray(v) for k, v in named.items()}),
-            keys,
-            size,
-            _work(n_classes, size),
-            RedrawnSums.of(logs=logs, classes=classes, hits=hits, seconds=seconds),
-            labels,
-        )
+        hits, seconds = np.zeros((int(self.bins.max()) + 1, size)), np.zeros(size)
+        sums = RedrawnSums.of(logs=logs, classes=classes, hits=hits, seconds=seconds)
+        of_features = zeros(size * self.means.size if in_blocks else 0)
+        named = {k: np.ascontiguousarray(getattr(self, k)) for k in ("probs", "weights", "top", "second", "bins")}
+        for start in range(0, n, height):  # Every sum runs over the rows in their order, whatever the blocks are.
+            rows = slice(start, start + height)
+            own = labels[: n - start]
+            record = RowsRecord.of(n=len(own), n_classes=n_classes, **{k: v[rows] for k, v in named.items()})
+            # The label of a row depends on the key plus its number times a constant, and a block counts from 0.
+            core.redraw(record, keys + np.uint64(start * int(twin_draws.GOLDEN) % 2**64), size, work, sums, own)
+            if in_blocks:
+                _add_features(own, self.features[rows], self.means, of_features)
         weights, odds = classes.transpose(2, 1, 0)
-        return Redrawn(logs, weights, odds, hits, seconds, feature_errors(labels, self.features, self.means))
+        errors = _errors(of_features, self.means) if in_blocks else feature_errors(labels, self.features, self.means)
+        return Redrawn(logs, weights, odds, hits, seconds, errors)
 
 
 def _work(n_classes: int, n_keys: int) -> RowWork:
@@ -165,11 +182,30 @@ def _work(n_classes: int, n_keys: int) -> RowWork:
 
 def feature_errors(labels: NDArray[np.integer], features: Floats, means: Floats) -> Floats:
     """Return the squared distance of the sums of features by class from their means, for labels of shape (n, B)."""
-    n_keys, (n_classes, depth) = labels.shape[1], means.shape
     if library() is None:
         return twin_draws.feature_errors(labels, features, means)
-    together = max(1, min(n_keys, _CACHED // means.size))
-    room, errors = zeros(together * means.size), np.empty(n_keys)
-    labels = np.ascontiguousarray(labels, dtype=np.int32)
-    required().feature_errors(labels, n_keys, features, len(features), means, n_classes, depth, room, together, errors)
+    own = np.ascontiguousarray(labels, dtype=np.int32)
+    n_keys, together = labels.shape[1], max(1, _CACHED // means.size)
+    room, found = zeros(min(together, n_keys) * means.size), []
+    for first in range(0, n_keys, together):
+        sums = room[: (n_keys - first) * means.size]
+        sums[:] = 0.0
+        _add_features(own, features, means, sums, first)
+        found.append(_errors(sums, means))
+    return np.concatenate(found)
+
+
+def _add_features(labels: NDArray[np.int32], features: Floats, means: Floats, sums: Floats, first: int = 0) -> None:
+    """Add features to the sums of some redraws from `first` on, a few of them at a time, which stay in the cache."""
+    n_keys, together = sums.size // means.size, max(1, _CACHED // means.size)
+    for start in range(0, n_keys, together):
+        width, own = min(together, n_keys - start), sums[start * means.size :]
+        required().feature_sums(
+            labels, labels.shape[1], first + start, width, features, len(features), *means.shape, own
+        )
+
+
+def _errors(sums: Floats, means: Floats) -> Floats:
+    errors = np.empty(sums.size // means.size)
+    required().squared_gaps(sums, len(errors), means, means.size, errors)
     return errors

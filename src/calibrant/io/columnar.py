@@ -91,7 +91,7 @@ class Columnar(Table):
             limits.check_size(self.file.name, count, width)
         # By itself, polars passes on a row group, which it decodes as one anyway: other numbers of rows it would copy.
         for batch in frame.collect_batches(chunk_size=rows if kept else None):
-            yield from batch.iter_slices(rows)
+            yield from [batch] if len(batch) <= rows else batch.iter_slices(rows)
 
     def _scan(self, names: Sequence[str] | None = None) -> "pl.LazyFrame":
         """Return some columns, or a frame with the names and types of all of them, not yet read."""

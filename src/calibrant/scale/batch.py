@@ -20,6 +20,13 @@ from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.binning.cells.weights import ONE, as_units
 from calibrant.exceptions import InputError
 
+_UNSIGNED = {n_bytes: np.dtype(f"u{n_bytes}") for n_bytes in (1, 2, 4, 8)}
+_ONES = {
+    kind: (_UNSIGNED[kind.itemsize], np.ones(1, kind).view(_UNSIGNED[kind.itemsize])[0])
+    for kind in (np.dtype(np.float32), np.dtype(np.float64))
+}
+"""Numbers that need no conversion: unsigned integers of their size, and 1 by its bits."""
+
 
 class Batch(NamedTuple):
     """Rows that are left, and why others are not.
@@ -98,14 +105,11 @@ def _is_plain(probs: object, labels: object, classes: tuple[Hashable, ...]) -> b
     """Whether these are arrays that need no change: most batches are, and copies would take most of the time."""
     if type(probs) is not np.ndarray or type(labels) is not np.ndarray or classes != (0, 1):
         return False
-    if probs.dtype not in (np.float32, np.float64) or labels.dtype.kind not in "iub":
-        return False
-    if probs.ndim != 1 or probs.shape != labels.shape or not len(probs):
-        return False
     # As unsigned integers negative numbers, and those that are missing, are larger than 1: one pass tells all.
-    bits = probs.view(np.uint32 if probs.dtype == np.float32 else np.uint64)
-    one = np.ones(1, probs.dtype).view(bits.dtype)[0]
-    return bool(bits.max() <= one and labels.view(f"u{labels.itemsize}").max() <= 1)
+    bits, one = _ONES.get(probs.dtype, (None, 0))
+    if bits is None or labels.dtype.kind not in "iub" or probs.ndim != 1 or probs.shape != labels.shape:
+        return False
+    return bool(len(probs) and probs.view(bits).max() <= one and labels.view(_UNSIGNED[labels.itemsize]).max() <= 1)
 
 
 def _rows(values: NDArray[np.generic], kept: BoolArray) -> NDArray[np.generic]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from calibrant._border.files import write_atomically
 from calibrant._border.types import Progress
@@ -60,6 +60,8 @@ def sketch_files(
     progress : callable, optional
         Called with (files done, files in all).
     """
+    if checkpoint is None and not skip_bad:
+        return Sketched(_summed(files, reading, progress))
     total, bad, done = reading.empty(), dict[str, str](), set[str]()
     if checkpoint is not None and Path(checkpoint).exists():
         total, bad, done = _load(checkpoint, reading)
@@ -78,6 +80,30 @@ def sketch_files(
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)
     return Sketched(total, bad)
+
+
+def _summed(files: Sequence[str], reading: Reading, progress: Progress | None) -> AnySketch:
+    """Return the sketch of files of which none may be left out.
+
+    Each thread keeps on adding to one sketch: to begin and to add another one for every file takes as long as to count
+    a tenth of a million rows.
+    """
+    idle: list[Any] = []  # All of one kind.
+
+    def add(file: str) -> None:
+        try:
+            own = idle.pop()
+        except IndexError:
+            own = reading.empty()
+        idle.append(reading.sketch(file, own))
+
+    for count, _ in enumerate(in_order(add, files, _threads(reading)), 1):
+        if progress is not None:
+            progress(count, len(files))
+    total, *others = idle or [reading.empty()]
+    for other in others:
+        total += other
+    return cast("AnySketch", total)
 
 
 def _threads(reading: Reading) -> int:

@@ -114,9 +114,9 @@ class Reading:
         found = Sketch(self.n_classes, named, features=self.features)
         return found if self.by is None else GroupedSketch(found)
 
-    def sketch(self, path: str | os.PathLike[str]) -> AnySketch:
-        """Return the sketch of one file, of which a few rows at a time are in memory."""
-        found, columns = self.empty(), self.columns
+    def sketch(self, path: str | os.PathLike[str], to: AnySketch | None = None) -> AnySketch:
+        """Return the sketch of one file, of which a few rows at a time are in memory, or `to` with its rows added."""
+        found, columns = self.empty() if to is None else to, self.columns
         with open_source(path) as source:
             missing = [name for name in (*self.texts, *self.numbers) if name not in source.names]
             if missing and isinstance(source, Table):
@@ -161,8 +161,9 @@ class Reading:
     def rows(self, frame: "pl.DataFrame", source: Table) -> Rows:
         """Return what some rows of a table hold."""
         names, weight = self.columns.probs, self.columns.weight
-        single = len(names) == 1 and names[0] not in source.nested and frame[names[0]].dtype.is_float()
-        scores = frame[names[0]].to_numpy() if single else source.matrix(frame, names, 0)
+        first = frame[names[0]]
+        single = len(names) == 1 and names[0] not in source.nested and first.dtype.is_float()
+        scores = first.to_numpy() if single else source.matrix(frame, names, 0)
         weights = None if weight is None else source.matrix(frame, [weight], 0)[:, 0]
         groups = None if self.by is None else frame[self.by].to_numpy()
         column = frame[self.columns.label]

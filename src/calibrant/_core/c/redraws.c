@@ -4,11 +4,11 @@
    NumPy. Every sum runs over the rows in their order, whatever redraws are worked on together. */
 #include "random.h"
 
-#include <string.h>
-
 /* With more classes a label is looked up in a table of places to start from, with fewer it is compared with each. */
 #define FEW_CLASSES 16
 #define LEAST 1e-12
+
+typedef int32_t Labels __attribute__((vector_size(4 * LANES), aligned(4)));
 
 typedef struct {
     int64_t n, n_classes;
@@ -60,12 +60,18 @@ INLINE void draw_uniform(const uint64_t *keys, int64_t n_keys, int64_t i, double
     for (int64_t b = 0; b < n_keys; b++) uniform[b] = (double)(int64_t)(mixed(keys[b] + step) >> 11) * 0x1p-53;
 }
 
-/* The first class whose cumulative probability exceeds the uniform number. */
+/* The first class whose cumulative probability exceeds the uniform number; some redraws at a time stay in a register. */
 INLINE void compare(const Row *row, int64_t last, int64_t n_keys, int32_t *labels) {
-    memset(labels, 0, sizeof(int32_t) * (size_t)n_keys);
-    for (int64_t k = 0; k < last; k++) {
-        double bound = row->cumulative[k];
-        for (int64_t b = 0; b < n_keys; b++) labels[b] += row->uniform[b] >= bound;
+    int64_t whole = n_keys / LANES * LANES;
+    for (int64_t b = 0; b < whole; b += LANES) {
+        Lanes uniform = load(row->uniform + b);
+        Bits label = {0};
+        for (int64_t k = 0; k < last; k++) label -= uniform >= row->cumulative[k];
+        *(Labels *)(labels + b) = __builtin_convertvector(label, Labels);
+    }
+    for (int64_t b = whole; b < n_keys; b++) {
+        labels[b] = 0;
+        for (int64_t k = 0; k < last; k++) labels[b] += row->uniform[b] >= row->cumulative[k];
     }
 }
 
@@ -83,7 +89,7 @@ INLINE void look_up(const Row *row, int64_t n_keys, int32_t *labels) {
     }
 }
 
-/* Draw the labels of all rows, (n, n_keys), and add up what is asked for; the sums begin at 0. */
+/* Draw the labels of all rows, (n, n_keys), and add what is asked for to the sums. */
 EXPORT void NAME(redraw)(const Rows *rows, const uint64_t *keys, int64_t n_keys, const Row *row, const Sums *sums,
                          int32_t *labels) {
     int64_t n_classes = rows->n_classes;
@@ -110,32 +116,29 @@ EXPORT void NAME(redraw)(const Rows *rows, const uint64_t *keys, int64_t n_keys,
     }
 }
 
-/* Add the features of every row, (n, depth), to those of the class of its label, (n, n_keys), for some redraws at a time,
-   and write the sum of squared distances from the means, (n_classes, depth). The depth is a multiple of LANES; `room` is
-   that of `together` redraws. */
-EXPORT void NAME(feature_errors)(const int32_t *labels, int64_t n_keys, const double *features, int64_t n,
-                                 const double *means, int64_t n_classes, int64_t depth, double *room, int64_t together,
-                                 double *errors) {
-    int64_t size = n_classes * depth;
-    for (int64_t first = 0; first < n_keys; first += together) {
-        int64_t width = smallest(together, n_keys - first);
-        memset(room, 0, sizeof(double) * (size_t)(width * size));
-        for (int64_t i = 0; i < n; i++) {
-            const double *feature = features + i * depth;
-            const int32_t *own = labels + i * n_keys + first;
-            for (int64_t b = 0; b < width; b++) {
-                double *at = room + b * size + own[b] * depth;
-                UNROLLED
-                for (int64_t d = 0; d < depth; d += LANES) store(at + d, load(at + d) + load(feature + d));
-            }
-        }
+/* Add the features of every row, (n, depth), to the sums of the class of its label, (width, n_classes, depth), for those
+   redraws from `first` on of labels of shape (n, n_keys). The depth is a multiple of LANES. */
+EXPORT void NAME(feature_sums)(const int32_t *labels, int64_t n_keys, int64_t first, int64_t width,
+                               const double *features, int64_t n, int64_t n_classes, int64_t depth, double *sums) {
+    for (int64_t i = 0; i < n; i++) {
+        const double *feature = features + i * depth;
+        const int32_t *own = labels + i * n_keys + first;
         for (int64_t b = 0; b < width; b++) {
-            Lanes sum = repeat(0.0);
-            for (int64_t d = 0; d < size; d += LANES) {
-                Lanes gap = load(room + b * size + d) - load(means + d);
-                sum += gap * gap;
-            }
-            errors[first + b] = total(sum);
+            double *at = sums + (b * n_classes + own[b]) * depth;
+            UNROLLED
+            for (int64_t d = 0; d < depth; d += LANES) store(at + d, load(at + d) + load(feature + d));
         }
+    }
+}
+
+/* The squared distance of the sums of each redraw, (n_keys, size), from the means. */
+EXPORT void NAME(squared_gaps)(const double *sums, int64_t n_keys, const double *means, int64_t size, double *errors) {
+    for (int64_t b = 0; b < n_keys; b++) {
+        Lanes sum = repeat(0.0);
+        for (int64_t d = 0; d < size; d += LANES) {
+            Lanes gap = load(sums + b * size + d) - load(means + d);
+            sum += gap * gap;
+        }
+        errors[b] = total(sum);
     }
 }

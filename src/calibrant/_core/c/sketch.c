@@ -2,6 +2,9 @@
    of the rows gives the same sums. This file is compiled without contraction of multiplications and additions: every
    machine rounds alike. */
 #include "lanes.h"
+#if LANES == 8
+#include <immintrin.h>
+#endif
 
 /* Rows at a time, which stay in the fastest cache: a multiple of SIDE * LANES for every number of lanes. */
 #define BLOCK 120
@@ -66,41 +69,64 @@ INLINE void log_sides(Lanes *x) {
     }
 }
 
-/* f / (f + 2) for f + 2 between 1.7 and 2.42. A division of eight numbers takes longer than eight products: there the
-   reciprocal begins with a cubic, right to 2^-13, of which each of two steps doubles the digits. */
-INLINE Lanes ratio(Lanes f) {
-#pragma STDC FP_CONTRACT ON
-    Lanes y = f + 2.0;
-#if LANES < 8
-    return f / y;
-#else
-    Lanes r = ((y * -0.05713197 + 0.47092737) * y - 1.44851263) * y + 1.9703284;
-    r = r + r * (1.0 - y * r);
-    r = r + r * (1.0 - y * r);
-    return f * r;
-#endif
+/* The same logarithms in units, with fewer terms and with products that are not rounded before they are added. They are
+   within 2^-42.5. */
+#if LANES == 8
+/* The first four digits behind the point choose c of 16, about 1 / f; then log f = log1p(c f - 1) - log c, and the series
+   of |c f - 1| <= 1 / 33 is short: interpolated at seven Chebyshev points, its error is 2e-15. A division would take
+   longer than all of this. */
+static const ALIGNED double INVERSES[16] = {32.0 / 33, 32.0 / 35, 32.0 / 37, 32.0 / 39, 32.0 / 41, 32.0 / 43,
+                                            32.0 / 45, 32.0 / 47, 32.0 / 49, 32.0 / 51, 32.0 / 53, 32.0 / 55,
+                                            32.0 / 57, 32.0 / 59, 32.0 / 61, 32.0 / 63};
+static const ALIGNED double MINUS_LOGS[16] = {
+    132163267.61738193, 384881290.8961686,  623551984.2496682,  849655097.9088962, 1064448218.736272, 1269009131.5174067,
+    1464268541.3755975, 1651035675.019675,  1830018543.1962519, 2001840147.0276263, 2167051565.181762,
+    2326142615.6511126, 2479550612.3028693, 2627667610.6926394, 2770846445.5076575, 2909405793.6756806};
+INLINE Lanes one_of(const double *table, Bits at) {
+    return _mm512_permutex2var_pd(_mm512_load_pd(table), (__m512i)at, _mm512_load_pd(table + 8));
 }
-
-/* The same logarithms, rounded to units and added to the sum, with fewer terms of the series and with products that are
-   not rounded before they are added. They are within 2^-42.5, so that nearly all of them round to the same unit whichever
-   way they are computed; returns where one may not. */
+#define TERM(factor) EACH q[j] = q[j] * r[j] + UNIT * factor;
+INLINE void quick_logs(const Lanes *x, Lanes *units) {
+#pragma STDC FP_CONTRACT ON
+    Lanes r[SIDE], q[SIDE];
+    EACH {
+        Bits first = (Bits)x[j] >> 48; /* Of these bits the last four are taken. */
+        Lanes f = _mm512_getmant_pd(x[j], _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);
+        r[j] = f * one_of(INVERSES, first) - 1.0;
+        units[j] = one_of(MINUS_LOGS, first);
+    }
+    EACH q[j] = r[j] * (UNIT * 0.14303589967612346) - UNIT * 0.1668677638881839;
+    TERM(0.1999999178866068) TERM(-0.24999990762494026) TERM(0.33333333334276144) TERM(-0.5000000000106063) TERM(1.0)
+    EACH units[j] = _mm512_getexp_pd(x[j]) * (UNIT * LOG2) + (units[j] + r[j] * q[j]);
+}
+#else
 #define TERM(divisor) EACH q[j] = q[j] * z[j] + UNIT * 2.0 / divisor;
-INLINE Bits add_quick_logs(const Lanes *x, Bits *sum) {
+INLINE void quick_logs(const Lanes *x, Lanes *units) {
 #pragma STDC FP_CONTRACT ON
     const uint64_t above = (uint64_t)1024 << 52;
     Lanes k[SIDE], s[SIDE], z[SIDE], q[SIDE];
-    Bits is_unsure = {0};
     EACH {
         Unsigned exponent = ((Unsigned)x[j] - ROOT_HALF_BITS + above) >> 52;
         k[j] = (Lanes)(exponent + (uint64_t)bits_of(SHIFT)) - (SHIFT + 1024.0);
-        s[j] = ratio((Lanes)((Unsigned)x[j] - (exponent << 52) + above) - 1.0);
+        Lanes f = (Lanes)((Unsigned)x[j] - (exponent << 52) + above) - 1.0;
+        s[j] = f / (f + 2.0);
     }
     EACH z[j] = s[j] * s[j];
     EACH q[j] = z[j] * (UNIT * 2.0 / 15) + UNIT * 2.0 / 13;
     TERM(11) TERM(9) TERM(7) TERM(5) TERM(3) TERM(1)
+    EACH units[j] = k[j] * (UNIT * LOG2) + s[j] * q[j];
+}
+#endif
+
+/* Quick logarithms rounded to units and added to the sum: nearly all of them round to the same unit whichever way they
+   are computed; returns where one may not. */
+INLINE Bits add_quick_logs(const Lanes *x, Bits *sum) {
+    Lanes units[SIDE];
+    Bits is_unsure = {0};
+    quick_logs(x, units);
     EACH {
-        Lanes units = k[j] * (UNIT * LOG2) + s[j] * q[j], shifted = units + SHIFT;
-        is_unsure |= absolute(units - (shifted - SHIFT)) > SURE;
+        Lanes shifted = units[j] + SHIFT;
+        is_unsure |= absolute(units[j] - (shifted - SHIFT)) > SURE;
         *sum += (Bits)shifted - bits_of(SHIFT);
     }
     return is_unsure;
@@ -113,10 +139,13 @@ typedef int64_t AnyRecord __attribute__((vector_size(32), aligned(8)));
 typedef uint8_t Few __attribute__((vector_size(LANES), aligned(1)));
 typedef int32_t Places __attribute__((vector_size(4 * LANES), aligned(4)));
 
+/* Of every row where its record is, in bytes; and bits that say which rows are in cells with cuts. */
 typedef struct {
     ALIGNED double probs[BLOCK];
     ALIGNED Record rows[BLOCK];
-    int32_t cells[BLOCK], parts[BLOCK], cut[BLOCK];
+    int32_t cells[BLOCK];
+    uint32_t to[BLOCK];
+    uint64_t is_cut[(BLOCK + 63) / 64];
     uint8_t events[BLOCK];
 } Block;
 
@@ -223,25 +252,46 @@ INLINE int32_t part_of(double p, int64_t cell, const Grid *grid) {
     return part + above;
 }
 
+/* The records of all rows, as if each were in the first part of its cell. */
+INLINE void find_records(Block *block, int64_t whole, const Grid *grid) {
+#if LANES == 8
+    uint8_t *is_cut = (uint8_t *)block->is_cut;
+    for (int64_t i = 0; i < whole; i += LANES) {
+        __m256i cells = _mm256_loadu_si256((const __m256i *)(block->cells + i));
+        __m256i starts = _mm256_i32gather_epi32(grid->starts, cells, 4);
+        _mm256_storeu_si256((__m256i *)(block->to + i), _mm256_slli_epi32(_mm256_srli_epi32(starts, 1), 5));
+        is_cut[i / LANES] = (uint8_t)_mm256_test_epi32_mask(starts, _mm256_set1_epi32(1));
+    }
+#else
+    for (int64_t first = 0; first < whole; first += 64) {
+        uint64_t is_cut = 0, bit = 1;
+        for (int64_t i = first; i < smallest(first + 64, whole); i++) {
+            uint32_t start = (uint32_t)grid->starts[block->cells[i]];
+            block->to[i] = (start >> 1) * sizeof(Record);
+            is_cut |= start & 1 ? bit : 0;
+            bit += bit;
+        }
+        block->is_cut[first / 64] = is_cut;
+    }
+#endif
+}
+
 /* Rows into the records of their cells, with a branch only for what few rows have; returns whether one lacks digits. */
 INLINE int count(Block *block, int64_t n, int64_t whole, const Grid *grid, AnyRecord *records) {
     Bits outside = {0};
-    int64_t n_cut = 0;
     for (int64_t i = 0; i < whole; i += LANES) outside |= place_lanes(block, i, grid);
     int is_outside = any(outside);
-    if (is_outside) place_outside(block, n, grid);
+    if (is_outside) place_outside(block, whole, grid);
+    for (int64_t i = 0; i < BLOCK; i += 64) block->is_cut[i / 64] = 0;
+    find_records(block, whole, grid);
+    for (int64_t i = 0; i < BLOCK; i += 64)
+        for (uint64_t left = block->is_cut[i / 64]; left; left &= left - 1) {
+            int64_t j = i + __builtin_ctzll(left);
+            block->to[j] = (uint32_t)part_of(block->probs[j], block->cells[j], grid) * sizeof(Record);
+        }
+    UNROLLED
     for (int64_t i = 0; i < n; i++) {
-        int32_t start = grid->starts[block->cells[i]];
-        block->parts[i] = start;
-        block->cut[n_cut] = (int32_t)i;
-        n_cut += start & 1;
-    }
-    for (int64_t j = 0; j < n_cut; j++) {
-        int32_t i = block->cut[j];
-        block->parts[i] = 2 * part_of(block->probs[i], block->cells[i], grid);
-    }
-    for (int64_t i = 0; i < n; i++) {
-        AnyRecord *to = records + (block->parts[i] >> 1);
+        AnyRecord *to = (AnyRecord *)((char *)records + block->to[i]);
         Record row = block->rows[i], old = *to;
         Record is_larger = (row > old) & (Record){0, 0, -1, -1};
         *to = ((row & is_larger) | (old & ~is_larger)) + (row & (Record){-1, -1, 0, 0});
