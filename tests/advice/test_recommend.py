@@ -419,7 +419,7 @@ class TestWhatDecided:
         gain, chance = (self.advice("identity", low=-0.02, high=high) for high in (-0.01, 0.01))
         assert "a test finds nothing to mend, and a smaller log loss alone is not enough" in headline(gain)
         assert "chance" not in " ".join(differences_in_words(gain))
-        assert "no candidate lowers the log loss by more than chance" in headline(chance)
+        assert "ts does not lower the log loss by more than chance" in headline(chance)
         assert "which could be chance" in " ".join(differences_in_words(chance))
 
     def test_a_simpler_one_is_not_beyond_doubt_where_the_interval_reaches_further(self):

@@ -27,7 +27,7 @@ from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Candidate, Recommendation
-from calibrant.results.bounds import smallest_pvalue
+from calibrant.results.core import smallest_pvalue
 
 SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
 """Scores by which candidates are compared: proper ones, which the true probabilities minimise."""

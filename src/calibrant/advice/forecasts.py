@@ -31,7 +31,7 @@ from calibrant.metrics.forecast_metric import ForecastScore
 from calibrant.metrics.forecast_table import suited_metrics
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Fix, ForecastCandidate, ForecastRecommendation, Verdict
-from calibrant.results.bounds import smallest_pvalue
+from calibrant.results.core import smallest_pvalue
 
 FORECAST_SCORES: Mapping[str, ForecastScore] = {"crps": CRPS(ensemble="fair"), "log": LogScore()}
 """What candidates may be compared by: proper scores."""

@@ -29,8 +29,9 @@ from calibrant.results import (
     as_record,
     state,
 )
-from calibrant.results.bounds import smallest_adjusted, smallest_pvalue
+from calibrant.results.bounds import smallest_adjusted
 from calibrant.results.comparison import CALIBRATED
+from calibrant.results.core import smallest_pvalue
 from calibrant.results.parts import part_name
 from calibrant.results.writing import bare_pvalue, counted, is_at, pvalue, significant
 

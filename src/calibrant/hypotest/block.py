@@ -18,8 +18,8 @@ from calibrant.kernels.general import GeneralKernel
 from calibrant.predictions import Predictions
 from calibrant.results import Description, TestResult
 
-CELLS_AT_ONCE = 2**18
-"""Residuals that are in memory at once."""
+CELLS_AT_ONCE = 2**17
+"""Residuals that a thread has in memory at once."""
 
 LEAST_PAIRS = 5.0
 """With fewer effective pairs of events the level does not hold: chosen by simulation."""

@@ -217,10 +217,10 @@ def _of_strips(use: Callable[[FloatArray], Part], distance: Distance, points: Po
     at_once = ROWS_AT_ONCE if n > TOGETHER else n
 
     def task(first: int) -> tuple[Part, Part]:
-        rows = np.arange(first, min(first + at_once, n))
-        strip = distance.pairwise(take(rows), take(np.arange(first, n)))
-        above = ~np.tri(len(rows), dtype=bool)
-        return use(strip[:, : len(rows)][above]), use(strip[:, len(rows) :])
+        height = min(at_once, n - first)
+        strip = distance.pairwise(take(slice(first, first + height)), take(slice(first, n)))
+        above = ~np.tri(height, dtype=bool)
+        return use(strip[:, :height][above]), use(strip[:, height:])
 
     for among, rest in in_order(task, range(0, n - 1, at_once)):
         yield among

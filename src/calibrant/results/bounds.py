@@ -1,16 +1,8 @@
 """Which p-values are bounds: no smaller ones were possible with that number of redraws."""
 
-from calibrant.results.core import Assessment, TestResult
+from calibrant.results.core import Assessment, smallest_pvalue
 from calibrant.results.forecasts import ForecastAssessment
 from calibrant.results.writing import is_at
-
-
-def smallest_pvalue(test: TestResult) -> float | None:
-    """Return the least p-value that the test can give, also where its redraws were not kept; None if not known."""
-    known = test.details.get("smallest_pvalue")
-    if known is not None:
-        return float(known)
-    return None if test.null is None else 1 / (1 + len(test.null))
 
 
 def smallest_adjusted(assessment: Assessment | ForecastAssessment) -> float | None:

@@ -60,7 +60,6 @@ class TestResult(Readable):
     about: Description | None = None
 
     def _printed(self) -> list[tuple[str, str]]:
-        from calibrant.results.bounds import smallest_pvalue
         from calibrant.results.writing import bare_pvalue
 
         rows = dict(super()._printed())
@@ -69,6 +68,14 @@ class TestResult(Readable):
         if "parts" in self.details:
             left = {name: text for name, text in left.items() if name != "details"} | parts_in_words(self.details)
         return [*(first | left).items()]
+
+
+def smallest_pvalue(test: TestResult) -> float | None:
+    """Return the least p-value that the test can give, also where its redraws were not kept; None if not known."""
+    known = test.details.get("smallest_pvalue")
+    if known is not None:
+        return float(known)
+    return None if test.null is None else 1 / (1 + len(test.null))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -10,7 +10,7 @@ from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_w
 from calibrant.hypotest.forecasts.evidence import LOW_HIGH
 from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.results import TestResult, Verdict
-from calibrant.results.bounds import smallest_pvalue
+from calibrant.results.core import smallest_pvalue
 from calibrant.results.writing import counted, pvalue
 
 SIGNIFICANT_Z = 1.96

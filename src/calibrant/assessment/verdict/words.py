@@ -8,7 +8,7 @@ from calibrant.hypotest.finding.facts import SIGNIFICANT_Z, Facts, facts_of
 from calibrant.hypotest.finding.weights import weights_follow_labels
 from calibrant.predictions import Predictions
 from calibrant.results import TestResult
-from calibrant.results.bounds import smallest_pvalue
+from calibrant.results.core import smallest_pvalue
 from calibrant.results.writing import counted, pvalue, share
 
 RARE = 0.01
