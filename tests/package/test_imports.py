@@ -93,6 +93,13 @@ def test_the_check_sees_what_is_loaded(folder):
     assert loaded_by(["scipy.interpolate"], [command], folder) == {command: {"scipy.interpolate"}}
 
 
+def test_what_computes_nothing_loads_no_tests(folder):
+    commands = [("--version",), ("apply", "--help")]
+    assert loaded_by(["calibrant.hypotest", "calibrant.predictions"], commands, folder) == {
+        command: set() for command in commands
+    }
+
+
 UNUSED = (
     "calibrant.calibrators",
     "calibrant.forecasts.normal",

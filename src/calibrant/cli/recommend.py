@@ -4,15 +4,16 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
 from cyclopts import Parameter
-from numpy.typing import NDArray
 
 from calibrant.cli.group_fixing import METHOD
 from calibrant.cli.groups import Features, read_features
 from calibrant.cli.options import FIXING, JUDGING, EitherSource, File, Seed, Source, expanded
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from calibrant.results import ForecastRecommendation, Recommendation
 
 
@@ -90,7 +91,7 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
 
 def _read(
     files: list[Path], source: EitherSource, features: str | None
-) -> tuple[object, dict[str, NDArray[np.generic]] | None]:
+) -> "tuple[object, dict[str, NDArray[np.generic]] | None]":
     """Read predictions or forecasts, and the columns of features if they are named."""
     from calibrant.exceptions import InputError
 

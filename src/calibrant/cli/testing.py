@@ -8,9 +8,9 @@ from cyclopts import Parameter
 
 from calibrant.cli.options import JUDGING, File, Options, expanded
 from calibrant.exceptions import InputError
-from calibrant.hypotest import CalibrationTest
 
 if TYPE_CHECKING:
+    from calibrant.hypotest import CalibrationTest
     from calibrant.kernels.discrepancy import Data
     from calibrant.results import TestResult
 
@@ -101,7 +101,7 @@ def run_tests(
 
 def _chosen(
     names: tuple[str, ...], options: Options, kernel: str | None, data: "Data"
-) -> tuple[dict[str, CalibrationTest], dict[str, str]]:
+) -> "tuple[dict[str, CalibrationTest], dict[str, str]]":
     """Return the tests that are named, or the default one, and why others are not for such data."""
     found = _names(names, data) if names else ("omnibus" if kernel is None else "consistency",)
     refused = {name: reason for name in found if (reason := _unsuited(name, data))}

@@ -22,6 +22,9 @@ MANY_CLASSES = 16
 CACHED_CELLS = 2**16
 """Number of drawn row indices that stay in the cache until they are counted."""
 
+LONG = 2**12
+"""Rows below which cutting takes longer than what the cache saves."""
+
 
 def draw_counts(n: int, n_resamples: int, rng: np.random.Generator) -> FloatArray:
     """Draw multinomial counts, (n, B): how often each of n rows occurs in each bootstrap sample.
@@ -105,11 +108,15 @@ def redraw_targets(
 
 def _invert(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
     """Return the first class whose cumulative probability exceeds the uniform draw."""
-    labels = np.zeros_like(uniform, dtype=np.int8)  # In the order of the draws, which are column by column.
-    # The last class takes what rounding leaves above the cumulative sum.
-    for k in range(cumulative.shape[1] - 1):
-        labels += uniform >= cumulative[:, k : k + 1]
-    return labels.astype(np.int64)
+    draws = uniform.T  # In the order of memory, which is draw by draw.
+    labels = np.zeros(draws.shape, dtype=np.int8)
+    together = max(LONG, CACHED_CELLS // len(draws))
+    for start in range(0, len(cumulative), together):
+        rows = slice(start, start + together)
+        # The last class takes what rounding leaves above the cumulative sum.
+        for ends in np.ascontiguousarray(cumulative[rows, :-1].T):
+            labels[:, rows] += draws[:, rows] >= ends
+    return labels.T.astype(np.int64)
 
 
 def _bisect(cumulative: FloatArray, uniform: FloatArray) -> IntArray:

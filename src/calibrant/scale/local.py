@@ -107,8 +107,11 @@ def _summed(files: Sequence[str], reading: Reading, progress: Progress | None) -
 
 
 def _threads(reading: Reading) -> int:
-    """Return how many files are read at a time: sketches of many classes are large, and several wait."""
-    return min(available_threads(), MOST_THREADS) if reading.n_classes <= MANY_CLASSES else 1
+    """Return how many files are read at a time: sketches of many classes are large, and several wait.
+
+    One more than there are processors: while it waits for its rows, another one counts.
+    """
+    return min(available_threads() + 1, MOST_THREADS) if reading.n_classes <= MANY_CLASSES else 1
 
 
 def part_of(file: str, reading: Reading, *, skip_bad: bool) -> Sketched:
