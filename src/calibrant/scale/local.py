@@ -46,7 +46,7 @@ def sketch_files(
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Sketched:
-    """Return the sketch of many files, of which each processor reads one at a time.
+    """Return the sketch of many files, of which one more is read at a time than there are processors.
 
     Parameters
     ----------
