@@ -13,7 +13,7 @@ import polars as pl
 import psutil
 import pytest
 
-from calibrant import __version__
+from calibrant import __version__, cli
 from calibrant.cli import main
 from calibrant.metrics import METRICS
 from simulate import calibrated, sharpened
@@ -207,6 +207,25 @@ def test_signals_stop_the_work_within_two_seconds(file, tmp_path, sent, code):
     assert process.returncode == code
     assert "Traceback" not in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["predictions.csv"]
+
+
+@pytest.mark.parametrize("sent, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_a_library_turns_into_an_error_still_stops_the_work(sent, code, monkeypatch, capsys):
+    def run(argv):
+        try:
+            signal.raise_signal(sent)
+        except BaseException as error:
+            raise ImportError("numpy._core.multiarray failed to import") from error
+
+    monkeypatch.setattr(cli, "_run", run)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main([]) == code
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert capsys.readouterr().err == ""
 
 
 def test_hostile_class_names_are_printed_harmlessly(tmp_path):

@@ -19,6 +19,9 @@ OBJECTS_BEFORE_COLLECTION = 100_000
 """Imports create many objects and no garbage; searching for it took a fifteenth of the time of an evaluation."""
 
 
+_STOPPED: list[int] = []
+"""The exit codes of signals that have come."""
+
 EXTRAS = {
     "cyclopts": "cli",
     "distributed": "dask",
@@ -37,7 +40,7 @@ EXTRAS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 fine, 1 a gate failed, 2 bad input, 3 a file cannot be used."""
-    signal.signal(signal.SIGTERM, _terminate)
+    _prepare_signals()
     streams.prepare()
     _save_time()
     try:
@@ -144,6 +147,8 @@ def _defect(error: Exception) -> str:
 def _complain(message: object, code: int) -> int:
     from calibrant.io import printable
 
+    if _STOPPED and code not in _STOPPED:  # What was raised to stop the work came out as an error of a library.
+        return _STOPPED[0]
     streams.write(sys.stderr, f"calibrant: {printable(str(message))}\n")
     return code
 
@@ -170,5 +175,16 @@ def _note(message: Warning | str, *_: object, **__: object) -> None:
     streams.write(sys.stderr, f"calibrant: note: {printable(text)}\n")
 
 
-def _terminate(*_: object) -> NoReturn:
+def _prepare_signals() -> None:
+    _STOPPED.clear()
+    signal.signal(signal.SIGTERM, _stop)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # In the background it may be ignored.
+        signal.signal(signal.SIGINT, _stop)
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    if number == signal.SIGINT:
+        _STOPPED.append(INTERRUPTED)
+        raise KeyboardInterrupt
+    _STOPPED.append(TERMINATED)
     raise SystemExit(TERMINATED)
