@@ -16,6 +16,9 @@ BLOCK_CELLS = 2**17
 ROUNDING = 1e-13
 """A variance below this share of the mean square counts as 0."""
 
+ROWS_TRIED = 64
+"""Rows among which the origin of log-odds is looked for."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClassEvidence(Evidence):
@@ -122,7 +125,7 @@ class Moments(NamedTuple):
 
 def _moments(probs: FloatArray, weights: FloatArray) -> Moments:
     """Compute them a block of rows at a time: no copy of the matrix is made."""
-    origin = logs_and_odds(probs[0])[1]
+    origin = _origin(probs[:ROWS_TRIED], weights[:ROWS_TRIED])
     width = max(1, BLOCK_CELLS // probs.shape[1])
 
     def block(start: int) -> tuple[FloatArray, FloatArray]:
@@ -143,6 +146,12 @@ def _moments(probs: FloatArray, weights: FloatArray) -> Moments:
         by_row += rows
     variances, odds, squares, expected, expected_odds = by_class
     return Moments(origin, variances, odds, squares, expected, expected_odds, float(by_row[0]), float(by_row[1]))
+
+
+def _origin(probs: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the log-odds of each class in the row that weighs most: near their mean, so that little cancels."""
+    heaviest = np.argmax(weights[:, None] ** 2 * probs * (1 - probs), axis=0)
+    return logs_and_odds(np.take_along_axis(probs, heaviest[None], axis=0)[0])[1]
 
 
 def logs_and_odds(probs: FloatArray) -> tuple[FloatArray, FloatArray]:
