@@ -7,9 +7,14 @@ from shutil import copytree
 
 import pytest
 from _pytest.doctest import DoctestModule
+from hypothesis import settings
 
 from browser import CHROMIUM, FLAGS, Tabs
 from experiment_cases import SHORT, write_config, write_logits
+
+# How long a case takes says nothing here: machines are busy, and the first case imports and compiles.
+settings.register_profile("calibrant", deadline=None)
+settings.load_profile("calibrant")
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
 """Functions that took 0.03 s of the processor or more for a case, or 0.5 s for all, when they were measured last."""

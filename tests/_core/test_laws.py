@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
@@ -20,7 +20,6 @@ from naming import each
 FREEDOMS = st.floats(1.0, 1e12)
 
 
-@settings(deadline=None)
 @given(st.floats(-60, 60), FREEDOMS)
 def test_tails_are_those_of_student(x: float, freedom: float) -> None:
     # SciPy itself is off by up to 1e-10 in far tails with many degrees of freedom, and takes tiny x for 0.
@@ -28,7 +27,6 @@ def test_tails_are_those_of_student(x: float, freedom: float) -> None:
     assert student_tail(x, freedom) == pytest.approx(float(special.stdtr(freedom, -x)), rel=1e-9, abs=error)
 
 
-@settings(deadline=None)
 @given(st.floats(-1e-5, 1e-5))
 def test_tails_near_0_have_a_formula_with_one_degree_of_freedom(x: float) -> None:
     assert student_tail(x, 1.0) == pytest.approx(0.5 - np.arctan(x) / np.pi, rel=1e-14)
@@ -49,7 +47,6 @@ def test_tails_of_two_degrees_of_freedom_have_a_formula() -> None:
         assert student_tail(t, 2.0) == pytest.approx(1 / (norm * (norm + t)), rel=1e-13)
 
 
-@settings(deadline=None)
 @given(st.floats(1e-12, 1 - 1e-12))
 def test_normal_law(level: float) -> None:
     assert normal_quantile(level) == pytest.approx(float(special.ndtri(level)), rel=1e-12, abs=1e-13)
@@ -61,7 +58,6 @@ def test_tails_of_the_normal_law_keep_their_digits() -> None:
         assert normal_tail(x) == pytest.approx(float(special.ndtr(-x)), rel=1e-13)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-800, 800), min_size=1))
 def test_logistic_curve(x: list[float]) -> None:
     np.testing.assert_allclose(expit(np.array(x)), special.expit(np.array(x)), rtol=4e-16, atol=1e-307)

@@ -67,7 +67,7 @@ def test_rows_at_an_end_see_each_other_and_nothing_else():
         assert found[4] == pytest.approx(0, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 400),

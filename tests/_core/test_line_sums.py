@@ -95,7 +95,7 @@ BANDWIDTH = st.floats(-4, 0.4).map(lambda power: 10**power)
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
 @pytest.mark.parametrize("boxes", [False, True], ids=["as_chosen", "by_boxes"])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(rows=ROWS, h=BANDWIDTH, points=st.lists(POSITION, max_size=8))
 def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, points):
     c, y, w = (np.array(part) for part in zip(*rows, strict=True))
@@ -111,7 +111,7 @@ def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, poi
 
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(200, 500), h=BANDWIDTH, shape=st.floats(0.05, 3))
 def test_any_many_rows_equal_the_double_loop(kernel, reflect, seed, n, h, shape):
     rng = np.random.default_rng(seed)

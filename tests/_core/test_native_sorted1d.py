@@ -100,7 +100,7 @@ def exact_sums(p, r, charges, lengthscale):
     return np.array(sums), np.array(bounds)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 70),

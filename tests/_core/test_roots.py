@@ -1,14 +1,13 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from calibrant._core.roots import root
 
 
-@settings(deadline=None)
 @given(st.floats(-5, 5), st.floats(0.01, 3), st.floats(0.1, 10), st.floats(0.1, 10))
 def test_the_root_is_where_it_was_put(where, steepness, left, right):
     """Monotone functions, from nearly straight lines to nearly steps."""

@@ -142,7 +142,7 @@ def test_too_few_rows_give_infinity():
     assert np.isfinite(ConformalIntervals().fit(FIT.take(slice(0, 9))).thresholds_).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=30), st.integers(0, 32))
 def test_order_statistics_by_definition(scores, rank):
     whole = [-np.inf, *sorted(scores)] + [np.inf] * 40

@@ -210,7 +210,7 @@ def test_student_on_g1():
     assert LogScore()(plain.calibrate(TEST)) == pytest.approx(1.646180634, abs=1e-5)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6))
 def test_student_is_the_maximum_of_the_likelihood(seed):
     rng = np.random.default_rng(seed)

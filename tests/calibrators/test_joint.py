@@ -42,7 +42,7 @@ def objective(found, p, weights, smoothness, strength):
     return (-weights @ np.log(own) + penalty) / weights.sum()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 40), st.integers(2, 4), st.integers(1, 3), st.integers(0, 10**6))
 def test_derivatives_agree_with_differences(n, k, m, seed):
     rng = np.random.default_rng(seed)

@@ -109,7 +109,7 @@ def test_a_row_that_all_maps_send_to_zero_keeps_its_probabilities():
 @pytest.mark.parametrize("inner", MAPS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_pooled_keeps_the_order_of_every_row(inner, dtype, data):
     seed = data.draw(st.integers(0, 2**32 - 1))
     k = data.draw(st.integers(2, 8))

@@ -64,7 +64,7 @@ class TestFolds:
         renamed = np.argsort(classes)[labels]
         assert np.array_equal(fold_masses(log_probs[:, classes], renamed, weights, 5), expected)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(st.lists(st.integers(1, 7), min_size=1, max_size=30), st.integers(2, 6), st.booleans())
     def test_a_weight_is_dealt_like_copies(self, counts, n_folds, alike):
         log_probs, labels, _ = rows_of(len(counts), 3)

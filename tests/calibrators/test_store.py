@@ -210,7 +210,7 @@ class TestDamage:
             with pytest.raises(InputError):
                 load(file)
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(content=st.binary(max_size=200))
     def test_any_bytes_give_one_kind_of_error(self, tmp_path_factory, content):
         path = tmp_path_factory.mktemp("any") / "c.json"

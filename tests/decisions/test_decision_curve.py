@@ -82,7 +82,7 @@ rows = st.integers(1, 30).flatmap(
 
 
 @given(rows)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_values_are_those_of_the_definition(data):
     p, y, w = data
     with warnings.catch_warnings():

@@ -56,7 +56,7 @@ class TestAreas:
         assert max(every) - min(every) > 0.25
 
     @given(st.lists(st.tuples(st.sampled_from([0.5, 0.6, 0.8]), st.integers(0, 1)), min_size=1, max_size=7))
-    @settings(deadline=None, max_examples=30)
+    @settings(max_examples=30)
     def test_they_are_the_means_over_all_orders_of_ties(self, rows):
         confidence, errors = zip(*rows, strict=True)
         p = answered(confidence, errors)

@@ -98,7 +98,7 @@ def test_replicated_coordinates_scale_the_squared_distance():
     assert np.square(ten.wasserstein(ten)) == pytest.approx(10 * np.square(one.wasserstein(one)))
 
 
-@settings(deadline=None, derandomize=True, max_examples=20)
+@settings(derandomize=True, max_examples=20)
 @given(loc=st.floats(-3, 3), scale=st.floats(0.1, 4), other=st.floats(0.1, 4))
 def test_the_distance_of_a_normal_and_a_laplace_law_matches_quadrature(loc, scale, other):
     def square(x):

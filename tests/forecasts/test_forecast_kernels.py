@@ -38,7 +38,7 @@ scales = st.floats(0.05, 5)
 
 @pytest.mark.parametrize("kind", [Normal, Laplace])
 @pytest.mark.parametrize("profile", PROFILES)
-@settings(deadline=None, derandomize=True, max_examples=25)
+@settings(derandomize=True, max_examples=25)
 @given(loc=locations, scale=scales, y=locations, lengthscale=st.floats(0.2, 5))
 def test_expectations_at_points_match_quadrature(kind, profile, loc, scale, y, lengthscale):
     value = kind([loc], [scale]).expect(profile, lengthscale, np.array([y]))[0, 0]
@@ -49,7 +49,7 @@ def test_expectations_at_points_match_quadrature(kind, profile, loc, scale, y, l
 
 @pytest.mark.parametrize("kinds", [(Normal, Normal), (Laplace, Laplace), (Normal, Laplace), (Laplace, Normal)])
 @pytest.mark.parametrize("profile", PROFILES)
-@settings(deadline=None, derandomize=True, max_examples=6)
+@settings(derandomize=True, max_examples=6)
 @given(loc=locations, scale=scales, other_loc=locations, other_scale=scales)
 def test_expectations_of_pairs_match_nested_quadrature(kinds, profile, loc, scale, other_loc, other_scale):
     first, second = kinds

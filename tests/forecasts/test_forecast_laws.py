@@ -150,7 +150,7 @@ def test_mean_differences_are_integrals(first, second, ratio, offset):
 
 
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=8), st.lists(st.floats(-50, 50), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_mean_distances_of_ensembles_are_double_sums(left, right):
     x, z = np.array(left), np.array(right)
     one, two = Samples(x[None]), Samples(z[None])

@@ -14,7 +14,7 @@ LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 steps = st.lists(st.floats(0.05, 3), min_size=4, max_size=4)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(steps, st.floats(-6, 12))
 def test_the_crps_is_the_integral(gaps, y):
     values = np.concatenate([[-1.0], -1.0 + np.cumsum(gaps)])
@@ -22,7 +22,7 @@ def test_the_crps_is_the_integral(gaps, y):
     assert CRPS()(Forecasts(law, [y])) == pytest.approx(crps_by_definition(law, y, values), abs=1e-8)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(steps)
 def test_moments_are_those_of_equally_likely_quantiles(gaps):
     law = Quantiles(LEVELS, [np.concatenate([[2.0], 2.0 + np.cumsum(gaps)])])

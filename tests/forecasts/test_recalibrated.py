@@ -71,7 +71,7 @@ def test_rows_of_one_shape_are_those_of_each_alone():
     assert moved.sd() == pytest.approx(np.array([2.0, 2.0, 0.5]) * law.sd())
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.floats(0.02, 1), min_size=2, max_size=12), st.lists(st.floats(0.01, 1), min_size=12, max_size=12))
 def test_a_map_and_its_inverse(some, others):
     levels, shares = (np.cumsum(part)[:-1] / np.sum(part) for part in (some, others[: len(some)]))

@@ -16,7 +16,7 @@ def test_the_crps_is_that_of_scoringrules(scale, y, expected):
     assert CRPS()(Forecasts(Student([0.0], scale, 5.0), [float(y)])) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.floats(3, 50), st.floats(-8, 8), st.floats(0.2, 5))
 def test_the_crps_is_the_integral(df, y, scale):
     law = Student([0.7], scale, df)

@@ -123,7 +123,7 @@ def definition(probs, labels, columns, bar):
     return steps
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6))
 @example(36303)  # A second step after the factor.
 def test_the_steps_are_those_of_loops(seed):

@@ -50,7 +50,7 @@ def tables(draw):
     return grid_of(columns), Rows(probs, (rng.random(n) < probs).astype(float), np.ones(n)), rng
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tables(), st.integers(1, 3))
 def test_the_list_and_its_sums_are_those_of_loops(data, depth):
     grid, rows, _ = data
@@ -119,7 +119,7 @@ def test_sums_over_clusters_are_those_of_loops():
         assert sums.residuals[place] == pytest.approx(sum(own))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_the_first_split_of_the_tree_is_the_best_of_all(seed):
     """Every way to cut ranges, and every set of categories, by loops."""

@@ -73,7 +73,7 @@ def test_no_rows_move_nothing():
     assert offset(Rows(np.empty(0), np.empty(0), np.empty(0))) == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.floats(0, 1), st.integers(0, 1), st.floats(0.01, 100)),

@@ -18,7 +18,7 @@ def all_outcomes(probs):
         yield np.array(outcome), float(np.prod([p if y else 1 - p for p, y in zip(probs, outcome, strict=True)]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(probabilities)
 def test_the_law_of_a_count_is_that_of_all_outcomes(probs):
     expected = np.zeros(len(probs) + 1)
@@ -27,7 +27,7 @@ def test_the_law_of_a_count_is_that_of_all_outcomes(probs):
     np.testing.assert_allclose(count_law(np.array(probs)), expected, rtol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(probabilities, st.integers(0, 8))
 def test_the_pvalue_is_twice_the_smaller_tail(probs, total):
     total = min(total, len(probs))

@@ -30,7 +30,7 @@ def test_it_is_the_first_of_all_tests():
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(2, 12), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_rule_is_its_definition(seed, m, n, ties):
     statistics = np.abs(np.random.default_rng(seed).normal(size=(m, n)))
     statistics = statistics.round() if ties else statistics
@@ -66,7 +66,7 @@ def near(value):
 
 
 @given(SEEDS, st.integers(2, 30), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_two_classes_are_measured_by_the_definitions(seed, n, weighted):
     p = random_predictions(seed, n, 2, weighted=weighted)
     found = parts_of(p)
@@ -77,7 +77,7 @@ def test_two_classes_are_measured_by_the_definitions(seed, n, weighted):
 
 @given(SEEDS, st.integers(3, 25), st.integers(3, 5), st.booleans())
 @example(353278, 5, 5, True)  # One row has nearly all the variance, and another one a probability of 0.
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_more_classes_are_measured_by_the_definitions(seed, n, k, weighted):
     p = random_predictions(seed, n, k, weighted=weighted)
     found = parts_of(p)

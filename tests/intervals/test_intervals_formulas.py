@@ -101,7 +101,7 @@ def test_limits_of_a_score_are_those_of_its_rows_with_one_row_of_the_expected_ki
 
 @pytest.mark.parametrize("metric", COEFFICIENTS, ids=NAMES)
 @pytest.mark.parametrize("k", [2, 3])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_influences_are_derivatives_with_respect_to_the_weights(metric, k, seed):
     """The value changes by u_i e if the weight of row i is multiplied by 1 + e."""

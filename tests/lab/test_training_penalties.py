@@ -134,7 +134,7 @@ def test_other_bandwidth_is_that_computed_elsewhere():
     assert np.linalg.norm(gradient) == pytest.approx(0.143045692, abs=1e-8)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(name=st.sampled_from(list(PENALTIES)), n=st.integers(1, 9), k=st.integers(2, 5), seed=st.integers(0, 10**6))
 def test_values_and_gradients_are_those_of_the_definition(name, n, k, seed):
     rng = np.random.default_rng(seed)

@@ -54,7 +54,7 @@ rows = st.lists(st.tuples(decimals, st.integers(0, 1), st.integers(0, 3)), min_s
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(rows, st.integers(1, 12), st.sampled_from([1, 2, 3.5, math.inf]))
 def test_ece_equals_its_definition_on_round_probabilities(rows, n_bins, norm):
     p, y, w = (list(column) for column in zip(*rows, strict=True))
@@ -63,7 +63,7 @@ def test_ece_equals_its_definition_on_round_probabilities(rows, n_bins, norm):
     assert ECE(EqualWidth(n_bins), norm)(Predictions(p, y, w)) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(rows, st.integers(1, 12))
 def test_equal_mass_ece_equals_its_definition_with_ties_and_weights(rows, n_bins):
     p, y, w = (list(column) for column in zip(*rows, strict=True))
@@ -71,7 +71,7 @@ def test_equal_mass_ece_equals_its_definition_with_ties_and_weights(rows, n_bins
     assert ECE(EqualMass(n_bins))(Predictions(p, y, w)) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rows, st.integers(1, 12))
 def test_ece_is_at_least_the_difference_of_the_means(rows, n_bins):
     p, y, w = (np.array(column, dtype=float) for column in zip(*rows, strict=True))

@@ -26,7 +26,7 @@ from calibrant.metrics import (
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
-reproducible = settings(derandomize=True, deadline=None, max_examples=60)
+reproducible = settings(derandomize=True, max_examples=60)
 SEPARATED = Predictions([0.1, 0.2, 0.7, 0.9], [0, 0, 1, 1])
 
 

@@ -25,7 +25,7 @@ from calibrant.results import as_record
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
-reproducible = settings(derandomize=True, deadline=None, max_examples=80)
+reproducible = settings(derandomize=True, max_examples=80)
 both_scores = pytest.mark.parametrize("score", ["squared-error", "log"])
 SMALL = Predictions([0.4, 0.3, 0.2, 0.1, 0.5, 0.9], [0, 0, 0, 1, 1, 1])
 

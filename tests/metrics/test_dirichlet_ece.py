@@ -45,7 +45,7 @@ def by_loops(p, b, norm):
     return (total / p.weights.sum()) ** (1 / norm)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(5, 25), k=st.integers(2, 5), b=st.floats(0.02, 1))
 def test_equals_the_double_loop(seed, n, k, b):
     source, rng = calibrated(n=n, k=k, seed=seed, concentration=2.0), np.random.default_rng(seed)

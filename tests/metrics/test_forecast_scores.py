@@ -91,7 +91,7 @@ def test_crps_is_the_integral_of_squared_differences(law, y):
 
 
 @given(st.lists(st.floats(-9, 9), min_size=2, max_size=7), st.floats(-9, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_crps_of_an_ensemble_by_its_definition(members, y):
     x, f = np.array(members), Forecasts(Samples([members]), [y])
     gaps = np.abs(x[:, None] - x)

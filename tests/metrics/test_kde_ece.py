@@ -37,7 +37,7 @@ CONFIDENCE = st.one_of(st.floats(1e-290, 1), st.sampled_from([0.0, 0.5, 0.9, 1.0
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
 @BOTH_WAYS
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     data=st.lists(st.tuples(CONFIDENCE, st.integers(0, 1), st.sampled_from([0.5, 1.0, 3.0])), min_size=2, max_size=40),
     h=st.floats(0.005, 0.2),
@@ -57,7 +57,7 @@ def test_equals_the_double_loop_on_any_few_rows(kernel, boundary, name, data, h,
 
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(100, 400), h=st.floats(0.005, 0.2))
 def test_equals_the_whole_matrix_on_some_hundred_rows(kernel, boundary, seed, n, h):
     rng = np.random.default_rng(seed)

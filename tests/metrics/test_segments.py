@@ -11,7 +11,7 @@ from calibrant.metrics.decomposition import segment_decomposition
 from calibrant.results import as_record
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Tiny data is the point here.
-reproducible = settings(derandomize=True, deadline=None)
+reproducible = settings(derandomize=True)
 
 
 def leaves_of_the_document():

@@ -151,7 +151,7 @@ def test_published_seeded_values(engine):
     assert SKCE(norm)(p) == pytest.approx(-0.10317943453412069, rel=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(2, 30), st.integers(2, 6), st.integers(0, 10**6))
 def test_properties(n, k, seed):
     p = calibrated(n=n, k=k, seed=seed)

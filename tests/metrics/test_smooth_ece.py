@@ -15,7 +15,7 @@ from calibrant.binning import EqualWidth
 from calibrant.metrics import ECE, SmoothECE
 from calibrant.metrics.smooth import CELLS, NARROWEST
 
-reproducible = settings(derandomize=True, deadline=None, max_examples=40)
+reproducible = settings(derandomize=True, max_examples=40)
 ignore_oddities = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
 
 

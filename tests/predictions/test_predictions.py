@@ -15,7 +15,7 @@ from calibrant import DataWarning, InputError, Predictions
 from calibrant.metrics import METRICS
 from simulate import calibrated
 
-always_the_same = settings(deadline=None, derandomize=True)
+always_the_same = settings(derandomize=True)
 ARRAYS = ("probs", "labels", "weights", "log_probs", "predicted")
 
 

@@ -131,7 +131,7 @@ def test_ties_are_exact():
 EXTREMES = [0.0, 1.0, 0.5, 5e-324, 1e-310, 2.0**-27, 2.0**-63, 1e-19, 1 - 2.0**-53, np.nextafter(0.5, 1), 0.1, 0.3]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     p=st.lists(st.one_of(st.floats(0, 1), st.sampled_from(EXTREMES)), min_size=1, max_size=40),
     cut=st.integers(0, 40),

@@ -69,7 +69,7 @@ def test_any_split_and_order_gives_the_same_bytes(shape):
     assert one_by_one.to_bytes() == whole == Sketch.from_bytes(whole).to_bytes()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     rows=st.lists(
         st.tuples(st.floats(0, 1), st.integers(0, 1), st.sampled_from([0.0, 1.0, 0.5, 2.0**-20, 3.0, 2.0**20])),
