@@ -16,33 +16,36 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 Fault = Callable[[FloatArray, FloatArray, FloatArray, np.random.Generator], FloatArray]
 
-NARROW: Fault = lambda mean, sd, z, _rng: mean + 1.5 * sd * z  # noqa: E731 (one line)
-BIASED: Fault = lambda mean, sd, z, _rng: mean + sd * (0.5 + 1.5 * z)  # noqa: E731 (one line)
-OFFSET: Fault = lambda mean, sd, z, _rng: mean + 0.7 + 1.5 * sd * z  # noqa: E731 (one line)
-HEAVY: Fault = lambda mean, sd, _z, rng: mean + sd * (0.5 + 1.3 * rng.standard_t(5, len(mean)))  # noqa: E731 (one line)
-LEVELLED: Fault = lambda mean, sd, z, _rng: mean + 1.2 * np.sqrt(sd) * z  # noqa: E731 (one line)
-SKEWED: Fault = lambda mean, sd, _z, rng: mean + sd * (rng.gamma(4.0, size=len(mean)) / 2 - 2)  # noqa: E731 (one line)
-RIGHT: Fault = lambda mean, sd, z, _rng: mean + sd * z  # noqa: E731 (one line)
-COLUMNS: Fault = lambda mean, _sd, z, _rng: mean + 0.5 + 1.5 * z  # noqa: E731 (one line)
+FAULTS: dict[str, Fault] = {
+    "narrow": lambda mean, sd, z, _rng: mean + 1.5 * sd * z,
+    "biased": lambda mean, sd, z, _rng: mean + sd * (0.5 + 1.5 * z),
+    "offset": lambda mean, sd, z, _rng: mean + 0.7 + 1.5 * sd * z,
+    "heavy": lambda mean, sd, _z, rng: mean + sd * (0.5 + 1.3 * rng.standard_t(5, len(mean))),
+    "levelled": lambda mean, sd, z, _rng: mean + 1.2 * np.sqrt(sd) * z,
+    "skewed": lambda mean, sd, _z, rng: mean + sd * (rng.gamma(4.0, size=len(mean)) / 2 - 2),
+    "right": lambda mean, sd, z, _rng: mean + sd * z,
+    "columns": lambda mean, _sd, z, _rng: mean + 0.5 + 1.5 * z,
+}
+"""Targets by mean and standard deviation as forecast, normal numbers, and draws of one's own."""
 
-MADE_FOR: dict[str, tuple[str, Fault]] = {
-    "identity": ("right", RIGHT),
-    "scale": ("too narrow", NARROW),
-    "scale-crps": ("too narrow", NARROW),
-    "shift-scale": ("biased, too narrow", BIASED),
-    "shift-scale-crps": ("biased, too narrow", BIASED),
-    "offset-scale": ("biased by a constant, too narrow", OFFSET),
-    "student": ("biased, heavy tails", HEAVY),
-    "spread-by-level": ("too narrow where narrow", LEVELLED),
-    "pit": ("skewed", SKEWED),
-    "pit-all": ("skewed", SKEWED),
-    "inflate": ("50 members, too narrow", RIGHT),
-    "inflate-moments": ("10 members, too narrow", RIGHT),
-    "quantile-shift": ("columns, biased, too narrow", COLUMNS),
-    "conformal": ("biased, too narrow", BIASED),
-    "conformal-absolute": ("biased, too narrow", BIASED),
-    "cqr": ("biased, too narrow", BIASED),
-    "conformal-weighted": ("too narrow, other places", NARROW),
+MADE_FOR: dict[str, tuple[str, str]] = {
+    "identity": ("right", "right"),
+    "scale": ("too narrow", "narrow"),
+    "scale-crps": ("too narrow", "narrow"),
+    "shift-scale": ("biased, too narrow", "biased"),
+    "shift-scale-crps": ("biased, too narrow", "biased"),
+    "offset-scale": ("biased by a constant, too narrow", "offset"),
+    "student": ("biased, heavy tails", "heavy"),
+    "spread-by-level": ("too narrow where narrow", "levelled"),
+    "pit": ("skewed", "skewed"),
+    "pit-all": ("skewed", "skewed"),
+    "inflate": ("50 members, too narrow", "right"),
+    "inflate-moments": ("10 members, too narrow", "right"),
+    "quantile-shift": ("columns, biased, too narrow", "columns"),
+    "conformal": ("biased, too narrow", "biased"),
+    "conformal-absolute": ("biased, too narrow", "biased"),
+    "cqr": ("biased, too narrow", "biased"),
+    "conformal-weighted": ("too narrow, other places", "narrow"),
 }
 """The fault that each calibrator is made for, in words and as the law of targets."""
 
@@ -54,7 +57,7 @@ def draw(name: str, n: int, rng: np.random.Generator, *, right: bool) -> Forecas
     mean, sd, z = 2 * rng.normal(size=n), np.exp(0.4 * rng.normal(size=n)), rng.normal(size=n)
     if name == "quantile-shift":
         sd = np.ones(n)
-    targets = (RIGHT if right else MADE_FOR[name][1])(mean, sd, z, rng)
+    targets = FAULTS["right" if right else MADE_FOR[name][1]](mean, sd, z, rng)
     if name in MEMBERS:
         spread = sd if right else 0.6 * sd
         return Forecasts(Samples(mean[:, None] + spread[:, None] * rng.normal(size=(n, MEMBERS[name]))), targets)
