@@ -37,7 +37,7 @@ def test_the_default_is_the_exact_test_of_the_verdict_in_words(good, bad, capsys
     out = capsys.readouterr().out
     assert "speaks against calibration, p ≤ 0.01" in out
     assert "Exact for independent rows" in out
-    assert "p-values of its parts, each by itself: slope of all classes: ≤ 0.01; mean of a class" in " ".join(
+    assert "p-values of its parts, each by itself: slope of all classes: ≤ 0.01; mean per class" in " ".join(
         out.split()
     )
 

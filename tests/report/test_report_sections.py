@@ -367,7 +367,7 @@ class TestTests:
     def test_parts_of_the_test_are_shown_with_what_gave_it_away(self):
         whole = assessment(test=omnibus())
         rows = tables.part_rows(as_series({"a": whole, "b": assessment()}))
-        assert [row.label for row in rows] == ["Slope of all classes", "Mean of a class", "Shirt"]
+        assert [row.label for row in rows] == ["Slope of all classes", "Mean per class", "Shirt"]
         assert rows[0].results == (("p ≤ 0.01", "too extreme", True), None)
         assert rows[1].results == (("p = 0.25", "class Shirt, too high", False), None)
         section = Tree(render_html(whole)).find("section", aria_labelledby="test-title")[0][1]

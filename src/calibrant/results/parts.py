@@ -18,8 +18,8 @@ PARTS = {
     "slope": PartName("slope", "Log-odds that are too extreme or too timid by a common factor."),
     "spiegelhalter": PartName("spread", "A squared error that does not fit the predictions (Spiegelhalter's z)."),
     "ecce": PartName("range of predictions", "Net errors over any range of predictions (ECCE)."),
-    "class bias": PartName("mean of a class", "The class with the largest mean error."),
-    "class slope": PartName("slope of a class", "The class whose log-odds are most wrong by a factor."),
+    "class bias": PartName("mean per class", "The class with the largest mean error."),
+    "class slope": PartName("slope per class", "The class whose log-odds are most wrong by a factor."),
     "skce": PartName(
         "probabilities of all classes together", "Whole probability vectors, runners-up included (kernel error, SKCE)."
     ),

@@ -232,8 +232,13 @@ def pvalue(value: float, floor: float | None = None) -> str:
     --------
     >>> pvalue(0.0421), pvalue(0.001, floor=0.001), pvalue(0.0002)
     ('p = 0.042', 'p ≤ 0.001', 'p < 0.001')
+
+    Formulas stop at the smallest number that there is, which says no more than "< 0.001":
+
+    >>> pvalue(2.2e-308, floor=2.2e-308)
+    'p < 0.001'
     """
-    if is_at(value, floor):
+    if is_at(value, floor) and value > 1e-12:
         return f"p ≤ {value:.2g}"
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 

@@ -125,7 +125,7 @@ def in_words(evidence: Evidence) -> str:
 
     Examples
     --------
-    >>> in_words(Evidence("class bias", "mean of a class", "too high", "Shirt", False))
+    >>> in_words(Evidence("class bias", "mean per class", "too high", "Shirt", False))
     'class Shirt (too high)'
     >>> in_words(Evidence("skce", "probabilities of all classes together", "", None, False, True))
     'the runners-up'
