@@ -373,7 +373,7 @@ class TestTests:
         section = Tree(render_html(whole)).find("section", aria_labelledby="test-title")[0][1]
         assert "The parts of the test behind the verdict" in section
         assert "log₁₀ p" not in section  # It is a mean that the leads have made smaller than any p-value.
-        assert "divided by (1 + g)²" in section
+        assert "counts (1 + g)² times as much" in section
         assert "observed 2.00" in section  # minus the logarithm of the smallest p-value, 0.01
         assert "The parts of the test" not in render_html(assessment())
 
