@@ -83,9 +83,8 @@ alternatives = (
     DistributionFreeSKCETest(SKCE(kernel)),
 )
 for test in alternatives:
-    print(
-        f"{type(test).__name__:>26}: calibrated {test(good, rng=0).pvalue:.3f}, spoilt {test(sure, rng=0).pvalue:.3f}"
-    )
+    calibrated, confident = test(good, rng=0).pvalue, test(sure, rng=0).pvalue
+    print(f"{type(test).__name__:>26}: calibrated {calibrated:.3f}, over-confident {confident:.3f}")
 
 # %%
 # :doc:`/validity` simulates how often each test errs and what it finds. All tests:
