@@ -32,12 +32,12 @@ POWER = """
 ## Forecasts that are wrong
 
 {sets} data sets per cell. With k = strength times the root of 100 / rows: targets are shifted by 0.25 k standard
-deviations ("centre"); farther out by the factor 1 + 0.18 k ("too narrow"), or farther in by 1 + 0.2 k ("too wide"); both,
-by 0.2 k and 1 + 0.14 k; gamma with the shape 6 / k^2 ("skewed"); Student with 2.5 + 2 / k degrees of freedom and unit variance
-("heavy tails"); with x the standardised rank of the predicted mean or standard deviation, farther out by exp(0.2 k x)
-("spread by place"), by exp(-0.2 k x) ("spread by width"), or shifted by 0.25 k x ("centre by place"). The columns after
-the first are the parts by themselves; "quantiles" is MACE alone. "behind" is how far the omnibus test is behind the
-best of them.
+deviations ("centre"); farther out by the factor 1 + 0.18 k ("too narrow"), or farther in by 1 + 0.2 k ("too wide");
+both, by 0.2 k and 1 + 0.14 k; gamma with the shape 6 / k^2 ("skewed"); Student with 2.5 + 2 / k degrees of freedom
+and unit variance ("heavy tails"); with x the standardised rank of the predicted mean or standard deviation, farther
+out by exp(0.2 k x) ("spread by place"), by exp(-0.2 k x) ("spread by width"), or shifted by 0.25 k x ("centre by
+place"). The columns after the first are the parts by themselves; "quantiles" is MACE alone. "behind" is how far the
+omnibus test is behind the best of them.
 
 | forecasts | wrong | rows | strength | **omnibus** | centre | spread | shape | quantiles | trend | behind |
 |---|---|---|---|---|---|---|---|---|---|---|"""
