@@ -11,13 +11,13 @@ from calibrant.hypotest import TESTS
 from calibrant.metrics import METRICS
 
 DOCS = Path(__file__).parents[1] / "docs"
-CASES = {"two": "two classes", "many": "more classes", "keep": "classes that must stay"}
+CASES = {"two": "two classes", "many": "more classes", "keep": "predicted classes must not change"}
 
 
 def calibrators_table():
     """One line for every row of CALIBRATORS."""
     lines = [
-        "| name | class | type | keeps the predicted class | parameters | needs few rows | expressive | use it |",
+        "| name | class | type | keeps class | parameters | data efficiency | expressiveness | when to use it |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, build in CALIBRATORS.items():
@@ -46,7 +46,7 @@ def rule_table():
 
 def forecast_calibrators_table():
     """One line for every row of FORECAST_CALIBRATORS."""
-    lines = ["| name | class | takes | parameters | keeps the mean | density | guarantee | use it |"]
+    lines = ["| name | class | takes | parameters | keeps the mean | density | guarantee | when to use it |"]
     lines += ["|---|---|---|---|---|---|---|---|"]
     for name, build in FORECAST_CALIBRATORS.items():
         c = build()
@@ -57,17 +57,17 @@ def forecast_calibrators_table():
 
 
 KINDS = {
-    "density": "laws with a density",
-    "columns": "quantiles",
-    "ensemble": "ensembles of 50 members",
-    "few members": "ensembles of fewer",
+    "density": "distributions with a density",
+    "columns": "columns of quantiles",
+    "ensemble": "ensembles of 50 members or more",
+    "few members": "ensembles of fewer members",
     "vector": "vectors",
 }
 
 
 def forecast_rule_table():
     """One line for every row of FORECAST_RULE."""
-    lines = ["| candidate | tried for | from rows on |", "|---|---|---|"]
+    lines = ["| candidate | tried for | minimum number of rows |", "|---|---|---|"]
     tried = {row: ", ".join(KINDS[kind] for kind in row.kinds) for row in FORECAST_RULE}
     lines += [f"| `{row.name}` | {kinds} | {row.least_rows} |" for row, kinds in tried.items()]
     return "\n".join(lines)

@@ -3,14 +3,17 @@
 import math
 from collections import defaultdict
 
-HEAD = """# Beside other packages
+HEAD = """# Comparison with other packages
 
-`make benchmarks` installs {peers} in an environment of their own, and runs what they share with calibrant on the same
-arrays, in turns, on one thread. Times are processor time, the least of up to five; both sides start from arrays, so
-that checking the input counts. *Times faster* is their time divided by ours: **below 1 calibrant is slower**, and these
-rows come first. Memory is what a call adds to the process, in megabytes. The data are simulated predictions that are
-1.7 times too sure, and the test rows of a network that comes with the package. Where a side took more than {limit:.0f}
-second, more rows and classes were not tried. Where values differ, [disagreements](../disagreements.md) says why.
+For readers who want to know how fast and how accurate calibrant is next to other packages. `make benchmarks` installs
+{peers} in a separate environment, and runs the shared features on the same arrays, in turns, on one thread.
+
+- Times are processor time, the smallest of up to five. Both sides start from arrays, so checking the input counts.
+- *Times faster* is their time divided by ours: **below 1 calibrant is slower**. These rows come first.
+- Memory is what a call adds to the process, in megabytes.
+- The data are simulated predictions that are 1.7 times too sure, and the test rows of a network that comes with the
+  package. If a side took more than {limit:.0f} second, more rows and classes were not tried.
+- If values differ, [disagreements](../disagreements.md) says why.
 
 Versions: {versions}.
 """
@@ -19,16 +22,16 @@ TESTS = """
 ## Tests
 
 None of these packages has a test of calibration; `compute_bias` of model-diagnostics gives the p-value of a t-test of
-the mean error. So the tests are timed beside plain definitions instead: [SKCE tests](skce_test.txt),
+the mean error. So the tests are compared with plain definitions instead: [SKCE tests](skce_test.txt),
 [omnibus test](omnibus.txt), [redraws of other statistics](replicates.txt).
 """
 
 
 GROWTH = """
-## Growth
+## How time grows
 
-By what the processor time is multiplied: from 10 000 to 100 000 rows of two classes, and from 10 to 100 classes with
-10 000 rows.
+The factor by which the processor time grows from 10 000 to 100 000 rows of two classes, and from 10 to 100 classes
+with 10 000 rows.
 
 """
 NOTICEABLE = 5e-4
@@ -59,8 +62,8 @@ def page(rows, failures, versions, limit):
 def summary(rows, fits):
     slower, worse = sum(r.ratio < 1 for r in rows), sum(map(is_worse, fits))
     return (
-        f"\nOf {len(rows)} comparisons calibrant is slower in {slower}. Of the {len(fits)} of calibrators, its log "
-        f"loss on held-out rows is larger by more than {NOTICEABLE} in {worse}.\n"
+        f"\ncalibrant is slower in {slower} of {len(rows)} comparisons. Its log loss on held-out rows is larger by "
+        f"more than {NOTICEABLE} in {worse} of {len(fits)} comparisons of calibrators.\n"
     )
 
 

@@ -4,7 +4,7 @@ The squared kernel calibration error
 
 The definition of SKCE (カーネルキャリブレーション誤差の二乗推定量),
 from the double sum to the fast call: unbiased and biased,
-whole and in blocks.
+over all pairs and in blocks.
 
 For predictions :math:`P_{X_i}`, targets :math:`Y_i` and a kernel :math:`k` on pairs of both,
 
@@ -32,10 +32,10 @@ def simulated(n, sharper, seed):
 
 
 # %%
-# By the definition
-# -----------------
+# From the definition
+# -------------------
 # With the kernel :math:`k((\mu, y), (\mu', y')) = \exp(-\mathrm{TV}(\mu, \mu')) \, 1[y = y']` the four terms can be
-# written out.
+# computed directly.
 
 p = simulated(120, 2.0, seed=1)
 
@@ -60,7 +60,7 @@ print("unbiased:", H[np.triu_indices(120, 1)].mean(), SKCE(kernel)(p))
 print("biased:  ", H.mean(), SKCE(kernel, unbiased=False)(p))
 
 # %%
-# The unbiased form can be negative, and is 0 on average if the model is calibrated; the biased form never is
+# The unbiased form can be negative, and is 0 on average if the model is calibrated. The biased form is never
 # negative.
 #
 # Blocks
@@ -75,8 +75,8 @@ print("a quarter each:", SKCE(kernel, blocksize=lambda n: n // 4)(p))
 # %%
 # Which estimate to use
 # ---------------------
-# Fifty data sets of a calibrated and of an over-confident model. The whole U-statistic spreads least; small blocks
-# cost less and spread more; the biased form is positive for a calibrated model too.
+# Fifty data sets of a calibrated and of an over-confident model. The U-statistic over all pairs varies least. Small
+# blocks cost less and vary more. The biased form is positive even for a calibrated model.
 
 kinds = {
     "unbiased": SKCE(kernel),
@@ -96,7 +96,7 @@ fig.tight_layout()
 # The default
 # -----------
 # ``SKCE()`` has the exponential kernel of the total variation whose lengthscale is the median distance between
-# predictions, which looks at no label. :class:`~calibrant.metrics.KCE` is its root with the sign kept, on the scale
+# predictions, which uses no labels. :class:`~calibrant.metrics.KCE` is its root with the sign kept, on the scale
 # of probabilities.
 
 for name, sharper in {"calibrated": 1.0, "over-confident": 2.0}.items():

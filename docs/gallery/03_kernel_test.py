@@ -3,9 +3,9 @@ A hypothesis test with the kernel error
 =======================================
 
 ``AsymptoticSKCETest`` (二乗カーネルキャリブレーション誤差に基づく仮説検定):
-is the unbiased SKCE larger than calibrated predictions would make
-it? Its law under the hypothesis is approximated by a bootstrap; this page computes the bootstrap statistic from its
-definition, compares, and then asks the exact alternative.
+is the unbiased SKCE larger than it would be for calibrated predictions?
+A bootstrap approximates its distribution under the null hypothesis. This page computes the bootstrap statistic from its
+definition, compares the two, and then runs the exact alternative.
 """
 
 import matplotlib.pyplot as plt
@@ -58,11 +58,11 @@ print("SKCE:", by_hand, result.estimate)
 print("p-value, by hand:", (1 + (draws >= observed).sum()) / 1000, " by the package:", result.pvalue)
 
 # %%
-# The sum over pairs is that of distinct places of the bootstrap sample, in which a row that was drawn twice meets
-# itself; that is why only one diagonal term per draw is subtracted.
+# The sum over pairs runs over distinct places of the bootstrap sample. A row that was drawn twice is paired with
+# itself, so only one diagonal term per draw is subtracted.
 #
-# The picture
-# -----------
+# The figure
+# ----------
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.2))
 for ax, (name, p) in zip(axes, {"calibrated": good, "log-probabilities times 1.5": sure}.items(), strict=True):
     test = AsymptoticSKCETest(kernel)(p, rng=0)
@@ -73,9 +73,9 @@ fig.tight_layout()
 # %%
 # Exact, or cheaper
 # -----------------
-# The bootstrap is right for many rows. Redrawing labels from the predictions gives the exact law at every number of
-# rows, of the same statistic. Blocks cost less and find less; the distribution-free bound holds for every
-# distribution, and needs far more rows to find anything.
+# The bootstrap is right for many rows. Redrawing labels from the predictions gives the exact distribution of the same
+# statistic for any number of rows. Blocks cost less and find less. The distribution-free bound holds for every
+# distribution, but needs far more rows to find anything.
 
 alternatives = (
     ConsistencyTest(SKCE(kernel), n_resamples=199),
@@ -83,11 +83,10 @@ alternatives = (
     DistributionFreeSKCETest(SKCE(kernel)),
 )
 for test in alternatives:
-    print(
-        f"{type(test).__name__:>26}: calibrated {test(good, rng=0).pvalue:.3f}, spoilt {test(sure, rng=0).pvalue:.3f}"
-    )
+    calibrated, confident = test(good, rng=0).pvalue, test(sure, rng=0).pvalue
+    print(f"{type(test).__name__:>26}: calibrated {calibrated:.3f}, over-confident {confident:.3f}")
 
 # %%
-# How often each test errs, and what it finds, is simulated in :doc:`/validity`. All tests:
+# :doc:`/validity` simulates how often each test errs and what it finds. All tests:
 
 print(", ".join(TESTS))

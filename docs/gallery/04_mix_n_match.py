@@ -2,9 +2,9 @@ r"""
 Mix-n-Match with KDE-ECE
 ========================
 
-The note on multi-class calibration (多分类校准), worked through on a real network: parametric methods, ensembles,
-compositions, and an error that needs no bins. The network is a small convolutional one for Fashion-MNIST; its logits
-come with the package.
+The note on multi-class calibration (多分类校准), step by step on a real network: parametric methods, ensembles,
+compositions, and an error that needs no bins. The network is a small convolutional network for Fashion-MNIST, whose
+logits come with the package.
 """
 
 import matplotlib.pyplot as plt
@@ -48,12 +48,13 @@ for name, q in after.items():
     print(f"{name:>12}: keeps the class by construction: {fitted[name].preserves_argmax!s:>5}, changed {changed:.2%}")
 
 # %%
-# A composition is written in the order of application: ``ts>irova`` is the temperature first. The note's "IROvA-TS"
+# A composition is written in order of application: ``ts>irova`` applies the temperature first. The note's "IROvA-TS"
 # does not say which comes first.
 #
 # KDE-ECE
 # -------
-# In place of bins, a kernel regression of correctness on confidence, every row left out of its own estimate:
+# KDE-ECE uses a kernel regression of correctness on confidence instead of bins, and leaves every row out of its own
+# estimate:
 #
 # .. math::
 #
@@ -71,7 +72,7 @@ print(by_hand, KdeECE(bandwidth=0.05, boundary="none")(test.take(slice(0, 500)))
 # %%
 # The three forms, and the scores
 # -------------------------------
-# One bandwidth for all, chosen on the rows that the calibrators learn from, so that differences come from the
+# All share one bandwidth, chosen on the rows that the calibrators learn from, so that differences come from the
 # predictions. *Class-wise* looks at the rows predicted as each class, *multi-class* at every class against the rest.
 
 overall = KdeECE().fit_bandwidth(calibrate(ts, learn))
@@ -83,8 +84,8 @@ for name, q in after.items():
     print(f"{name:>12}" + "".join(f"{measure(q):12.4f}" for measure in forms.values()))
 
 # %%
-# By KDE-ECE alone nearly all of them look alike; the log loss separates them. Calibration errors cannot rank fixes:
-# predicting the base rate for every row has an error of 0.
+# By KDE-ECE alone nearly all of them look alike; the log loss distinguishes them. Calibration errors cannot rank fixes:
+# predicting the base rate for every row gives an error of 0.
 #
 # Reliability curves
 # ------------------
@@ -95,5 +96,5 @@ for ax, name in zip(axes, ["identity", "ts", "ts>irova"], strict=True):
 fig.tight_layout()
 
 # %%
-# The whole design of the note, with focal loss, several seeds and paired significance, is :doc:`/experiment`; where its
-# advice and the evidence differ is in :doc:`/calibrators`.
+# :doc:`/experiment` runs the whole design of the note, with focal loss, several seeds and paired significance.
+# :doc:`/calibrators` says where its advice and the evidence differ.

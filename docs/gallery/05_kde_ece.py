@@ -2,8 +2,8 @@
 Bandwidths and boundaries of KDE-ECE
 ====================================
 
-KDE-ECE has a bandwidth where ECE has bins. What the rules for it do, why the ends of the unit interval matter, and
-what chance adds.
+KDE-ECE has a bandwidth instead of bins. This page shows what the bandwidth rules do, why the ends of the unit interval
+matter, and what chance adds.
 """
 
 import matplotlib.pyplot as plt
@@ -21,20 +21,20 @@ odds = (truth / (1 - truth)) ** 1.3
 p = Predictions(odds / (1 + odds), rng.random(1500) < truth)
 
 # %%
-# Rules
-# -----
-# "cv" predicts outcomes of one fold from the other four, "loo" leaves out one row at a time; Silverman's rules look
-# at predictions only, so that a test may use them.
+# Bandwidth rules
+# ---------------
+# "cv" predicts the outcomes of one fold from the other four; "loo" leaves out one row at a time. Silverman's rules use
+# the predictions only, so a test may use them.
 
 for rule in ("cv", "loo", "silverman", "silverman-robust", "mix-n-match", 0.02, 0.2):
     estimate = KdeECE(bandwidth=rule).estimate(p)
     print(f"{rule!s:>16}: bandwidth {estimate.details['bandwidth']:.4f}, KDE-ECE {estimate.value:.4f}")
 
 # %%
-# Ends
-# ----
-# Near 0 and 1 a kernel has neighbours on one side only, which pulls the curve towards the middle. Mirror images at
-# both ends (the default) or the Beta kernel repair that.
+# The ends of the interval
+# ------------------------
+# Near 0 and 1, a kernel has neighbours on one side only, which pulls the curve towards the middle. Mirror images at
+# both ends (the default) or the Beta kernel correct this.
 
 settings = {
     "mirrored": {"boundary": "reflect"},
@@ -52,8 +52,8 @@ ax.legend()
 # %%
 # Chance
 # ------
-# Like ECE it is positive for calibrated models. Redrawing labels from the predictions shows by how much; a value
-# inside the grey part says nothing against the model.
+# Like ECE, KDE-ECE is positive for calibrated models. Redrawing labels from the predictions shows by how much. A value
+# inside the grey part is no evidence against the model.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3))
 for ax, metric in zip(axes, [KdeECE(bandwidth="silverman"), ECE()], strict=True):

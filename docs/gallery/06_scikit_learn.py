@@ -2,7 +2,7 @@
 A scikit-learn classifier
 =========================
 
-Two classifiers that are wrong in opposite ways, a picture of both, and a calibrated model that is trained, calibrated
+Two classifiers that are wrong in opposite directions, their reliability curves, and a calibrated model that is trained
 and used like any other classifier.
 """
 
@@ -35,8 +35,8 @@ fig.tight_layout()
 # %%
 # After
 # -----
-# ``CalibratedModel`` scores every training row by a model that has not seen it, fits one calibrator to these scores,
-# and trains the classifier on all rows. Any name of ``CALIBRATORS`` will do, and so will a calibrator.
+# ``CalibratedModel`` scores every training row with a model that was not trained on it, fits one calibrator to these
+# scores, and trains the classifier on all rows. It takes any name in ``CALIBRATORS``, or a calibrator.
 
 fig, axes = plt.subplots(1, 2, figsize=(8.5, 4))
 for ax, (name, model) in zip(axes, models.items(), strict=True):
@@ -50,8 +50,8 @@ fig.tight_layout()
 # %%
 # In a search
 # -----------
-# Measures are scorers, too. Choose by proper scores; calibration errors alone would choose a model that predicts the
-# base rate.
+# Measures can be used as scorers. Choose by proper scores: calibration errors alone would choose a model that predicts
+# the base rate.
 
 for name in ("nll", "ece"):
     print(name, cross_val_score(GaussianNB(), X, y, scoring=scorer(name), cv=3).round(3))

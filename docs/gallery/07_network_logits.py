@@ -2,7 +2,7 @@
 Logits of a network
 ===================
 
-A network's logits, a temperature, and what it changes: confidence, not decisions.
+A temperature fixes the confidence of a network and changes no predicted class.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,8 @@ from calibrant.metrics import ECE, NLL, Accuracy, TopLabel
 from calibrant.plots import plot_bias, plot_reliability
 
 # %%
-# ``load_logits`` gives the predictions of a small network for Fashion-MNIST; of your own network they are
-# ``Predictions.from_logits(logits, labels)``, where both may be PyTorch tensors.
+# ``load_logits`` gives the predictions of a small network for Fashion-MNIST. For your own network use
+# ``Predictions.from_logits(logits, labels)``; both can be PyTorch tensors.
 
 learn, test = load_logits("ce")
 learn, test = learn.take(slice(0, 2000)), test.take(slice(0, 3000))
@@ -35,8 +35,8 @@ for metric in (Accuracy(), NLL(), ECE(EqualMass(15)), TopLabel(ECE())):
 # %%
 # The diagram
 # -----------
-# Confidence in the predicted class against how often it is right. The band is where a calibrated model's curve would
-# be.
+# The confidence in the predicted class against how often it is right. The band shows where the curve of a calibrated
+# model would lie.
 
 fig, axes = plt.subplots(1, 2, figsize=(8.5, 4))
 for ax, (name, p) in zip(axes, {"before": test, "after": after}.items(), strict=True):
@@ -45,7 +45,7 @@ for ax, (name, p) in zip(axes, {"before": test, "after": after}.items(), strict=
 fig.tight_layout()
 
 # %%
-# What is left, on a scale that shows it: prediction minus frequency.
+# Prediction minus frequency shows the remaining error on a larger scale.
 
 fig, ax = plt.subplots(figsize=(6, 3))
 plot_bias(reliability_curve(after, EqualMass(10)), ax=ax)

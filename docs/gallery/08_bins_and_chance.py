@@ -2,7 +2,8 @@
 How many bins, and how much is chance
 =====================================
 
-The same predictions have many ECEs. Which of the numbers is the error of the model, and which is noise?
+The same predictions have a different ECE for every choice of bins. Which part is the error of the model, and which is
+chance?
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +26,7 @@ def model(n, error):
 # %%
 # More bins, more error
 # ---------------------
-# A calibrated model with 1000 rows: all of its ECE is chance, and grows with the number of bins.
+# For a calibrated model with 1000 rows, all of the ECE is chance, and it grows with the number of bins.
 
 bins = [2, 5, 10, 15, 30, 60, 120]
 fig, ax = plt.subplots(figsize=(6, 3.6))
@@ -40,9 +41,9 @@ ax.set(xlabel="Number of bins", ylabel="Error", xscale="log", ylim=(0, None))
 ax.legend(fontsize=8)
 
 # %%
-# Width or mass
-# -------------
-# Bins of equal width leave most of a sure model's bins nearly empty; bins of equal mass do not.
+# Equal width or equal mass
+# -------------------------
+# With equal width, most bins of a confident model are nearly empty; with equal mass, they are not.
 
 p = Predictions(rng.beta(8, 0.5, 1000), rng.random(1000) < 0.9)
 for binning in (EqualWidth(15), EqualMass(15), EqualWidth(15, convention="torchmetrics")):
@@ -56,5 +57,5 @@ for name in ("ece", "ece-sweep", "smooth-ece", "kde-ece", "ici", "rms-debiased")
     print(f"{name:>14}: calibrated {METRICS[name](right):.4f}, off by 0.4 {METRICS[name](wrong):.4f}")
 
 # %%
-# Read an error beside what chance alone would give, or take one that chance does not raise: ``rms-debiased`` is the
+# Compare an error with what chance alone would give, or use an error that chance does not raise: ``rms-debiased``, the
 # error of the verdict.

@@ -2,7 +2,7 @@
 What a band around a curve means
 ================================
 
-Limits around the curve, or a band around the diagonal; for one point, or for the whole curve.
+Limits lie around the curve, consistency bands around the diagonal. Both can hold for one point or for the whole curve.
 """
 
 import matplotlib.pyplot as plt
@@ -20,10 +20,10 @@ calibrated = Predictions(prediction, rng.random(800) < prediction)
 # %%
 # A calibrated model
 # ------------------
-# *Limits around the curve* say where the true frequency may be: look whether they hold the diagonal. *A consistency
-# band around the diagonal* says where the curve of a calibrated model would be: look whether the curve leaves it. A
-# pointwise band is left somewhere by nearly every curve; only a simultaneous one allows "the curve leaves the band,
-# so the model is not calibrated".
+# *Limits around the curve* show where the true frequency may be: check whether they contain the diagonal. *A
+# consistency band around the diagonal* shows where the curve of a calibrated model would lie: check whether the curve
+# leaves it. Nearly every curve leaves a pointwise band somewhere. Only a simultaneous band allows the conclusion "the
+# curve leaves the band, so the model is not calibrated".
 
 curves = {
     "bins, limits around points": reliability_curve(calibrated, EqualMass(10)),
@@ -38,9 +38,9 @@ for ax, (name, curve) in zip(axes.flat, curves.items(), strict=True):
 fig.tight_layout()
 
 # %%
-# How often is it left?
-# ---------------------
-# Of a hundred calibrated data sets: some point outside a pointwise 95 % band, and outside a simultaneous one.
+# How often does a curve leave the band?
+# --------------------------------------
+# The number of a hundred calibrated data sets with a point outside a pointwise and outside a simultaneous 95 % band.
 
 
 def leaves(p, *, simultaneous):
@@ -55,8 +55,7 @@ for simultaneous in (False, True):
 # %%
 # Without bins or smoothing
 # -------------------------
-# The running sum of outcome minus prediction: where it falls, predictions are too high. Here those between 0.5 and
-# 0.8 are.
+# Where the running sum of outcome minus prediction falls, predictions are too high: here, between 0.5 and 0.8.
 
 wrong = Predictions(
     prediction, rng.random(800) < np.where((prediction > 0.5) & (prediction < 0.8), prediction - 0.2, prediction)

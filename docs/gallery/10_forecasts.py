@@ -2,8 +2,8 @@
 Forecasts of numbers
 ====================
 
-Predictive distributions are calibrated if targets look like draws from them. Three ways to see it: transforms,
-quantiles, spread.
+Predictive distributions are calibrated if targets look like draws from them. Transforms, quantiles and the spread show
+whether they do.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ forecasts = {
 # In words and numbers
 # --------------------
 # The verdict names what revealed an error. Spreads that differ too much are nearly right on average: the mean gap of
-# quantiles hardly shows it, and the trend over the forecasts does.
+# quantiles hardly shows the error, but the trend over the forecasts does.
 
 for name, f in forecasts.items():
     verdict = assess_forecasts(f, rng=0).verdict
@@ -44,7 +44,7 @@ for name, f in forecasts.items():
 # %%
 # Transforms
 # ----------
-# F(y) of each row is uniform if the forecasts are right. A U says too narrow, a hump too wide, a slope shifted.
+# The transform F(y) is uniform if the forecasts are right. A U means too narrow, a hump too wide, a slope shifted.
 
 fig, axes = plt.subplots(1, 4, figsize=(12, 3))
 for ax, (name, f) in zip(axes, forecasts.items(), strict=True):
@@ -56,7 +56,7 @@ fig.tight_layout()
 # Quantiles and spread
 # --------------------
 # The share of targets below each quantile, and the errors of rows against the predicted standard deviation. One
-# spread for all rows has nearly the right quantiles on average; what it lacks are forecasts that differ.
+# spread for all rows has nearly the right quantiles on average, but its forecasts do not differ.
 
 fig, axes = plt.subplots(1, 2, figsize=(8.5, 4))
 plot_quantiles(quantile_curve(forecasts["too narrow"]), ax=axes[0])

@@ -2,8 +2,8 @@
 Confidences of a language model
 ===============================
 
-A language model was asked for its answers and how sure it is, in percent. The confidences are round numbers, most of
-them high, and nobody knows the probabilities of other answers: confidence and correct or not is all there is.
+A language model gives answers and says how sure it is, in percent. The confidences are round numbers, most of them
+high, and the probabilities of other answers are unknown. The data are a confidence and whether the answer is right.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ from calibrant.plots import plot_cumulative, plot_reliability
 # %%
 # The data
 # --------
-# Simulated here: what models say, and how often such answers were right. A file of such answers is read by
+# The confidences and outcomes are simulated. To read a file of such answers, use
 # ``calibrant evaluate answers.csv --probs confidence --label correct``.
 
 rng = np.random.default_rng(0)
@@ -35,8 +35,8 @@ print(assess(p, sections=(), rng=0).verdict.headline)
 print(f"p-value by Spiegelhalter's test {SpiegelhalterTest()(p).pvalue:.2g}, ECE {ECE()(p):.3f}")
 
 # %%
-# Equal confidences stay together: 0.9 and 0.95 are different answers, and bins of equal width put both into one.
-# Twenty bins keep them apart.
+# Equal confidences stay together. 0.9 and 0.95 differ, but wide bins of equal width put both into one bin; twenty bins
+# keep them apart.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4))
 plot_reliability(reliability_curve(p, EqualWidth(20)), ax=axes[0])
@@ -44,15 +44,15 @@ plot_cumulative(cumulative_curve(p), ax=axes[1])
 fig.tight_layout()
 
 # %%
-# An answer of 100 % that was wrong has an infinite log loss: no temperature repairs it, since 1 stays 1.
+# A wrong answer with a confidence of 100 % has an infinite log loss. No temperature repairs it, because 1 stays 1.
 
 print("log loss:", NLL()(p), " answers of 100 % that were wrong:", int((says[~right] == 1).sum()))
 
 # %%
 # The fix
 # -------
-# ``recommend`` knows: it puts a guard first, which takes certainty away. An isotonic map with one value per
-# confidence is a table to look up.
+# ``recommend`` puts a guard first, which removes certainty. An isotonic map with one value per confidence is a lookup
+# table.
 
 known, new = p[:800], p[800:]
 advice = recommend(known, rng=0)

@@ -2,7 +2,7 @@
 Is model B better than model A?
 ===============================
 
-Two models on the same rows: paired differences with limits, and what their scores are made of.
+This page compares two models on the same rows: paired differences with limits, and the parts of their scores.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,8 @@ rows["good, scaled"] = calibrate(fix, rows["good, too sure"])
 # %%
 # Differences
 # -----------
-# The first model is the baseline. Rows that are hard for one model are hard for the other, so that a difference is
-# much more certain than two values side by side.
+# The first model is the baseline. Rows that are hard for one model are hard for the other, so a difference is known
+# much more precisely than two separate values.
 
 result = compare(rows, ["nll", "brier", "rms-debiased"], n_resamples=199, rng=0)
 for name in ("noisy, calibrated", "good, scaled"):
@@ -45,8 +45,8 @@ plot_comparison(result, ax=ax)
 # %%
 # What the scores are made of
 # ---------------------------
-# Miscalibration can be removed by an increasing map; discrimination cannot be added. The model that is too sure has
-# the better ranking, and the map makes it the better model.
+# An increasing map can remove miscalibration but cannot add discrimination. The model that is too sure has the better
+# ranking, and the map makes it the better model.
 
 fig, ax = plt.subplots(figsize=(7, 2.8))
 plot_decomposition({name: decompose(p) for name, p in rows.items()}, ax=ax)

@@ -3,7 +3,7 @@ Calibrated on the whole, wrong in groups
 ========================================
 
 A model can be calibrated over all rows and wrong for every group, if errors cancel. Look at the groups one by one,
-and correct for their number.
+and adjust for their number.
 """
 
 import matplotlib.pyplot as plt
@@ -29,9 +29,9 @@ p = Predictions(risk, rng.random(n) < happens)
 print(f"all rows: p = {OmnibusTest(n_resamples=999)(p, rng=0).pvalue:.3f}, error {METRICS['rms-debiased'](p):.3f}")
 
 # %%
-# By group
-# --------
-# Three tests are three chances to be wrong: ``holm`` adjusts the p-values for that. On the command line it is
+# Each group
+# ----------
+# Three tests give three chances of a false alarm; ``holm`` adjusts the p-values. On the command line, use
 # ``calibrant evaluate file.csv --by region``.
 
 parts = {name: p.take(group == name) for name in np.unique(group)}

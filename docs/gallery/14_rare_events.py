@@ -2,8 +2,8 @@
 Rare events and weights
 =======================
 
-Two percent of rows are events. Laws for large samples are wrong here although there are thousands of rows; exact
-tests are not.
+Two percent of the rows are events. Large-sample distributions are wrong here although there are thousands of rows;
+exact tests are right.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ print(assess(p, sections=(), rng=0).verdict.headline)
 # %%
 # Tests
 # -----
-# Where too few events are expected for a law, the test redraws the labels instead, and says so in its details.
+# If too few events are expected for its large-sample distribution, a test redraws the labels. Its details say so.
 
 for test in (OmnibusTest(), ConsistencyTest(), SpiegelhalterTest(), HosmerLemeshowTest(), CoxTest()):
     print(f"{type(test).__name__:>18}: p = {test(p, rng=0).pvalue:.4f}")
@@ -33,7 +33,7 @@ for test in (OmnibusTest(), ConsistencyTest(), SpiegelhalterTest(), HosmerLemesh
 # %%
 # Measures for rare events
 # ------------------------
-# ECE is small because everything is small. Ratios say more.
+# ECE is small because all probabilities are small. Ratios say more.
 
 for name in ("ece", "rms-debiased", "oe-ratio", "in-the-large", "cox-slope"):
     print(f"{name:>14}: {METRICS[name](p):.3f}")
@@ -44,7 +44,7 @@ plot_cumulative(cumulative_curve(p), ax=ax)
 # %%
 # Weights
 # -------
-# If all events were kept but only a tenth of the others, weights of 10 undo it. A constant factor changes nothing.
+# If all events but only a tenth of the other rows were kept, weights of 10 undo it. A constant factor changes nothing.
 
 kept = happened | (rng.random(3000) < 0.1)
 weights = np.where(happened, 1.0, 10.0)[kept]

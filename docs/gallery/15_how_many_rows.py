@@ -2,7 +2,7 @@
 How many rows does a calibrator need?
 =====================================
 
-The same calibrators with 50 to 2000 rows: one number can be learnt from few rows, a map per class cannot.
+The same calibrators with 50 to 2000 rows: few rows are enough for one number, but not for a map per class.
 """
 
 import matplotlib.pyplot as plt
@@ -15,15 +15,15 @@ known, _ = load_logits("ce")
 known = known.take(slice(0, 4000))
 
 # %%
-# Nested random subsets, judged by the rows that are left.
+# The calibrators are fitted to nested random subsets and judged on the remaining rows.
 
 curve = learning_curve(["ts", "vs", "irova"], known, [50, 200, 800, 2000], n_repeats=3, rng=0)
 fig, ax = plt.subplots(figsize=(6.5, 4))
 plot_learning_curve(curve, ax=ax, metric="nll")
 
 # %%
-# ``recommend`` knows these trade-offs: it tries candidates that suit the number of rows, by cross-fitting, and
-# advises none if none is shown to help. For 300 rows:
+# ``recommend`` takes this into account: it tries candidates that suit the number of rows, by cross-fitting, and
+# recommends none if none is shown to help. For 300 rows:
 
 advice = recommend(known.take(slice(0, 300)), ["ts", "svs"], rng=0)
 print(advice.headline)

@@ -2,8 +2,8 @@
 Errors that confidence hides
 ============================
 
-The most probable class gets the right probability, and the rest is spread over the wrong classes. Errors of the top
-label see nothing; errors of whole vectors do.
+The predicted class has the right probability, and the rest is spread over the wrong classes. Errors of the confidence
+see nothing; errors of whole vectors do.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,7 @@ print(
 # Measures
 # --------
 # ``DirichletECE`` is the KDE-ECE of whole vectors, with Dirichlet kernels on the simplex; the gaps of all classes are
-# added. With more than a few classes nearly all of it is chance; then a kernel error is the better choice, and the
-# kernel test of it.
+# added. With more than a few classes nearly all of it is chance; use a kernel error and its test instead.
 
 measures = {
     "ECE of the top label": ECE(),
@@ -46,8 +45,8 @@ for name, measure in measures.items():
     print(f"{name:>34}  {measure(right):6.4f}  {measure(wrong):6.4f}")
 
 # %%
-# The test names what it saw
-# --------------------------
+# The test names what it found
+# ----------------------------
 for name, p in {"right": right, "wrong": wrong}.items():
     result = OmnibusTest()(p, rng=0)
     print(f"{name}: p = {result.pvalue:.3f}, revealed by: {result.details['revealed_by'] or 'nothing'}")

@@ -2,7 +2,7 @@
 Serving a calibrator
 ====================
 
-A fitted calibrator becomes a file, an ONNX model or a PyTorch module, and gives the same probabilities everywhere.
+Save a fitted calibrator as a file, an ONNX model or a PyTorch module. It gives the same probabilities everywhere.
 """
 
 import tempfile
@@ -25,7 +25,7 @@ expected = fix.predict_proba(test.log_probs)
 # %%
 # A file
 # ------
-# JSON that says what it is, and can be compared and reviewed. Loading runs no code.
+# The file is JSON that describes itself and can be compared and reviewed. Loading runs no code.
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "calibrator.json"
@@ -36,7 +36,7 @@ with tempfile.TemporaryDirectory() as folder:
 # %%
 # ONNX
 # ----
-# Input ``scores``, output ``probabilities``, both in double precision.
+# The input is ``scores`` and the output ``probabilities``, both in double precision.
 
 model = to_onnx(fix)
 session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])

@@ -2,8 +2,8 @@
 Fixing forecasts
 ================
 
-Forecasts of numbers that are too narrow, biased and light-tailed: which fix to use, what it gains, and intervals with a
-guarantee.
+The forecasts are too narrow, biased and light-tailed. This page shows which fix to use, what it gains, and intervals
+with a guarantee.
 """
 
 import matplotlib.pyplot as plt
@@ -41,7 +41,7 @@ for name, f in {"as they are": to_judge, **after}.items():
     print(f"{name:12s} {scores}, 90 % intervals hold {IntervalCoverage(0.9)(f):.1%}")
 
 # %%
-# The map through all points has a good CRPS, and a log score that is 0.42 worse than it could be: its density is as
+# The map through all points has a good CRPS, but its log score is 0.42 worse than it could be: its density is as
 # rough as the gaps between the rows that it was fitted to.
 
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3))
@@ -53,8 +53,8 @@ fig.tight_layout()
 # %%
 # Intervals with a guarantee
 # --------------------------
-# Conformal intervals cover new targets with the wanted probability, whatever the forecasts are worth. Given the rows of
-# the fit, the coverage still varies: its law is known, and the test of it uses that law.
+# Conformal intervals cover new targets with the wanted probability, however bad the forecasts are. Given the rows of
+# the fit, the coverage still varies. Its distribution is known, and the test uses it.
 
 fitted = ConformalIntervals(level=0.9).fit(to_fit)
 found = fitted.interval(to_judge.distribution)
@@ -62,8 +62,8 @@ result = coverage_test(found, to_judge.targets)
 print(f"covered: {result.estimate:.1%}; p-value of too little coverage {result.pvalue:.2f}")
 
 # %%
-# `judge_intervals` puts both into words, and its outcome can be drawn; `check_intervals` holds out one half by itself.
-# Grey: the forecasts' own intervals; blue: conformal ones.
+# `judge_intervals` puts both into words, and its result can be drawn; `check_intervals` holds out one half by itself.
+# Grey: the intervals of the forecasts; blue: conformal intervals.
 
 check = judge_intervals(fitted, to_judge)
 print(check.headline)

@@ -1,9 +1,9 @@
 """
-Groups that nobody named
-========================
+Find unknown groups with wrong predictions
+==========================================
 
-All rows together look calibrated. Which groups are off is not known beforehand: ``GroupSearch`` looks at every
-intersection of up to three columns and at the leaves of a small tree, and takes account of how many there are.
+All rows together look calibrated, and nobody knows which groups are wrong. ``GroupSearch`` looks at every intersection
+of up to three columns and at the leaves of a small tree, and adjusts for their number.
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ print(assess(p, sections=(), rng=0).verdict.headline)
 # %%
 # Groups
 # ------
-# If no prediction were off, anything would be found with a probability of 5 % at most.
+# If no prediction is wrong, the search finds anything with a probability of at most 5 %.
 
 found = GroupSearch()(p, features=features, rng=0)
 print(found.headline)
@@ -53,7 +53,7 @@ fig.tight_layout()
 # %%
 # A fix
 # -----
-# A few steps on the log-odds of groups, learnt from one half of the rows and judged on the other.
+# The fix is a few steps on the log-odds of groups, learnt from one half of the rows and judged on the other.
 
 half = np.arange(n) < n // 2
 fixed = GroupBoosting().fit(p.take(half), features={name: values[half] for name, values in features.items()})
@@ -67,7 +67,7 @@ print(f"log loss {NLL()(rest):.4f} before, {NLL()(after):.4f} after")
 # %%
 # Groups of forecasts
 # -------------------
-# Predictive distributions are searched by where the targets fall in them.
+# Predictive distributions are searched by the place of the targets in them.
 
 station, lead = rng.choice(["Bern", "Lima", "Oslo"], 3000), rng.integers(1, 6, 3000)
 mean, sd = rng.normal(10, 5, 3000), rng.uniform(1, 3, 3000)

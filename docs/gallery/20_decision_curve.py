@@ -2,7 +2,7 @@
 Decision curves and costs
 =========================
 
-Probabilities are acted on. What does it cost that a model is over-confident, and what does calibration save?
+What does an over-confident model cost a decision, and what does calibration save?
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ print(f"{y.mean():.1%} events")
 # %%
 # Costs
 # -----
-# A false alarm costs 1, a missed event 20: acting is cheaper from a probability of 1 / 21 on, if they are right.
+# A false alarm costs 1 and a missed event 20. If probabilities are right, acting is cheaper from 1 / 21 on.
 
 costs = Costs(false_positive=1, false_negative=20)
 for name, predictions in (("as it is", p), ("after Platt scaling", after)):
@@ -42,8 +42,8 @@ saved = cost_difference(p, after, costs)
 print(f"change, paired on the rows: {saved.value:.3f} ({saved.low:.3f} to {saved.high:.3f})")
 
 # %%
-# Who must keep the predictions as they are acts where the recalibrated probability reaches 1 / 21. The threshold that
-# was cheapest on these rows is no substitute: it fits their noise.
+# If the predictions must stay unchanged, act where the recalibrated probability reaches 1 / 21. The threshold that was
+# cheapest on these rows is no substitute, because it fits their noise.
 
 best = best_threshold(p, threshold=costs.threshold)
 print(f"act from {best.value:.4f} on ({best.low:.4f} to {best.high:.4f})")
@@ -51,8 +51,8 @@ print(f"act from {best.value:.4f} on ({best.low:.4f} to {best.high:.4f})")
 # %%
 # All thresholds
 # --------------
-# The bands hold at all thresholds together. They overlap, but the same rows make both curves: the paired difference is
-# known far better.
+# The bands hold at all thresholds together. They overlap, but both curves come from the same rows, so the paired
+# difference is known far more precisely.
 
 t = np.linspace(0.003, 0.3, 100)
 curves = {

@@ -1,8 +1,8 @@
 """
-Answers, or none
-================
+Answer or abstain
+=================
 
-A language model says how sure it is. From which confidence on can its answers be used, if one in ten may be wrong?
+A language model says how sure it is. Which confidence must its answers have, if one in ten may be wrong?
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ answers = Predictions(said, right.astype(int), classes=("wrong", "right"))
 # %%
 # Few values
 # ----------
-# Only six confidences occur, so that coverage jumps. Ties count by expectation: shuffling the file changes nothing.
+# Only six confidences occur, so the coverage moves in jumps. Ties are averaged: shuffling the file changes nothing.
 
 curve = risk_coverage(answers)
 for t, coverage, risk, n in zip(curve.thresholds, curve.coverage, curve.risk, curve.count, strict=True):
@@ -32,8 +32,8 @@ for name in ("aurc", "e-aurc", "augrc"):
 # %%
 # A promise
 # ---------
-# Coverages that were fixed beforehand are tested one after another by the exact binomial limit, until one fails. With
-# 95 % confidence the error rate of answers on *new* questions is at most 10 %.
+# Coverages that are fixed beforehand are tested one after another by the exact binomial limit, until one fails. With
+# 95 % confidence, the error rate of the answers to *new* questions is at most 10 %.
 
 kept = coverage_at_risk(answers, max_risk=0.1)
 for step in kept.steps:
@@ -44,8 +44,8 @@ fig, ax = plt.subplots(figsize=(6.5, 4.4))
 plot_risk_coverage({"answers": curve}, ax=ax, guarantee=kept)
 
 # %%
-# Why not the best that was observed?
-# -----------------------------------
+# Why not use the best observed threshold?
+# ----------------------------------------
 # The largest coverage whose observed error rate is below the limit breaks it on new rows in about half of all cases.
 
 broken = {"promised": 0, "best observed": 0}

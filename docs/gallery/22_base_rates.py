@@ -2,8 +2,8 @@
 Shares of classes without labels
 ================================
 
-A model is calibrated on rows in which four classes are equally frequent. Which shares do they have among new rows,
-whose labels are not known?
+A model is calibrated on rows in which four classes are equally frequent. Which shares do the classes have among new
+rows without labels?
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,7 @@ probs, labels = draw(true, 1500)
 # %%
 # By maximum likelihood
 # ---------------------
-# Counting the predicted classes, or averaging the probabilities, stays near the old shares. The likelihood of the new
-# ones does not.
+# Counting the predicted classes, or averaging the probabilities, stays near the old shares. The likelihood does not.
 
 found = estimate_base_rates(probs, [0.25] * 4, classes=classes)
 counted = np.bincount(probs.argmax(axis=1), minlength=4) / len(probs)
@@ -54,7 +53,8 @@ fig.tight_layout()
 # %%
 # Probabilities for the new shares
 # --------------------------------
-# The log loss of the new rows, had we known their labels, falls. It is right only if each class looks as it did.
+# The log loss of the new rows, computed with their hidden labels, falls. The correction is right only if each class
+# still looks the same.
 
 moved = PriorShift(found.value, trained_rate=[0.25] * 4).between(classes).predict_proba(probs)
 for name, each in (("as they are", probs), ("moved", moved)):
@@ -63,8 +63,8 @@ for name, each in (("as they are", probs), ("moved", moved)):
 # %%
 # One event
 # ---------
-# Of two classes one share is enough. If it is known, it need not be estimated: a probability of one half, right for as
-# many foxes as others, is one of 5 % where one animal in twenty is a fox.
+# For two classes one share is enough. If it is known, it need not be estimated: a probability of one half, which is
+# right if half of the animals are foxes, becomes 5 % if one animal in twenty is a fox.
 
 fox = probs[:, 3] / (probs[:, 3] + probs[:, 0])  # Cats and foxes alone.
 some = np.isin(labels, [0, 3])

@@ -2,8 +2,8 @@
 Columns of quantiles
 ====================
 
-Many forecasts are columns of quantiles. Are 5 % of the values below the column q0.05, and how is that mended? And
-intervals that keep their promise in every group.
+Many forecasts are columns of quantiles. Are 5 % of the values below the column q0.05? This page shows how to check and
+fix this, and intervals that keep their promise in every group.
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ print(advice.headline)
 # %%
 # Before and after
 # ----------------
-# `quantile-shift` moves each column by one number. Every column is a point; diamonds are outside of what chance allows.
+# `quantile-shift` moves each column by one number. Every point is a column; diamonds are outside the range by chance.
 
 shifted = FORECAST_CALIBRATORS["quantile-shift"]().fit(to_fit)
 print("shifts:", shifted.shifts_.round(1))
@@ -44,9 +44,9 @@ for ax, (name, f) in zip(axes, shown.items(), strict=True):
     ax.set_title(name)
 
 # %%
-# Every group its own
-# -------------------
-# Shifts that are right on average are wrong in both shops. Conformal intervals can hold their promise in each.
+# One promise per group
+# ---------------------
+# Shifts that are right on average are wrong in both shops. Conformal intervals can keep their promise in each shop.
 
 for what, groups in (("all rows together", None), ("each shop", shop)):
     check = check_intervals(ConformalIntervals(score="quantiles"), forecasts, groups, rng=0)

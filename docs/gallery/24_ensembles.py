@@ -2,7 +2,8 @@
 Ensembles of few members
 ========================
 
-Ten members with 0.6 times the spread that they should have: what the test sees, and two ways to inflate them.
+Ten members have 0.6 times the spread that they should have. This page shows what the test finds, and two ways to
+inflate them.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +22,8 @@ forecasts = Forecasts(Samples(members), signal + rng.normal(size=2300))
 to_fit, to_judge = forecasts.take(slice(0, 2000)), forecasts.take(slice(2000, None))
 
 # %%
-# An ensemble is calibrated if the target could be any of its members: its rank among them is then any with the same
-# probability, and so is where they lie, target included.
+# An ensemble is calibrated if the target could be any of its members. Then all ranks of the target are equally likely,
+# wherever members and target together lie.
 
 after = {
     "as they are": to_judge,
@@ -35,10 +36,11 @@ for name, f in after.items():
     print("    " + ", ".join(f"{part} p = {one['pvalue']:.3g}" for part, one in found.test.details["parts"].items()))
 
 # %%
-# The fair CRPS takes members for independent draws. Those that were moved away from their own mean are not, and the
-# score prefers a factor that is too large: it falls, and the ranks pile up in the middle. So ``recommend`` inflates
-# ensembles of fewer than 50 members by moments. Moments are not exact either: this data set was chosen as one in which
-# nothing is left to see, and in others the test finds a remaining trend about once in five to ten.
+# The fair CRPS assumes that members are independent draws. Members that were moved away from their own mean are not,
+# and the score prefers a factor that is too large: the score falls, but the ranks pile up in the middle. So
+# ``recommend`` inflates ensembles of fewer than 50 members by moments. Moments are not exact either: in this data set
+# the test finds nothing afterwards, but in about one of five to ten others it finds a remaining trend. This one was
+# chosen for that reason.
 
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3))
 for ax, (name, f) in zip(axes, after.items(), strict=True):

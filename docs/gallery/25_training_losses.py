@@ -2,8 +2,8 @@
 Losses for training
 ===================
 
-Calibration errors with a gradient beside the cross entropy: what they are on a batch, and what they do to a small
-network.
+Differentiable calibration errors can be added to the cross entropy. This page shows their values on a batch and their
+effect on a small network.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ torch.set_num_threads(1)
 # %%
 # On a batch
 # ----------
-# Every penalty has a value, and a gradient that sums to 0 over the classes of a row: adding a number to all logits
-# changes no probability.
+# Every penalty has a value, and a gradient that sums to 0 over the classes of a row, because adding a constant to all
+# logits changes no probability.
 
 logits = torch.randn(64, 5, dtype=torch.float64, requires_grad=True)
 labels = torch.randint(0, 5, (64,))
@@ -35,8 +35,8 @@ for name, penalty in PENALTIES.items():
 # %%
 # In training
 # -----------
-# Five classes in ten dimensions, few rows, and a network that learns them by heart. Beside the penalties, cross entropy
-# that is stopped early.
+# Five classes in ten dimensions, few rows, and a network that memorises them. For comparison, cross entropy is also
+# stopped early.
 
 rng = np.random.default_rng(0)
 centres = 0.75 * rng.normal(size=(5, 10))
@@ -68,9 +68,9 @@ for name, n_steps in (("ce", 150), ("ce, stopped", 40), ("ce+8*mmce", 150), ("ce
     print(f"{name:11s} ECE {ece:.3f}, after a temperature {ece_after:.3f}; log loss {nll:.3f}, after {nll_after:.3f}")
 
 # %%
-# What a penalty gains in calibration is gone after temperature scaling. The log loss is smaller with it, as the network
-# does not learn its rows by heart; so it is if cross entropy is stopped early. One network shows little: the comparison
-# in which every loss was tuned alike is in the page about training. Train with cross entropy, then calibrate.
+# After temperature scaling, nothing remains of the gain in calibration. A penalty lowers the log loss, because the
+# network does not memorise its rows; stopping cross entropy early does the same. One network proves little. The page
+# about training has a comparison in which every loss was tuned alike. Train with cross entropy, then calibrate.
 
 fig, ax = plt.subplots(figsize=(6, 3))
 places = np.arange(len(found))

@@ -1,9 +1,9 @@
 """
-A fix for every fault
-=====================
+Which fix for which fault
+=========================
 
-Forecasts can be wrong in several ways, and each calibrator is made for one of them. Which mends what, and intervals
-that need no shape to be right.
+Forecasts can be wrong in several ways, and each calibrator is made for one of them. This page shows which one fixes
+what, and intervals that hold for any shape.
 """
 
 import matplotlib.pyplot as plt
@@ -31,8 +31,8 @@ names += ["shift-scale>pit"]
 # %%
 # Fitted to 600 rows, judged on 800 others
 # ----------------------------------------
-# The change of the CRPS in percent. Doing nothing is right where nothing is wrong; one factor cannot move a centre, and
-# no single map mends forecasts that are too narrow in one place and too wide in another.
+# The change of the CRPS in percent. If nothing is wrong, doing nothing is right. One factor cannot move a centre, and
+# no single map fixes forecasts that are too narrow in one place and too wide in another.
 
 changes = np.zeros((len(faults), len(names)))
 for i, targets in enumerate(faults.values()):
@@ -54,7 +54,7 @@ ax.set_title("Change of the CRPS in percent; bold: within 0.1 of the best")
 # %%
 # Columns of quantiles
 # --------------------
-# Of quantiles there is no density, so that factor and shift minimise the CRPS.
+# Quantiles have no density, so factor and shift minimise the CRPS.
 
 levels = [0.05, 0.25, 0.5, 0.75, 0.95]
 columns = Forecasts(Quantiles(levels, Normal(mean, sd).quantile(levels)), faults["biased, by spread"])
@@ -65,9 +65,9 @@ for name in ("identity", "scale-crps", "shift-scale-crps", "quantile-shift"):
 # %%
 # Intervals of 90 %
 # -----------------
-# Conformal intervals cover by counting, whatever is wrong. In units of the target they are all of one width; by the
-# predicted spread, or by quantiles, they follow the forecasts. New rows that lie higher than those of the fit need
-# their ratio of densities: here e^x, for rows that are drawn with that weight.
+# Conformal intervals cover whatever is wrong, because they count. In units of the target, all have the same width; in
+# units of the predicted spread, or by quantiles, they follow the forecasts. If new rows lie higher than those of the
+# fit, they need their ratio of densities: here e^x, for rows that are drawn with that weight.
 
 x = rng.uniform(-2, 2, n)
 y = x + np.exp(0.5 * x) * (0.3 + 1.4 * rng.normal(size=n))

@@ -23,7 +23,7 @@ level 0.05. Predicted means are normal with standard deviation 2, predicted stan
 
 ## Forecasts that are right
 
-{sets} sets a cell; rates have exact intervals of 99.9 %. Of pairs the p-value is corrected by Bonferroni's method.
+{sets} data sets per cell. Rates have exact intervals of 99.9 %. For pairs, Bonferroni's method corrects the p-value.
 
 | forecasts | rows | rejected |
 |---|---|---|"""
@@ -31,13 +31,13 @@ level 0.05. Predicted means are normal with standard deviation 2, predicted stan
 POWER = """
 ## Forecasts that are wrong
 
-{sets} sets a cell. With k = strength times the root of 100 / rows: targets are shifted by 0.25 k standard deviations
-("centre"); farther out by the factor 1 + 0.18 k ("too narrow"), or farther in by 1 + 0.2 k ("too wide"); both, by 0.2 k
-and 1 + 0.14 k; gamma with the shape 6 / k^2 ("skewed"); Student with 2.5 + 2 / k degrees of freedom and unit variance
-("heavy tails"); with x the standardised rank of the predicted mean or standard deviation, farther out by exp(0.2 k x)
-("spread by place"), by exp(-0.2 k x) ("spread by width"), or shifted by 0.25 k x ("centre by place"). The columns after
-the first are the parts by themselves; "quantiles" is MACE alone. "behind" is how far the omnibus test is behind the
-best of them.
+{sets} data sets per cell. With k = strength times the root of 100 / rows: targets are shifted by 0.25 k standard
+deviations ("centre"); farther out by the factor 1 + 0.18 k ("too narrow"), or farther in by 1 + 0.2 k ("too wide");
+both, by 0.2 k and 1 + 0.14 k; gamma with the shape 6 / k^2 ("skewed"); Student with 2.5 + 2 / k degrees of freedom
+and unit variance ("heavy tails"); with x the standardised rank of the predicted mean or standard deviation, farther
+out by exp(0.2 k x) ("spread by place"), by exp(-0.2 k x) ("spread by width"), or shifted by 0.25 k x ("centre by
+place"). The columns after the first are the parts by themselves; "quantiles" is MACE alone. "behind" is how far the
+omnibus test is behind the best of them.
 
 | forecasts | wrong | rows | strength | **omnibus** | centre | spread | shape | quantiles | trend | behind |
 |---|---|---|---|---|---|---|---|---|---|---|"""
