@@ -8,6 +8,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import parse
 from calibrant.calibrators.ensemble import MIXTURE, mixture, warn_unless_converged
@@ -246,6 +247,11 @@ class StackedCalibration(WithMembers):
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         scores = self.zeros_.transform(log_probs) if self.zeros_.share_ > 0 else log_probs
         return self.map_.transform(mixture(self.weights_.tolist(), (m.transform(scores) for m in self.calibrators_)))
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        scores = self.zeros_.operations(x, k)
+        members = (ops.log_softmax(m.operations(scores, k)) for m in self.calibrators_)
+        return self.map_.operations(ops.mixture(self.weights_.tolist(), members), k)
 
     def _check(self) -> None:
         if self.n_folds is not None:

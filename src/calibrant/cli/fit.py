@@ -262,7 +262,7 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
 
     from calibrant._core.steps import told
     from calibrant.calibrators import calibrate
-    from calibrant.calibrators.calibrator import calibrate_logits
+    from calibrant.calibrators.calibrate import calibrate_logits
     from calibrant.predictions import Predictions, row_blocks
 
     probs, observed = np.empty(predictions.probs.shape), np.empty(predictions.n_samples)
