@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from calibrant.smoothing.held_out_loss import HeldOutLoss
 
 from calibrant import DataWarning, Predictions, assess, reliability_curve
 from calibrant.assessment.details import class_summaries
@@ -14,7 +15,6 @@ from calibrant.kernels import ExponentialKernel, GramKernel, TotalVariation, Whi
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics import ECE, SKCE, UCME, Brier, Classwise, DebiasedECE, KdeECE
 from calibrant.smoothing.bandwidth import choose_bandwidth
-from calibrant.smoothing.held_out_loss import HeldOutLoss
 from calibrant.smoothing.sample import Sample
 from simulate import calibrated
 

@@ -79,7 +79,7 @@ def fit_intervals(
     files: "Sequence[Path]", source: "EitherSource", method: str, options: IntervalOptions, out: Path
 ) -> None:
     """Learn intervals, save them, and say what they promise."""
-    from calibrant.calibrators.forecasts.conformal import WeightedConformalIntervals
+    from calibrant.calibrators.forecasts.weighted_conformal import WeightedConformalIntervals
     from calibrant.calibrators.store import save
     from calibrant.cli import show
     from calibrant.cli.fitted import forecast_details, learnt

@@ -5,10 +5,10 @@ from calibrant.intervals.differences import (
 )
 from calibrant.intervals.limits import Limits as Limits, Method as Method
 from calibrant.intervals.methods import (
-    has_range as has_range,
     interval as interval,
     known_interval as known_interval,
     method_for as method_for,
     METHODS as METHODS,
     why_not as why_not,
 )
+from calibrant.intervals.by_chance import has_range as has_range

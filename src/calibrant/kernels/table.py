@@ -1,12 +1,7 @@
 """Kernels by name."""
 
-from calibrant.kernels.algebra import (
-    Kernel,
-)
-from calibrant.kernels.distances import (
-    Euclidean,
-    TotalVariation,
-)
+from calibrant.kernels.algebra import Kernel
+from calibrant.kernels.distances import Euclidean, TotalVariation
 from calibrant.kernels.radial import (
     ExponentialKernel,
     GammaExponentialKernel,

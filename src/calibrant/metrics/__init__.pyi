@@ -30,7 +30,8 @@ from calibrant.metrics.kde import KdeECE as KdeECE
 from calibrant.metrics.kernel import SKCE as SKCE
 from calibrant.metrics.kernel_metric import Affordable as Affordable
 from calibrant.metrics.kernel_roots import KCE as KCE, MMCE as MMCE
-from calibrant.metrics.lift import Classwise as Classwise, PerPredictedClass as PerPredictedClass, TopLabel as TopLabel
+from calibrant.metrics.lift import Classwise as Classwise, TopLabel as TopLabel
+from calibrant.metrics.per_predicted_class import PerPredictedClass as PerPredictedClass
 from calibrant.metrics.logistic import CoxIntercept as CoxIntercept, CoxSlope as CoxSlope, InTheLarge as InTheLarge
 from calibrant.metrics.mean_embedding import UCME as UCME
 from calibrant.metrics.metric import Metric as Metric

@@ -12,11 +12,12 @@ from calibrant.metrics.kde import KdeECE
 from calibrant.metrics.kernel import SKCE
 from calibrant.metrics.kernel_metric import Affordable
 from calibrant.metrics.kernel_roots import KCE, MMCE
-from calibrant.metrics.lift import Classwise, PerPredictedClass
+from calibrant.metrics.lift import Classwise
 from calibrant.metrics.logistic import CoxIntercept, CoxSlope, InTheLarge
 from calibrant.metrics.mean_embedding import UCME
 from calibrant.metrics.metric import Metric
 from calibrant.metrics.murphy import Reliability, Resolution
+from calibrant.metrics.per_predicted_class import PerPredictedClass
 from calibrant.metrics.pooled import ECCE
 from calibrant.metrics.scores import NLL, Accuracy, Brier, SquaredError
 from calibrant.metrics.selective import AUGRC, AURC, ExcessAURC
