@@ -130,8 +130,8 @@ class Calibrator(Estimator, ABC):
             raise TypeError("Predictions hold their labels, weights and classes: pass them alone, fit(predictions).")
         if self._kind() not in ("probs", "logits"):
             raise InputError(
-                f'scores="{self.scores}" cannot be had from Predictions, which hold probabilities. Pass both arrays: '
-                "fit(scores, labels)."
+                f'scores="{self.scores}" cannot be derived from Predictions, which hold probabilities. Pass both '
+                "arrays: fit(scores, labels)."
             )
         check_copies(predictions.weights)
         self._remember_columns(predictions.probs)

@@ -97,7 +97,7 @@ class PriorShift(Calibrator):
         [[0.6923, 0.3077]]
         """
         if self.trained_rate is None:
-            raise InputError("trained_rate must be given where there are no labels to take it from.")
+            raise InputError("trained_rate must be given where there are no labels to compute it from.")
         self.classes_ = np.array(classes)
         k = len(self.classes_)
         self.base_rate_ = as_rates(self.base_rate, k, "base_rate")

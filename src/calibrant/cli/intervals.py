@@ -156,7 +156,7 @@ def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSourc
             "by calibrant apply, and test the new columns."
         )
     if not source.are_forecasts:
-        raise InputError("the intervals are of forecasts: name their columns, with --mean and --sd for instance.")
+        raise InputError("the intervals are for forecasts: name their columns, for instance with --mean and --sd.")
     forecasts, column = read_with_column(files, source, stored)
     if are_rows_of_fit(stored, law_fingerprint(forecasts.distribution)):
         raise InputError(
