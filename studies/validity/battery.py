@@ -12,9 +12,10 @@ from calibrant.hypotest import (
     DistributionFreeSKCETest,
     OmnibusTest,
 )
-from calibrant.hypotest.classical import HosmerLemeshowTest, SpiegelhalterTest
 from calibrant.hypotest.cox import CoxTest
 from calibrant.hypotest.cumulative import ECCETest
+from calibrant.hypotest.hosmer_lemeshow import HosmerLemeshowTest
+from calibrant.hypotest.spiegelhalter import SpiegelhalterTest
 from calibrant.metrics import SKCE
 from studies.validity.cells import Cell
 

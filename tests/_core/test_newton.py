@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant._core.blocks import BLOCK
-from calibrant._core.newton import LAST_DECREMENT, LogisticLoss, descend, newton_step
+from calibrant._core.logistic import LAST_DECREMENT, LogisticLoss
+from calibrant._core.newton import descend, newton_step
 
 
 def problem(n_coefficients, n_rows, seed=0):

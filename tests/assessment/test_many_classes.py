@@ -13,8 +13,7 @@ from calibrant.hypotest.mean_embedding import MANY_LOCATIONS, leading_directions
 from calibrant.kernels import ExponentialKernel, GramKernel, TotalVariation, WhiteKernel
 from calibrant.kernels.targets import gram_of
 from calibrant.metrics import ECE, SKCE, UCME, Brier, Classwise, DebiasedECE, KdeECE
-from calibrant.smoothing.bandwidth import choose_bandwidth
-from calibrant.smoothing.held_out_loss import HeldOutLoss
+from calibrant.smoothing.bandwidth import HeldOutLoss, choose_bandwidth
 from calibrant.smoothing.sample import Sample
 from simulate import calibrated
 

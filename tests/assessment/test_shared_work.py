@@ -36,7 +36,7 @@ from calibrant.metrics import (
     SimplexECE,
     kde,
 )
-from calibrant.metrics.lift import by_prediction
+from calibrant.metrics.per_predicted_class import by_prediction
 
 EDGES = st.sampled_from([b / n for n in (2, 3, 7, 15) for b in range(n + 1)])
 NEAR = st.builds(

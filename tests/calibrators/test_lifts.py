@@ -21,8 +21,8 @@ from calibrant.calibrators import (
     TemperatureScaling,
     VennAbers,
 )
-from calibrant.calibrators.binary import class_scores, log_odds_of_classes
 from calibrant.calibrators.lift import keep_order
+from calibrant.calibrators.log_odds import class_scores, log_odds_of_classes
 from simulate import calibrated, sharpened
 
 MAPS = [IsotonicCalibration(), QuadraticScaling(), HistogramBinning(), BBQ(), VennAbers()]

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from calibrant import InputError
 from calibrant.calibrators import OrderPreserving, TemperatureScaling, calibrate
-from calibrant.calibrators.order_preserving import SMALLEST_SLOPE, weighted_quantiles
+from calibrant.calibrators.order_preserving import SMALLEST_SLOPE
 from calibrant.calibrators.segments import (
     Segments,
     SlopesLikelihood,
@@ -18,6 +18,7 @@ from calibrant.calibrators.segments import (
     rank_roughness,
     rank_segments,
     roughness,
+    weighted_quantiles,
 )
 from calibrant.exceptions import DataWarning
 from calibrant.metrics import NLL

@@ -170,7 +170,10 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
         (("evaluate", "a.csv", "--positive", "yes", "--resamples", "-3"), "--resamples must be a whole number"),
         (("apply", "a.csv"), "calibrant: --out is missing, and is needed. See calibrant apply --help."),
         (("apply", "a.csv", "--out"), "--out requires an argument"),
-        (("evaluate", "three.csv", "--probs", "cat", "dog", "emu"), "dog is no file. Columns are named with commas"),
+        (
+            ("evaluate", "three.csv", "--probs", "cat", "dog", "emu"),
+            "dog is not a file. Separate the names of",
+        ),
         (("evaluate", "--probs", "cat", "dog", "emu", "three.csv"), "without spaces: cat,dog,emu."),
         (("evaluate", "three.csv", "--probs", "cat"), "but 3 classes: 'cat', 'dog', 'emu'. Name the columns of all"),
         (("evaluate", "three.csv", "--probs", "cat", "--positive", "cat"), "with --probs, with commas between them."),

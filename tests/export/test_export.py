@@ -20,6 +20,7 @@ from calibrant.calibrators import (
     OneVsRest,
     PlattScaling,
     Pooled,
+    PriorShift,
     QuadraticScaling,
     ROCConvexHull,
     SplineCalibration,
@@ -176,8 +177,27 @@ class TestRefusals:
         class Own(Identity):
             pass
 
-        with pytest.raises(InputError, match=r"Own cannot be exported\. Those that can are BBQ, "):
+        with pytest.raises(InputError, match="Own cannot be exported: its class must define _operations"):
             export(fit(Own(), 3))
+
+
+@both
+def test_a_class_of_ones_own_states_its_map(run):
+    class Halved(Identity):
+        def _apply(self, log_probs):
+            return log_probs / 2
+
+        def _operations(self, x, k):
+            return x / 2.0
+
+    fitted = fit(Halved(), 3)
+    assert run(fitted, new_rows(3)) == pytest.approx(fitted.predict_proba(new_rows(3)), abs=1e-12)
+
+
+@both
+def test_shifts_of_base_rates_are_exported(run):
+    fitted = fit(PriorShift([0.2, 0.3, 0.5]), 3)
+    assert run(fitted, new_rows(3)) == pytest.approx(fitted.predict_proba(new_rows(3)), abs=1e-12)
 
 
 class TestTorch:

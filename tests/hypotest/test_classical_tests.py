@@ -11,9 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from binary_cases import binary, published
 from calibrant import InputError, Predictions
 from calibrant.binning import EqualMass
-from calibrant.hypotest.classical import SMALLEST_PVALUE, HosmerLemeshowTest, SpiegelhalterTest
+from calibrant.hypotest.binary import SMALLEST_PVALUE
 from calibrant.hypotest.cox import CoxTest
 from calibrant.hypotest.cumulative import ECCETest
+from calibrant.hypotest.hosmer_lemeshow import HosmerLemeshowTest
+from calibrant.hypotest.spiegelhalter import SpiegelhalterTest
 from calibrant.metrics import ECE, Brier
 from calibrant.results import as_record
 from simulate import calibrated, sharpened

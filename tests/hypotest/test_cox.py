@@ -245,7 +245,7 @@ def test_separated_outcomes_are_refused(probs, labels):
 
 
 def test_a_fit_that_does_not_converge_is_an_error(monkeypatch):
-    monkeypatch.setattr("calibrant._core.newton.MAX_ITERATIONS", 2)
+    monkeypatch.setattr("calibrant._core.logistic.MAX_ITERATIONS", 2)
     with pytest.raises(InputError, match=r"must have a maximum, but none was found: .* almost separated"):
         CoxTest()(binary(400, sharpness=0.2))
 

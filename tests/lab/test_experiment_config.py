@@ -120,7 +120,7 @@ def test_a_wrong_value_is_named_with_its_file_its_key_and_what_is_allowed(tmp_pa
 
 TRAINING_CHANGES = [
     ('loss = "ce"', 'loss = "mse"', r"\[networks\]: \[ce\]: loss must be one of ce, label-smoothing"),
-    ('loss = "ce"', 'loss = "ce+8*mce"', r"\[ce\]: a penalty beside a loss must be one of mmce, .* but is 'mce'"),
+    ('loss = "ce"', 'loss = "ce+8*mce"', r"\[ce\]: a penalty added to a loss must be one of mmce, .* but is 'mce'"),
     ('loss = "ce"', 'loss = "ce+-8*mmce"', r"\[ce\]: the weight of a penalty must be a positive number, but is '-8'"),
     ("epochs = 3", 'watch = "ece"', r"\[ce\]: watch must be one of loss, calibrated-nll, but is 'ece'"),
     ('start = "ce"', 'start = "cf"', r"\[networks\]: focal-3.start must be one of ce, focal-3, but is 'cf'"),

@@ -281,8 +281,8 @@ class TestNames:
         [
             ("mmce", "loss must be one of ce, label-smoothing, .* such as ce.mmce, but is 'mmce'"),
             ("", "loss must be one of"),
-            ("ce+", "a penalty beside a loss must be one of mmce, .* but is '' in 'ce.'"),
-            ("ce+focal-3", "a penalty beside a loss must be one of mmce, skce, .* but is 'focal-3'"),
+            ("ce+", "a penalty added to a loss must be one of mmce, .* but is '' in 'ce.'"),
+            ("ce+focal-3", "a penalty added to a loss must be one of mmce, skce, .* but is 'focal-3'"),
             ("ce+x*mmce", "the weight of a penalty must be a positive number, but is 'x'"),
             ("ce+*mmce", "the weight of a penalty must be a positive number, but is ''"),
             ("ce+0*mmce", "positive number, but is '0'"),

@@ -91,7 +91,7 @@ def test_every_calibrator_fits_predictions(name):
 def test_calibrators_of_logits_fit_predictions_and_others_say_why_not():
     fitted = TemperatureScaling(scores="logits").fit(SAME)
     np.testing.assert_allclose(fitted.predict_proba(SAME), fitted.predict_proba(SAME.log_probs))
-    with pytest.raises(InputError, match='scores="raw-logits" cannot be had from Predictions'):
+    with pytest.raises(InputError, match='scores="raw-logits" cannot be derived from Predictions'):
         VectorScaling(scores="raw-logits").fit(SAME)
     with pytest.raises(TypeError, match="pass them alone"):
         TemperatureScaling().fit(SAME, Y_TRUE)

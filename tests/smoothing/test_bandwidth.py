@@ -8,8 +8,7 @@ import pytest
 
 from calibrant._core.line.boxes import Line
 from calibrant._core.line.sums import KernelSums
-from calibrant.smoothing.bandwidth import choose_bandwidth, minimise
-from calibrant.smoothing.held_out_loss import HeldOutLoss
+from calibrant.smoothing.bandwidth import HeldOutLoss, choose_bandwidth, minimise
 from calibrant.smoothing.sample import Sample
 from line_oracles import kernel_matrix, leave_one_out_by_loops
 

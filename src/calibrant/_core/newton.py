@@ -1,14 +1,11 @@
 """Newton's method for convex functions, its steps halved until the value falls, and logistic regressions by it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from calibrant._border.types import BoolArray, FloatArray
-from calibrant._core.blocks import add_blocks
+from calibrant._border.types import FloatArray
 from calibrant._core.steps import tell
 
 Curve = tuple[float, FloatArray, FloatArray]
@@ -28,21 +25,8 @@ _MAX_HALVINGS = 50
 _FEW = 2
 """Coefficients whose step is written out."""
 
-_CANCELLED = 1e-9
+CANCELLED = 1e-9
 """A determinant below this share of its first product has lost too many digits to divide by it."""
-
-LAST_DECREMENT = 1e-14
-"""A step that promises to lower the mean loss by less than this is the last one: about 1e-7 long, it leaves 1e-14."""
-
-MAX_ITERATIONS = 500
-
-PENALTY = 1e-12
-"""Factor of the squared coefficients that keeps the maximum finite and unique."""
-
-MAX_FULL_STEPS = 16
-
-CLOSE = 1e-7
-"""A step as small as this leaves an error of about its square: convergence is quadratic."""
 
 
 class Minimum(NamedTuple):
@@ -136,7 +120,7 @@ def _short_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray | None:
     (first, mixed), (_, second) = hessian.tolist()
     left, right = gradient.tolist()
     determinant = first * second - mixed * mixed
-    if not determinant > _CANCELLED * first * second:
+    if not determinant > CANCELLED * first * second:
         return None
     return np.array([mixed * right - second * left, mixed * left - first * right]) / determinant
 
@@ -155,151 +139,3 @@ def _line_search(
             return candidate, found
         size /= 2.0
     return None
-
-
-@dataclass(frozen=True, eq=False)
-class LogisticLoss:
-    r"""The loss of log-odds :math:`s = o + x D` plus a penalty, with its derivatives in x.
-
-    .. math:: \sum_i c_i \ln(1 + e^{s_i}) - e_i s_i + \frac12 \sum_j \lambda_j (x_j - t_j)^2
-
-    Attributes
-    ----------
-    design : ndarray of shape (m, n)
-        D.
-    events, counts : ndarray of shape (n,)
-        e and c, with 0 <= e <= c. Their sum over c is best 1: the value is then a mean.
-    offset : ndarray of shape (n,), or 0
-        o.
-    penalty, target : float or ndarray of shape (m,)
-        Lambda and t.
-
-    Examples
-    --------
-    >>> loss = LogisticLoss(np.ones((1, 1)), events=np.array([1.0]), counts=np.array([4.0]))
-    >>> round(loss(np.zeros(1))[0], 4)  # 4 log 2
-    2.7726
-    >>> round(float(loss.minimum(np.zeros(1)).x[0]), 4)  # log(1 / 3)
-    -1.0986
-    """
-
-    design: FloatArray
-    events: FloatArray
-    counts: FloatArray
-    offset: FloatArray | float = 0.0
-    penalty: FloatArray | float = 0.0
-    target: FloatArray | float = 0.0
-
-    def __call__(self, x: FloatArray) -> Curve:
-        """Return value, gradient and Hessian."""
-        m = len(self.design)
-        sums = add_blocks(lambda rows: self._sums(x, rows), self.design.shape[::-1])
-        away = x - self.target
-        pull = self.penalty * away
-        sums[m + 1 :: m + 1] += self.penalty
-        return float(sums[0] + pull.dot(away) / 2), sums[1 : m + 1] + pull, sums[m + 1 :].reshape(m, m)
-
-    @cached_property
-    def _others(self) -> FloatArray:
-        return self.counts - self.events
-
-    def minimum(self, start: FloatArray) -> Minimum:
-        """Return where the loss is least, by Newton's method with halved steps."""
-        return descend(self, newton_step, start, last=LAST_DECREMENT, max_iter=MAX_ITERATIONS, look=False)
-
-    def _sums(self, x: FloatArray, rows: slice) -> FloatArray:
-        """Return what some rows add to the loss and its derivatives, one after another."""
-        design, events, counts, others = self.design[:, rows], self.events[rows], self.counts[rows], self._others[rows]
-        # One piece of memory for all: asking the system for many takes longer than what is computed in them.
-        scores, low, high, total = np.empty((4, len(counts)))
-        np.matmul(x, design, out=scores)
-        scores += self.offset if isinstance(self.offset, float) else self.offset[rows]
-        np.minimum(scores, 0.0, out=low)
-        np.maximum(scores, 0.0, out=high)
-        sums = np.empty(1 + len(design) + len(design) ** 2)
-        sums[0] = others.dot(high) - events.dot(low)
-        # e^s / (1 + e^s) and its complement share a denominator between 1 and 2; each has all of its digits.
-        np.exp(low, out=low)
-        np.exp(np.negative(high, out=high), out=high)
-        np.add(low, high, out=total)
-        # Steps are judged by differences of 1e-12 and more: log1p, which takes longer, is not needed.
-        sums[0] += counts.dot(np.log(total, out=scores))
-        np.reciprocal(total, out=total)
-        low *= total
-        high *= total
-        np.multiply(low, high, out=total)
-        total *= counts
-        # Events and others apart: p - 1 would lose the digits of a p near 1.
-        low *= others
-        high *= events
-        low -= high
-        sums[1 : len(design) + 1] = design @ low
-        sums[len(design) + 1 :] = ((design * total) @ design.T).ravel()
-        return sums
-
-
-def maximise_all(
-    offset: FloatArray, design: FloatArray, hits: BoolArray, shares: FloatArray, start: FloatArray
-) -> FloatArray:
-    """Return the coefficients of the design's rows, added to the offset, that make the outcomes most likely.
-
-    Parameters
-    ----------
-    offset : ndarray of shape (n,)
-    design : ndarray of shape (m, n)
-        One or two rows.
-    hits, shares : ndarray of shape (n, B), or (n, 1) if all regressions have the same
-        Outcomes, and weights that sum to 1 in each column.
-    start : ndarray of shape (m,)
-
-    Returns
-    -------
-    ndarray of shape (m, B)
-        NaN in columns where full steps do not converge soon, as where no finite coefficient is best.
-
-    Notes
-    -----
-    The likelihood is concave, so what Newton's method converges to is its only maximum, however it got there.
-    """
-    n_columns = max(hits.shape[1], shares.shape[1])
-    found = np.full((len(design), n_columns), np.nan)
-    points, left, shares = np.repeat(start[:, None], n_columns, axis=1), np.arange(n_columns), shares.T
-    observed = _sums(hits.T.astype(np.float64), design, shares)
-    with np.errstate(all="ignore"):
-        for _ in range(MAX_FULL_STEPS):
-            steps = _steps(points, offset + points.T @ design, design, observed, shares)
-            points = points - steps
-            size = np.abs(steps).max(axis=0)
-            close = np.isfinite(size) & (size <= CLOSE * (1 + np.abs(points).max(axis=0)))
-            found[:, left[close]] = points[:, close]
-            keep = np.isfinite(size) & ~close
-            if not keep.any():
-                break
-            left, points, observed = left[keep], points[:, keep], observed[keep]
-            shares = shares if len(shares) == 1 else shares[keep]
-    return found
-
-
-def _sums(values: FloatArray, design: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return the sums of values, (B, n), times shares, (B, n) or (1, n), times each row of the design, as (B, m)."""
-    return np.asarray(values @ (design * shares).T if len(shares) == 1 else (values * shares) @ design.T)
-
-
-def _steps(
-    points: FloatArray, odds: FloatArray, design: FloatArray, observed: FloatArray, shares: FloatArray
-) -> FloatArray:
-    """Return Newton's steps (m, B) from points (m, B), where the log-odds are (B, n); these are overwritten."""
-    np.exp(np.negative(odds, out=odds), out=odds)
-    odds += 1
-    fitted = np.reciprocal(odds, out=odds)
-    gradient = _sums(fitted, design, shares) - observed + PENALTY * points.T
-    fitted -= fitted**2
-    if len(design) == 1:
-        return (gradient[:, 0] / (_sums(fitted, design**2, shares)[:, 0] + PENALTY))[None]
-    products = np.stack([design[0] ** 2, design[0] * design[1], design[1] ** 2])
-    first, mixed, second = _sums(fitted, products, shares).T + PENALTY * np.array([[1], [0], [1]])
-    determinant = first * second - mixed**2
-    left = second * gradient[:, 0] - mixed * gradient[:, 1]
-    right = first * gradient[:, 1] - mixed * gradient[:, 0]
-    # Where the determinant is lost to rounding, nothing converges.
-    return np.stack([left, right]) / np.where(determinant > _CANCELLED * first * second, determinant, np.nan)

@@ -1,18 +1,17 @@
 """Which calibrator to use, decided by rows that were held out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant import __version__
-from calibrant._border.checks import check_count, check_level
-from calibrant._border.types import FloatArray, Progress, Rng
+from calibrant._border.types import Progress, Rng
 from calibrant._core.threads import in_order
-from calibrant.advice.choice import SURE, Choice, choose
-from calibrant.advice.cross_fit import OutOfFold, check_folds, cross_fit_all, draw_folds
+from calibrant.advice.choice import SURE, choose
+from calibrant.advice.cross_fit import cross_fit_all, draw_folds
 from calibrant.advice.group_fix import GROUPS, cross_fit_groups, group_table
+from calibrant.advice.plan import Plan
 from calibrant.advice.rule import NOTHING, allows_certainty, has_impossible_labels, shortlist, stack_of
 from calibrant.advice.words import decided_by, disagreement, headline, reasons
 from calibrant.assessment.verdict import examine
@@ -21,16 +20,11 @@ from calibrant.calibrators.compose import parse
 from calibrant.calibrators.names import calibrator_name
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.metrics import METRICS, NLL, Brier, Score
-from calibrant.metrics.scores import weighted_means
 from calibrant.predictions import Predictions, check_predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
-from calibrant.results import Candidate, Recommendation
+from calibrant.results import Recommendation
 from calibrant.results.core import smallest_pvalue
-
-SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
-"""Scores by which candidates are compared: proper ones, which the true probabilities minimise."""
 
 MOST_REDRAWS = 999
 """Redraws of the labels behind the verdict that the advice is compared with, as in assess."""
@@ -42,9 +36,6 @@ test finds 5, and some of these have no smaller loss."""
 TWO_CLASSES = 2
 """Of two classes the test sees whatever a map of the probability can mend, gains of accuracy too. Standard errors would
 add wrong advice only: where no sure row happens to be wrong, a map that is too sure gains a little in every row."""
-
-LEAST_ROWS = 50
-"""With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
 
 
 @takes_two_arrays
@@ -135,7 +126,7 @@ def recommend(  # noqa: PLR0913 (each is one decision of the user)
         return recommend_forecasts(predictions, candidates, score=score or "crps", progress=progress, rng=rng, **shared)
     check_predictions(predictions)
     return _recommend_classes(
-        predictions, keep_argmax, candidates, _Plan(score or "nll", **shared), features, progress, rng
+        predictions, keep_argmax, candidates, Plan(score or "nll", **shared), features, progress, rng
     )
 
 
@@ -143,7 +134,7 @@ def _recommend_classes(
     predictions: Predictions,
     keep_argmax: bool,
     candidates: Sequence[str] | Mapping[str, Calibrator] | None,
-    plan: "_Plan",
+    plan: "Plan",
     features: object,
     progress: Progress | None,
     rng: Rng,
@@ -215,93 +206,3 @@ def _candidates(
             "changes with keep_argmax=False."
         )
     return {NOTHING: Identity()} | {name: calibrator for name, calibrator in named.items() if name != NOTHING}
-
-
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """A candidate without its differences from others, and its score on every row."""
-
-    candidate: Candidate
-    losses: FloatArray
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """How candidates are judged."""
-
-    score: str
-    n_folds: int
-    n_resamples: int
-    level: float
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse settings that make no sense, and too few rows."""
-        if self.score not in SCORES:
-            raise InputError(
-                f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors do not decide: predictions '
-                "that are all the same can have an error of 0."
-            )
-        check_count(self.n_resamples, "n_resamples")
-        check_count(self.n_folds, "n_folds")
-        check_level(self.level)
-        check_folds(self.n_folds, predictions)
-        if predictions.n_samples < LEAST_ROWS:
-            raise InputError(
-                f"at least {LEAST_ROWS} rows are needed to choose between calibrators, but there are "
-                f"{predictions.n_samples} (rows of weight 0 do not count). Temperature scaling is the safest choice "
-                "with so few."
-            )
-
-    def judge(self, name: str, found: OutOfFold, predictions: Predictions) -> _Judged:
-        """Measure what cross-fitting a candidate has given."""
-        calibrated = found.predictions
-        losses = SCORES[self.score].per_row(calibrated)
-        changed = calibrated.predicted != predictions.predicted
-        candidate = Candidate(
-            name=name,
-            loss=float(weighted_means(losses)(predictions.weights[:, None])[0]),
-            accuracy=METRICS["accuracy"](calibrated),
-            ece=METRICS["ece"](calibrated),
-            kde_ece=METRICS["kde-ece"](calibrated),
-            changed=float(np.average(changed, weights=predictions.weights)),
-            converged=found.converged,
-            over_nothing=None,
-            behind_best=None,
-        )
-        return _Judged(candidate, losses)
-
-    def advice(
-        self,
-        chosen: Choice,
-        judged: Mapping[str, _Judged],
-        calibrator: Calibrator,
-        used: Predictions,
-        keep_argmax: bool,
-        rng: Rng,
-    ) -> Recommendation:
-        """Return what was chosen, not yet in words."""
-        return Recommendation(
-            name=chosen.name,
-            headline="",
-            reasons=(),
-            calibrator=calibrator,
-            candidates=tuple(
-                replace(
-                    one.candidate,
-                    over_nothing=chosen.over_nothing.get(name),
-                    behind_best=chosen.behind_best.get(name),
-                )
-                for name, one in judged.items()
-            ),
-            best=chosen.best,
-            alternative=chosen.alternative,
-            over_alternative=chosen.over_alternative,
-            keep_argmax=keep_argmax,
-            score=self.score,
-            n_samples=used.n_samples,
-            n_classes=used.n_classes,
-            n_folds=self.n_folds,
-            n_resamples=self.n_resamples,
-            level=self.level,
-            settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
-        )

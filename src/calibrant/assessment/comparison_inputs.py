@@ -64,5 +64,5 @@ def _check_rows(name: str, first: Predictions, other_name: str, other: Predictio
         if len(differs):
             raise InputError(
                 f"{names} must have the same {what} in the same order, but {len(differs)} rows differ; the first is "
-                f"row {differs[0]}. Bring the rows into one order first."
+                f"row {differs[0]}. Put the rows in the same order first."
             )

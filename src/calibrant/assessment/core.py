@@ -52,9 +52,9 @@ def assess(  # noqa: PLR0913 (each is one decision of the user)
     name : str, default="predictions"
         What to call them in tables.
     sections : iterable of names in SECTIONS, default=all of them
-        What to compute beside the verdict: "metrics", their "limits", "curves", "classes", the "parts" of scores, the
-        "ranking", further "tests", "groups". A page needs all of them. What a section holds does not depend on which
-        others are computed.
+        What to compute in addition to the verdict: "metrics", their "limits", "curves", "classes", the "parts" of
+        scores, the "ranking", further "tests", "groups". A page needs all of them. What a section holds does not depend
+        on which others are computed.
     metrics : mapping of str to Metric, or sequence of names in METRICS, optional
         By default all of METRICS, except those that are slow for the given number of rows and classes, and for two
         classes averages over classes: class 1 determines class 0.

@@ -7,7 +7,8 @@ from calibrant._border.lazy import attributes
 from calibrant.calibrators.bbq import BBQ
 from calibrant.calibrators.beta import BetaCalibration
 from calibrant.calibrators.binary import OneVsRest
-from calibrant.calibrators.calibrator import Calibrator, calibrate
+from calibrant.calibrators.calibrate import calibrate
+from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.compose import Compose, composed, parse
 from calibrant.calibrators.deep_order_preserving import DeepOrderPreserving
 from calibrant.calibrators.ensemble import Ensemble, Uniform

@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.newton import Minimum
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.inverse_temperature import best_log_beta
 from calibrant.calibrators.newton import warn_unless_converged
@@ -63,6 +64,10 @@ class AffineScaling(Calibrator):
         logits = scores * self.coef_ if self.coef_.ndim == 1 else scores @ self.coef_.T
         logits += self.intercept_
         return logits
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:  # noqa: ARG002 (one signature)
+        scores = x if uses_raw_logits(self) else x.at_least(SMALLEST_LOG_PROB)
+        return ops.affine(scores, self.coef_, self.intercept_)
 
 
 def floored(log_probs: FloatArray) -> FloatArray:

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import DECIMALS, comparable
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties
 from calibrant.calibrators.rules import STEPS, Rule, are_steps
@@ -106,6 +107,9 @@ class BBQ(BinaryCalibrator):
 
         index = np.searchsorted(self.edges_, comparable(expit(scores)), side="left")
         return logit(self.probabilities_)[index]
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        return ops.expit(x).rounded(DECIMALS).search(self.edges_, "left").look_up(logit(self.probabilities_))
 
     def _sizes(self, total: float) -> IntArray:
         root = float(np.cbrt(total))

@@ -6,7 +6,9 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
 from calibrant._core.laws import softplus
-from calibrant.calibrators.binary import BinaryCalibrator, bounded
+from calibrant.calibrators import operations as ops
+from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.log_odds import bounded, bounded_operations
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
 from calibrant.calibrators.rules import Rule, are_finite, are_not_negative
 from calibrant.exceptions import InputError
@@ -81,6 +83,10 @@ class BetaCalibration(BinaryCalibrator):
         """Return the calibrated log-odds of class 1."""
         x = bounded(scores)
         return self.c_ - self.a_ * softplus(-x) + self.b_ * softplus(x)
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        x = bounded_operations(x)
+        return ops.softplus(x) * self.b_ - ops.softplus(-x) * self.a_ + self.c_
 
     def _maximised(self, x: FloatArray, targets: FloatArray, weights: FloatArray) -> LogisticFit:
         prior = np.array([0.0, 1.0, 1.0])

@@ -10,19 +10,15 @@ from calibrant._border.checks import check_copies
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
 from calibrant._core.steps import told
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, Kind, Level, are_calibrators, normalised
 from calibrant.calibrators.estimator import check_is_fitted, clone
+from calibrant.calibrators.log_odds import Score, class_scores, log_probs_of, probs_of, score_operations
 from calibrant.calibrators.raw_logits import RAW_LOGITS, uses_raw_logits
 from calibrant.calibrators.rules import Rule
 from calibrant.exceptions import InputError
 from calibrant.predictions import Predictions
 from calibrant.roc.ranking import as_ranking, as_scores
-
-LARGEST_LOG_ODDS = -float(np.log(np.finfo(np.float64).tiny))
-"""Parametric maps treat log-odds beyond this, those of the probabilities 0 and 1 among them, as this."""
-
-Score = Literal["probability", "logit", "margin"]
-"""What the map of a class is a function of."""
 
 SMALLEST_SHARE = 1e-6
 """What is added to a map, as a multiple of the probability: it keeps a class possible that the map sends to 0."""
@@ -50,6 +46,15 @@ class BinaryCalibrator(Calibrator):
     @abstractmethod
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
+
+    def line_operations(self, x: ops.Value) -> ops.Value:
+        """Return `log_odds` as operations on one score per row, for export."""
+        ops.check_own(self, "_line_operations")
+        return self._line_operations(x)
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        """Write `log_odds` in terms of `Value`."""
+        raise NotImplementedError
 
     @np.errstate(under="ignore")
     def fit(
@@ -83,7 +88,7 @@ class BinaryCalibrator(Calibrator):
         given, log_probs = self._read(scores)
         if log_probs.shape[1] == 2 == len(self.classes_):
             return self.line_probs(log_probs[:, 1] - log_probs[:, 0])
-        return self._calibrated(given, log_probs)[0]
+        return self.calibrated(given, log_probs)[0]
 
     def _read_raw(self, scores: object) -> FloatArray:
         """Return a ranker's scores."""
@@ -104,6 +109,11 @@ class BinaryCalibrator(Calibrator):
         if log_probs.shape[1] == 2:
             return log_probs_of(self.log_odds(log_probs[:, 1] - log_probs[:, 0]))
         return self.lifted_.transform(log_probs)
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        if k > 2:
+            return self.lifted_.operations(x, k)
+        return ops.of_log_odds(self.line_operations(x.columns([1]) - x.columns([0])))
 
     def _kind(self) -> str:
         if self.scores == "raw":
@@ -220,6 +230,14 @@ class OneVsRest(Lifted):
         shares = normalised(log_probs) if uses_raw_logits(self) else log_probs
         return np.logaddexp(result, shares + np.log(SMALLEST_SHARE))
 
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        is_raw = uses_raw_logits(self)
+        scores = x if is_raw else score_operations(x, self.score, k)
+        lines = [c.line_operations(scores.columns([j])) for j, c in enumerate(self.calibrators_)]
+        first, *others = [-ops.softplus(-line) for line in lines]
+        shares = ops.log_softmax(x) if is_raw else x
+        return ops.log_add_exp(first.beside(*others), shares + float(np.log(SMALLEST_SHARE)))
+
     def _columns(self, log_probs: FloatArray) -> FloatArray:
         """Return one score for every class, (K, n)."""
         return log_probs.T if uses_raw_logits(self) else class_scores(log_probs, self.score).T
@@ -245,71 +263,3 @@ def checked_binary(calibrator: object) -> BinaryCalibrator:
             f"calibrator must be one of two classes, such as IsotonicCalibration(), but is {calibrator!r:.80}."
         )
     return calibrator
-
-
-def bounded(log_odds: FloatArray) -> FloatArray:
-    """Return log-odds without infinities."""
-    return np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-
-
-def log_probs_of(log_odds: FloatArray) -> FloatArray:
-    """Return the logarithms of both probabilities, (n, 2).
-
-    Examples
-    --------
-    >>> np.exp(log_probs_of(np.array([0.0, -np.inf]))).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
-    """
-    return np.column_stack([-softplus(log_odds), -softplus(-log_odds)])
-
-
-def probs_of(log_odds: FloatArray) -> FloatArray:
-    """Return both probabilities, (n, 2).
-
-    Examples
-    --------
-    >>> probs_of(np.array([0.0, -np.inf])).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
-    """
-    from scipy.special import expit
-
-    probs = np.empty((len(log_odds), 2))
-    expit(log_odds, out=probs[:, 1])
-    expit(-log_odds, out=probs[:, 0])
-    return probs
-
-
-def log_odds_of_classes(log_probs: FloatArray) -> FloatArray:
-    r"""Return :math:`\ln p_k - \ln \sum_{j \ne k} p_j` of every class, (n, K), accurate also near 1.
-
-    Examples
-    --------
-    >>> log_odds_of_classes(np.log([[0.5, 0.25, 0.25]])).round(4).tolist()
-    [[0.0, -1.0986, -1.0986]]
-    """
-    rows, top = np.arange(len(log_probs)), log_probs.argmax(axis=1)
-    probs = np.exp(log_probs)
-    with np.errstate(divide="ignore"):
-        rest = np.log1p(-np.minimum(probs, 0.5))  # Others than the largest are at most one half.
-        probs[rows, top] = 0.0
-        rest[rows, top] = np.log(probs.sum(axis=1))
-    return log_probs - rest
-
-
-SCORE_DECIMALS = 12
-"""Scores of classes that agree to this many decimals are ties: they were computed by different sums."""
-
-
-def class_scores(log_probs: FloatArray, score: Score) -> FloatArray:
-    """Return one score for every class, (n, K), rounded so that equal probabilities make ties."""
-    if score == "probability":
-        values = log_odds_of_classes(log_probs)
-    elif score == "logit":
-        values = normalised(log_probs)
-    elif score == "margin":
-        ascending = np.sort(log_probs, axis=1)
-        best, second = ascending[:, -1:], ascending[:, -2:-1]
-        values = log_probs - np.where(log_probs == best, second, best)
-    else:
-        raise InputError(f'score must be "probability", "logit" or "margin", but is {score!r}.')
-    return np.round(values, SCORE_DECIMALS)

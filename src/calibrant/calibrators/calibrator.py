@@ -1,7 +1,7 @@
 """What every calibrator is: an estimator that maps scores to calibrated probabilities."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,10 @@ from calibrant.calibrators.given import (
     words_of_calibrators,
 )
 from calibrant.calibrators.names import CALIBRATORS
+from calibrant.calibrators.operations import Value, check_own
 from calibrant.calibrators.raw_logits import RAW_LOGITS, as_raw_logits, check_has_logits, refuse_raw_logits
 from calibrant.exceptions import InputError
-from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
-
-if TYPE_CHECKING:
-    from calibrant.calibrators.forecasts import ForecastCalibrator
 
 Kind = Literal["parametric", "binning", "isotonic", "ensemble", "composition"]
 Level = Literal["high", "medium", "low"]
@@ -86,6 +83,15 @@ class Calibrator(Estimator, ABC):
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         """Return calibrated log-probabilities, of shape (n, K), up to a number that is added to a row."""
 
+    def operations(self, x: Value, k: int) -> Value:
+        """Return what `_apply` does as operations on log-probabilities of k classes, for export."""
+        check_own(self, "_operations")
+        return self._operations(x, k)
+
+    def _operations(self, x: Value, k: int) -> Value:
+        """Write `_apply` in terms of `Value`."""
+        raise NotImplementedError
+
     def known_name(self) -> str:
         """Return its name in `CALIBRATORS`; "" if it has none."""
         return CALIBRATORS.name_of(self)
@@ -124,8 +130,8 @@ class Calibrator(Estimator, ABC):
             raise TypeError("Predictions hold their labels, weights and classes: pass them alone, fit(predictions).")
         if self._kind() not in ("probs", "logits"):
             raise InputError(
-                f'scores="{self.scores}" cannot be had from Predictions, which hold probabilities. Pass both arrays: '
-                "fit(scores, labels)."
+                f'scores="{self.scores}" cannot be derived from Predictions, which hold probabilities. Pass both '
+                "arrays: fit(scores, labels)."
             )
         check_copies(predictions.weights)
         self._remember_columns(predictions.probs)
@@ -226,7 +232,7 @@ class Calibrator(Estimator, ABC):
         return column_order(columns, tuple(classes))
 
     @np.errstate(under="ignore")  # Whatever the caller has set.
-    def _calibrated(self, probs: FloatArray, log_probs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def calibrated(self, probs: FloatArray, log_probs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return calibrated probabilities and their logarithms."""
         self._check_classes(log_probs)
         log_probs = self.transform_from(log_probs)
@@ -267,57 +273,6 @@ def normalised(scores: FloatArray) -> FloatArray:
     return log_softmax(scores)
 
 
-@overload
-def calibrate(calibrator: Calibrator, predictions: Predictions) -> Predictions: ...
-
-
-@overload
-def calibrate(calibrator: "ForecastCalibrator", predictions: Forecasts) -> Forecasts: ...
-
-
-def calibrate(
-    calibrator: "Calibrator | ForecastCalibrator", predictions: Predictions | Forecasts
-) -> Predictions | Forecasts:
-    """Return the predictions with calibrated probabilities, or forecasts with calibrated laws; the rest as it was.
-
-    Parameters
-    ----------
-    calibrator : Calibrator or ForecastCalibrator
-        Fitted, on other rows than these.
-    predictions : Predictions or Forecasts
-
-    Examples
-    --------
-    >>> from calibrant.calibrators import Identity
-    >>> p = Predictions([0.2, 0.7], labels=[0, 1])
-    >>> calibrate(Identity().fit(p.probs, p.labels), p).positive.round(3).tolist()
-    [0.2, 0.7]
-    """
-    check_is_fitted(calibrator)
-    if isinstance(predictions, Forecasts) or not isinstance(calibrator, Calibrator):
-        return _calibrate_forecasts(calibrator, predictions)
-    check_order(predictions.classes, calibrator.classes_.tolist(), "classes of predictions")
-    check_has_logits(calibrator)
-    return calibrate_logits(calibrator, predictions.log_probs, predictions)
-
-
 def are_calibrators(members: object) -> bool:
     """Whether it is a list of calibrators, and not an empty one."""
     return isinstance(members, list) and len(members) > 0 and all(isinstance(m, Calibrator) for m in members)
-
-
-def _calibrate_forecasts(calibrator: Any, forecasts: object) -> Forecasts:
-    if isinstance(calibrator, Calibrator) or not isinstance(forecasts, Forecasts):
-        raise TypeError(
-            f"predictions take a calibrator of classes, and forecasts one of calibrant.calibrators.forecasts, but "
-            f"these are {type(calibrator).__name__} and {type(forecasts).__name__}."
-        )
-    return calibrator.calibrate(forecasts)
-
-
-def calibrate_logits(calibrator: Calibrator, logits: FloatArray, predictions: Predictions) -> Predictions:
-    """Return the predictions with a calibrator's output for logits, checked and in the order of its classes."""
-    probs, log_probs = calibrator._calibrated(predictions.probs, logits)  # noqa: SLF001 (one module)
-    return Predictions._trusted(  # noqa: SLF001 (rows are normalised by construction)
-        probs, predictions.labels, predictions.weights, predictions.classes, log_probs
-    )

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.members import WithMembers, all_converged
@@ -93,6 +94,11 @@ class Compose(WithMembers):
         for stage in self.stages_:
             log_probs = stage.transform_from(log_probs)
         return log_probs
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        for stage in self.stages_:
+            x = ops.log_softmax(stage.operations(x, k))
+        return x
 
     def known_name(self) -> str:
         """Return the names of the stages in `CALIBRATORS`, such as "ts>beta"; "" if one of them has none."""

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.members import all_converged
 from calibrant.calibrators.order_preserving import OrderPreserving
@@ -136,6 +137,11 @@ class DeepOrderPreserving(Calibrator):
         for layer in self.layers_:
             log_probs = layer.transform(log_probs)
         return log_probs
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        for layer in self.layers_:
+            x = ops.log_softmax(layer.operations(x, k))
+        return x
 
 
 def _log_likelihood(log_probs: FloatArray, labels: IntArray, weights: FloatArray) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.steps import portion, tell
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, are_calibrators
 from calibrant.calibrators.members import WithMembers, all_converged
 from calibrant.calibrators.rules import Rule, are_shares
@@ -47,6 +48,9 @@ class Uniform(Calibrator):
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return np.full(log_probs.shape, -np.log(log_probs.shape[1]))
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        return ops.uniform(x, k)
 
 
 def _mixture(members: Sequence[object], weights: object) -> bool:
@@ -145,6 +149,10 @@ class Ensemble(WithMembers):
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         used = [(w, member) for w, member in zip(self.weights_, self.calibrators_, strict=True) if w > 0]
         return mixture([w for w, _ in used], (member.transform(log_probs) for _, member in used))
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        used = [(w, member) for w, member in zip(self.weights_, self.calibrators_, strict=True) if w > 0]
+        return ops.mixture([w for w, _ in used], (ops.log_softmax(member.operations(x, k)) for _, member in used))
 
     def _least_nll(self, log_probs: FloatArray, labels: IntArray, shares: FloatArray) -> BestWeights:
         rows = np.arange(len(labels))

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import add_blocks, by_blocks, each_block, log_softmax, over_classes, threads_for
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.ensemble import Loss, check_loss, mixture, warn_unless_converged
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, never_wrong
@@ -112,6 +113,15 @@ class EnsembleTemperatureScaling(Calibrator):
         result, shape = np.empty(log_probs.shape), log_probs.shape
         each_block(lambda rows: self._mix(log_probs[rows], result[rows]), shape, n_threads=threads_for(shape))
         return result
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        members: list[Callable[[], ops.Value]] = [
+            lambda: ops.log_softmax(x / self.temperature_),
+            lambda: x,
+            lambda: ops.uniform(x, k),
+        ]
+        used = np.flatnonzero(self.weights_)
+        return ops.mixture(self.weights_[used].tolist(), (members[j]() for j in used))
 
     def _mix(self, log_probs: FloatArray, out: FloatArray) -> None:
         """Write the logarithm of the mixture of the three members."""

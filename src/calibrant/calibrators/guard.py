@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.rules import Rule, number
 from calibrant.exceptions import InputError
@@ -69,6 +70,9 @@ class LaplaceGuard(Calibrator):
         mixed *= 1.0 - self.share_
         mixed += self.share_ / mixed.shape[1]
         return np.log(mixed, out=mixed)
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        return (x.exp() * (1.0 - self.share_) + self.share_ / k).log() if self.share_ else x
 
 
 def check_rows(value: object, name: str) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.binning import Binning, EqualWidth
-from calibrant.binning.ties import comparable
+from calibrant.binning.ties import DECIMALS, comparable
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit
 from calibrant.calibrators.rules import STEPS, Rule, are_steps
@@ -86,6 +87,10 @@ class HistogramBinning(BinaryCalibrator):
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
         return logit(self.probabilities_)[self._index(scores)]
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        index = ops.expit(x).rounded(DECIMALS).search(self.edges_[1:-1], "left")
+        return index.look_up(logit(self.probabilities_))
 
     def _index(self, scores: FloatArray) -> IntArray:
         from scipy.special import expit

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import logit, pooled_ties, pools
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
@@ -92,3 +93,11 @@ class ROCConvexHull(BinaryCalibrator):
         below = (np.searchsorted(self.lower_, scores, side="right") - 1).clip(0, last)
         above = np.searchsorted(self.upper_, scores, side="left").clip(0, last)
         return logit((self.probabilities_[below] + self.probabilities_[above]) / 2)
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        last = len(self.lower_) - 1
+        below = np.append(0, np.arange(last + 1))
+        above = np.append(np.arange(last + 1), last)
+        low = x.search(self.lower_, "right").look_up(self.probabilities_[below])
+        high = x.search(self.upper_, "left").look_up(self.probabilities_[above])
+        return ops.logit((low + high) / 2.0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant.binning.ties import starts_of_ties
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 from calibrant.roc.merging import pool, split_equal
@@ -83,6 +84,18 @@ class IsotonicCalibration(BinaryCalibrator):
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the calibrated log-odds of class 1, infinite for probabilities 0 and 1."""
         return logit(self._interpolated(scores))
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        knots, heights = self.scores_, self.probabilities_
+        # Interval j lies between knots j - 1 and j; what is beyond all knots has no width.
+        low, high = heights[np.maximum(np.arange(len(knots) + 1) - 1, 0)], np.append(heights, heights[-1])
+        start, width, share = _intervals(self._axis(knots))
+        j = x.search(knots, "left")
+        moved = x if self.scores == "raw" else ops.expit(x)
+        fixed = j.look_up(share)
+        part = (fixed < 0.0).choose(((moved - j.look_up(start)) / j.look_up(width)).clip(0.0, 1.0), fixed)
+        on_knot = x.equals(j.look_up(np.append(knots, np.nan)))
+        return ops.logit((j.look_up(low) + on_knot.choose(1.0, part) * j.look_up(high - low)).clip(0.0, 1.0))
 
     def line_probs(self, scores: FloatArray) -> FloatArray:
         """Return both calibrated probabilities, (n, 2): the map needs no log-odds."""
@@ -176,3 +189,18 @@ def _share(places: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     if unknown.any():
         share[unknown] = np.where(np.isneginf(low[unknown]) & np.isfinite(high[unknown]), 1.0, 0.5)
     return share.clip(0.0, 1.0)
+
+
+def _intervals(places: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return start and width of every interval between places, and the share of the way where these do not tell it.
+
+    Such a share is that of intervals without a finite width; elsewhere it is -1.
+    """
+    before, behind = np.append(-np.inf, places), np.append(places, np.inf)
+    with np.errstate(invalid="ignore"):
+        width = behind - before
+    usual = (width > 0) & np.isfinite(width)
+    share = np.where(np.isneginf(before) & np.isfinite(behind), 1.0, 0.5)
+    share[np.isfinite(before) & np.isposinf(behind)] = 0.0
+    share[usual] = -1.0
+    return np.where(usual, before, 0.0), np.where(usual, width, 1.0), share

@@ -1,6 +1,7 @@
 """Joint scaling: an increasing map, a factor for every row, and a matrix, fitted at once."""
 
 from copy import copy
+from functools import reduce
 from itertools import pairwise
 from typing import ClassVar, Literal
 
@@ -10,16 +11,16 @@ from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import BLOCK, each_block
 from calibrant._core.newton import Minimum
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.joint_likelihood import JointLikelihood, joint_logits
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise, warn_unless_converged
-from calibrant.calibrators.order_preserving import line_knots, weighted_quantiles
 from calibrant.calibrators.rules import AFFINE, CURVE, Rule, is_curve, vector
 from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
-from calibrant.calibrators.segments import fallen, roughness
+from calibrant.calibrators.segments import fallen, line_knots, roughness, weighted_quantiles
 
 _RIDGE = 0.1
 """Penalty, times 1 / n, of the square of a slope minus 1 and of a factor of rows: so that a few rows that are
@@ -182,6 +183,17 @@ class JointScaling(Calibrator):
 
         each_block(task, scores.shape, entries=BLOCK)
         return result
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        scores = self.guard_.operations(x, k).at_least(SMALLEST_LOG_PROB)
+        knots, slopes = self.knots_.tolist(), self.slopes_.tolist()
+        falls = [(-scores.clip(knots[m + 1], knots[m]) + knots[m]) * slope for m, slope in enumerate(slopes)]
+        means = scores.total() * (1.0 / k)
+        steps = np.diff(self.row_factors_) / np.diff(self.row_knots_)
+        factor = means * 0.0 + float(self.row_factors_[0])
+        for (low, high), step in zip(pairwise(self.row_knots_.tolist()), steps.tolist(), strict=True):
+            factor = factor + (means.clip(low, high) - low) * step
+        return ops.affine(scores, self.coef_, self.intercept_) + scores * factor - reduce(ops.Value.__add__, falls)
 
     def parameters(self) -> FloatArray:
         """Return all that was learnt, in the order of the search."""

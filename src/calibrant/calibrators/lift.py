@@ -6,18 +6,12 @@ import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
 from calibrant._core.laws import softplus
-from calibrant.calibrators.binary import (
-    SMALLEST_SHARE,
-    BinaryCalibrator,
-    Lifted,
-    OneVsRest,
-    Score,
-    checked_binary,
-    class_scores,
-)
+from calibrant.calibrators import operations as ops
+from calibrant.calibrators.binary import SMALLEST_SHARE, BinaryCalibrator, Lifted, OneVsRest, checked_binary
 from calibrant.calibrators.calibrator import Level
 from calibrant.calibrators.estimator import clone
 from calibrant.calibrators.isotonic import IsotonicCalibration
+from calibrant.calibrators.log_odds import Score, class_scores, score_operations
 from calibrant.calibrators.raw_logits import RAW_LOGITS
 
 __all__ = ["SMALLEST_SHARE", "Lifted", "OneVsRest", "Pooled", "irm", "irova", "keep_order"]
@@ -90,6 +84,10 @@ class Pooled(Lifted):
         shared = -softplus(-log_odds)
         return keep_order(np.logaddexp(shared, log_probs + np.log(SMALLEST_SHARE)), log_probs)
 
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        shared = -ops.softplus(-self.calibrator_.line_operations(score_operations(x, "probability", k)))
+        return _order_operations(ops.log_add_exp(shared, x + float(np.log(SMALLEST_SHARE))), x, k)
+
 
 def irova(score: Score | None = None, scores: Literal["probs", "logits", "raw-logits"] = "probs") -> OneVsRest:
     """Return isotonic regression of each class against the rest (IROvA): by default on its probability or raw logit."""
@@ -127,3 +125,17 @@ def keep_order(values: FloatArray, originals: FloatArray) -> FloatArray:
     result = np.empty(order.shape)
     np.put_along_axis(result, order, np.take_along_axis(raised, last_of_ties, axis=1) + climb, axis=1)
     return result
+
+
+def _order_operations(values: ops.Value, originals: ops.Value, k: int) -> ops.Value:
+    """Return what `keep_order` does as operations."""
+    order = originals.argsort()
+    ascending = originals.along(order)
+    later, earlier, backwards = range(1, k), range(k - 1), range(k - 1, -1, -1)
+    rises = (ascending.columns(earlier) < ascending.columns(later)).choose(1.0, 0.0)
+    climb = rises.after(0.0, 1).running_sum() * SMALLEST_GAP
+    raised = (values.along(order) - climb).running_max(k)
+    # Of ties, the last has seen all of them; read backwards, it is the first.
+    ends = rises.columns(range(k - 2, -1, -1)).after(1.0, 1)
+    last = -(ends.equals(1.0).choose(-raised.columns(backwards), -np.inf).running_max(k).columns(backwards))
+    return (last + climb).along(order.argsort())

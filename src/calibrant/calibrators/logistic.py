@@ -7,7 +7,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.newton import LogisticLoss
+from calibrant._core.logistic import LogisticLoss
 
 RIDGE = 1e-12
 """Weight of the prior: it decides only what the data does not determine, such as a slope where all scores are equal."""

@@ -71,7 +71,7 @@ class DirichletCalibration(AffineScaling):
     Parameters
     ----------
     penalty : {"odir", "l2"}, default="odir"
-        "odir" penalises the entries beside the diagonal, and the intercepts; "l2" penalises all parameters.
+        "odir" penalises the off-diagonal entries and the intercepts; "l2" penalises all parameters.
     strength : float, default=0.1
         Factor of the penalty of the matrix. "l2" pulls towards uniform probabilities and needs less, about 0.001.
     intercept_strength : float, optional

@@ -123,7 +123,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         """Return calibrated probabilities, of shape (n, K)."""
         check_is_fitted(self)
         log_probs = class_log_probs(self.estimator_, X, self.classes_, self.response)
-        return self.calibrator_._calibrated(log_probs, log_probs)[0]  # noqa: SLF001 (one package)
+        return self.calibrator_.calibrated(log_probs, log_probs)[0]
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """Return the most probable class of every row."""

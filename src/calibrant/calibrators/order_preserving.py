@@ -1,14 +1,16 @@
 """Maps that keep the order of the classes in every row."""
 
 from copy import copy
+from functools import reduce
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blocks import each_block, softmax
+from calibrant._core.blocks import each_block
 from calibrant._core.newton import Curve, Minimum
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator, normalised
 from calibrant.calibrators.inverse_temperature import never_wrong
 from calibrant.calibrators.matrix import check_strength
@@ -19,6 +21,7 @@ from calibrant.calibrators.scaling import finite
 from calibrant.calibrators.segments import (
     Segments,
     SlopesLikelihood,
+    line_knots,
     rank_knots,
     rank_roughness,
     rank_segments,
@@ -30,11 +33,8 @@ from calibrant.exceptions import InputError
 SMALLEST_SLOPE = 1e-3
 """No slope is below this multiple of the inverse temperature: it is what keeps the order strict."""
 
-_SMALL_CURVATURE = 1e-6
-"""Log-probabilities that matter less than this to the likelihood do not count for the knots."""
-
-_ROUNDING = 1e-9
-_CELLS = 4096
+_FLOOR = -1e9
+"""Stands for -inf where differences are taken as operations, and is replaced by it again afterwards."""
 
 
 def _segments(family: object, knots: object, slopes: object) -> bool:
@@ -221,6 +221,23 @@ class OrderPreserving(Calibrator):
         logits[np.isneginf(log_probs)] = -np.inf
         return logits
 
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        floored = x.at_least(_FLOOR)
+        g = len(self.knots_) - 1
+        slopes = self.slopes_.reshape(-1, g)
+        knots: list[float | ops.Value] = self.knots_.tolist()
+        own: list[float | ops.Value] = slopes[0].tolist()
+        if self.family == "oi":
+            ascending = floored.along(floored.argsort())
+            of_ranks = [ascending.columns([k - 1 - int(rank)]) for rank in self.knots_]
+            confidence = of_ranks[0].exp()
+            knots = [*of_ranks]
+            own = [confidence * (slopes[1, m] - slopes[0, m]) + slopes[0, m] for m in range(g)]
+        # Nothing lies above the first knot but raw logits, for which the first segment continues.
+        tops = [np.inf, *knots[1:]] if uses_raw_logits(self) else knots
+        falls = [(-floored.clip(knots[m + 1], tops[m]) + knots[m]) * own[m] for m in range(g)]
+        return x.equals(-np.inf).choose(-np.inf, -reduce(ops.Value.__add__, falls))
+
     def _choose_knots(self, scores: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the knots and the matrix of the penalty."""
         if self.family == "diag":
@@ -249,41 +266,3 @@ class OrderPreserving(Calibrator):
                 'number added to all of them does not matter: build it with scores="logits". The family "diag" takes '
                 "raw logits."
             )
-
-
-def line_knots(
-    scores: FloatArray, weights: FloatArray, segments: int, temperature: float = 1.0, top: float = 0.0
-) -> FloatArray:
-    """Return knots that divide the curvature of the likelihood evenly, from the top to minus infinity."""
-    tempered = softmax(scores / temperature)
-    curvature = tempered * (1.0 - tempered)
-    used = curvature > _SMALL_CURVATURE
-    curvature *= weights[:, None]
-    inner = weighted_quantiles(scores[used], curvature[used], np.arange(1, segments) / segments)
-    return np.concatenate([[top], inner[inner < top][::-1], [-np.inf]])
-
-
-def weighted_quantiles(values: FloatArray, masses: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return the smallest values up to which there are these shares of the mass, without repetitions.
-
-    Examples
-    --------
-    >>> weighted_quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 1.0]), np.array([0.25, 0.5, 0.75])).tolist()
-    [1.0, 2.0]
-    """
-    if not len(values):
-        return np.empty(0)
-    # Only values that share a cell with a quantile are sorted.
-    low, high = values.min(), values.max()
-    cells = ((values - low) * ((_CELLS - 1) / max(high - low, _ROUNDING))).astype(np.int64)
-    of_cell = np.bincount(cells, masses)
-    up_to = np.cumsum(of_cell)
-    found = []
-    # Copies of a row must not decide by rounding on which side of a level they are.
-    for level in shares * up_to[-1] * (1.0 - _ROUNDING):
-        cell = int(np.searchsorted(up_to, level))
-        inside = np.flatnonzero(cells == cell)
-        inside = inside[np.argsort(values[inside])]
-        place = np.searchsorted(np.cumsum(masses[inside]), level - (up_to[cell] - of_cell[cell]))
-        found.append(values[inside[min(int(place), len(inside) - 1)]])
-    return np.unique(found)

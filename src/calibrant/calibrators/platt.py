@@ -5,7 +5,9 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray
-from calibrant.calibrators.binary import BinaryCalibrator, bounded
+from calibrant.calibrators import operations as ops
+from calibrant.calibrators.binary import BinaryCalibrator
+from calibrant.calibrators.log_odds import bounded, bounded_operations
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
 from calibrant.calibrators.rules import Rule, are_finite, is_rising, vector
 from calibrant.exceptions import InputError
@@ -80,6 +82,9 @@ class PlattScaling(BinaryCalibrator):
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the calibrated log-odds of class 1."""
         return self.intercept_ + self.slope_ * self._finite(scores)
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        return (x if self.scores == "raw" else bounded_operations(x)) * self.slope_ + self.intercept_
 
     def _finite(self, scores: FloatArray) -> FloatArray:
         if self.scores != "raw":
@@ -177,6 +182,14 @@ class QuadraticScaling(BinaryCalibrator):
         inside = x.clip(*self.range_)
         slope = (self.coef_[1] + 2 * self.coef_[2] * inside).clip(min=0.0)
         return np.polynomial.polynomial.polyval(inside, self.coef_) + slope * (x - inside)
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        x = bounded_operations(x)
+        inside = x.clip(*self.range_) if self.monotone else x
+        curve = (inside * self.coef_[2] + self.coef_[1]) * inside + self.coef_[0]
+        if not self.monotone:
+            return curve
+        return curve + (inside * (2 * self.coef_[2]) + self.coef_[1]).at_least(0.0) * (x - inside)
 
 
 def _report(calibrator: PlattScaling | QuadraticScaling, fitted: LogisticFit) -> None:

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.rules import Rule, are_shares
 from calibrant.exceptions import InputError
@@ -84,6 +85,9 @@ class PriorShift(Calibrator):
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return log_probs + log_ratios(self.trained_rate_, self.base_rate_)
 
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:  # noqa: ARG002 (one signature)
+        return x + log_ratios(self.trained_rate_, self.base_rate_)
+
     def between(self, classes: object) -> "PriorShift":
         """Return this shift, fitted to no rows: both base rates must be given.
 
@@ -93,7 +97,7 @@ class PriorShift(Calibrator):
         [[0.6923, 0.3077]]
         """
         if self.trained_rate is None:
-            raise InputError("trained_rate must be given where there are no labels to take it from.")
+            raise InputError("trained_rate must be given where there are no labels to compute it from.")
         self.classes_ = np.array(classes)
         k = len(self.classes_)
         self.base_rate_ = as_rates(self.base_rate, k, "base_rate")

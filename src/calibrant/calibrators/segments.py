@@ -6,8 +6,14 @@ from itertools import pairwise
 import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
-from calibrant._core.blocks import BLOCK, FEW_CLASSES, add_blocks
+from calibrant._core.blocks import BLOCK, FEW_CLASSES, add_blocks, softmax
 from calibrant._core.newton import Curve
+
+_SMALL_CURVATURE = 1e-6
+"""Log-probabilities that matter less than this to the likelihood do not count for the knots."""
+_ROUNDING = 1e-9
+_CELLS = 4096
+
 
 _FEW_ENTRIES = 1024
 
@@ -205,3 +211,41 @@ def rank_roughness(n_segments: int) -> FloatArray:
     """Return the matrix of the penalty: differences of neighbouring segments, and of the two ends of a slope."""
     between_ends = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(n_segments))
     return np.kron(np.eye(2), roughness(n_segments)) + between_ends
+
+
+def line_knots(
+    scores: FloatArray, weights: FloatArray, segments: int, temperature: float = 1.0, top: float = 0.0
+) -> FloatArray:
+    """Return knots that divide the curvature of the likelihood evenly, from the top to minus infinity."""
+    tempered = softmax(scores / temperature)
+    curvature = tempered * (1.0 - tempered)
+    used = curvature > _SMALL_CURVATURE
+    curvature *= weights[:, None]
+    inner = weighted_quantiles(scores[used], curvature[used], np.arange(1, segments) / segments)
+    return np.concatenate([[top], inner[inner < top][::-1], [-np.inf]])
+
+
+def weighted_quantiles(values: FloatArray, masses: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the smallest values up to which there are these shares of the mass, without repetitions.
+
+    Examples
+    --------
+    >>> weighted_quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 1.0]), np.array([0.25, 0.5, 0.75])).tolist()
+    [1.0, 2.0]
+    """
+    if not len(values):
+        return np.empty(0)
+    # Only values that share a cell with a quantile are sorted.
+    low, high = values.min(), values.max()
+    cells = ((values - low) * ((_CELLS - 1) / max(high - low, _ROUNDING))).astype(np.int64)
+    of_cell = np.bincount(cells, masses)
+    up_to = np.cumsum(of_cell)
+    found = []
+    # Copies of a row must not decide by rounding on which side of a level they are.
+    for level in shares * up_to[-1] * (1.0 - _ROUNDING):
+        cell = int(np.searchsorted(up_to, level))
+        inside = np.flatnonzero(cells == cell)
+        inside = inside[np.argsort(values[inside])]
+        place = np.searchsorted(np.cumsum(masses[inside]), level - (up_to[cell] - of_cell[cell]))
+        found.append(values[inside[min(int(place), len(inside) - 1)]])
+    return np.unique(found)

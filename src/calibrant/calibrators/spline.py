@@ -7,8 +7,10 @@ import numpy as np
 
 from calibrant._border.checks import check_count
 from calibrant._border.types import BoolArray, FloatArray
-from calibrant.calibrators.binary import BinaryCalibrator, bounded
+from calibrant.calibrators import operations as ops
+from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.isotonic import pooled_ties
+from calibrant.calibrators.log_odds import bounded, bounded_operations
 from calibrant.calibrators.logistic import LogisticFit, fit_logistic, warn_unless_converged
 from calibrant.calibrators.rules import CURVE, Rule, is_curve
 from calibrant.exceptions import InputError
@@ -254,6 +256,21 @@ class SplineCalibration(BinaryCalibrator):
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the calibrated log-odds of class 1."""
         return natural_spline(self.knots_, self.values_, bounded(scores))
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        from scipy.interpolate import CubicSpline
+
+        curve = CubicSpline(self.knots_, self.values_, bc_type="natural")
+        first, last = float(self.knots_[0]), float(self.knots_[-1])
+        x = bounded_operations(x)
+        inside = x.clip(first, last)
+        j = inside.search(self.knots_[1:-1], "right")
+        step = inside - j.look_up(self.knots_[:-1])
+        result = j.look_up(curve.c[0])
+        for coefficients in curve.c[1:]:
+            result = result * step + j.look_up(coefficients)
+        slope = (x < first).choose(float(curve(first, 1)), float(curve(last, 1)))
+        return result + slope * (x - inside)
 
     def _settle(self, basis: Basis, rows: Rows, smoothing: float) -> None:
         """Fit the curve, with more smoothing than requested if it has to be monotone."""

@@ -7,11 +7,13 @@ import numpy as np
 
 from calibrant._border.types import FloatArray, IntArray
 from calibrant._core.blocks import each_block, over_classes, threads_for
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.affine import AffineScaling
 from calibrant.calibrators.guard import GUARD, LaplaceGuard, check_rows
 from calibrant.calibrators.matrix import check_strength
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.rules import AFFINE, Rule
+from calibrant.calibrators.scaling import SMALLEST_LOG_PROB
 from calibrant.calibrators.softmax import Diagonal, Family, Full, PenalisedLikelihood
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.exceptions import InputError
@@ -152,6 +154,13 @@ class StructuredScaling(AffineScaling):
         logits = np.multiply(scores, self.coef_, out=scores) if self.coef_.ndim == 1 else scores @ self.coef_.T
         logits += self.intercept_
         return logits
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:
+        tempered = self.temperature_scaling_.operations(self.zeros_.operations(x, k), k)
+        top = tempered.largest()
+        log_sum = top + (tempered - top).exp().total().log()
+        guarded = self.guard_.operations(tempered - log_sum, k).at_least(SMALLEST_LOG_PROB)
+        return ops.affine(guarded + log_sum, self.coef_, self.intercept_)
 
     def _possible(self, log_probs: FloatArray) -> FloatArray:
         """Return log-probabilities after the guard of zeros, or the same array if there is none."""

@@ -5,6 +5,7 @@ import warnings
 from typing import ClassVar, Literal
 
 from calibrant._border.types import FloatArray, IntArray
+from calibrant.calibrators import operations as ops
 from calibrant.calibrators.calibrator import Calibrator
 from calibrant.calibrators.inverse_temperature import LARGEST_LOG_TEMPERATURE, best_log_beta
 from calibrant.calibrators.rules import TEMPERATURE, Rule
@@ -100,3 +101,6 @@ class TemperatureScaling(Calibrator):
 
     def _apply(self, log_probs: FloatArray) -> FloatArray:
         return log_probs / self.temperature_
+
+    def _operations(self, x: ops.Value, k: int) -> ops.Value:  # noqa: ARG002 (one signature)
+        return x / self.temperature_

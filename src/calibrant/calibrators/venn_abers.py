@@ -5,9 +5,11 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from calibrant._border.types import BoolArray, FloatArray, IntArray
-from calibrant.calibrators.binary import BinaryCalibrator, class_scores
+from calibrant.calibrators import operations as ops
+from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.estimator import check_is_fitted
 from calibrant.calibrators.isotonic import pooled_ties, pools
+from calibrant.calibrators.log_odds import class_scores
 from calibrant.calibrators.rules import RISING_STEPS, Rule, are_steps
 
 
@@ -89,6 +91,11 @@ class VennAbers(BinaryCalibrator):
         """Return the calibrated log-odds of class 1."""
         low, high = self.line_intervals(scores)
         return np.log(high) - np.log1p(-low)
+
+    def _line_operations(self, x: ops.Value) -> ops.Value:
+        low = x.search(self.lower_scores_, "right").look_up(-np.log1p(-np.append(0.0, self.lower_)))
+        high = x.search(self.upper_scores_, "left").look_up(np.log(np.append(self.upper_, 1.0)))
+        return high + low
 
     def intervals(self, scores: object) -> tuple[FloatArray, FloatArray]:
         """Return both probabilities of class 1, (n,) each, or of every class, (n, K) each.

@@ -185,7 +185,7 @@ def are_sketches(files: tuple[Path, ...]) -> bool:
 
     found = [file.suffix.lower() == SKETCH for file in files]
     if any(found) and not all(found):
-        raise InputError("compare needs sketches only, or files of rows only, but got both. Make sketches of all.")
+        raise InputError("compare needs either sketches or files of rows, but got both. Make a sketch of each file.")
     return any(found)
 
 

@@ -56,15 +56,15 @@ def fit(
         fitted by a few passes over the files, others to a sketch.
     method
         Name of a calibrator, such as ts, or several in order of application, such as 'ts>irm'. The shell needs the
-        quotation marks. By default ts; for forecasts shift-scale, for quantiles quantile-shift,
-        for draws inflate, below 50 of them inflate-moments.
-        With --features groups, which fixes groups of rows whose predictions are off.
+        quotation marks. By default ts; for forecasts shift-scale, for quantiles quantile-shift, for draws
+        inflate, or inflate-moments if there are fewer than 50; with --features, groups, which fixes groups of rows
+        whose predictions are off.
     features
-        Columns of features that groups are made of: a pattern like 'x_*', or a list with commas; with --method groups
-        by default all other columns. calibrant apply needs those that the steps name, in the new file.
+        Columns of features that groups are made of: a pattern like 'x_*', or a comma-separated list; with --method
+        groups, by default all other columns. The file given to calibrant apply must have those that the steps name.
     raw_logits
-        The columns hold logits, and the calibrator is to map the logits as they are, not the probabilities: for vs,
-        ms, iop-diag and irova. A constant added to a row then matters. calibrant apply needs --logits.
+        The columns hold logits, and the calibrator maps the logits themselves, not the probabilities: for vs, ms,
+        iop-diag and irova. A constant added to a row then matters. calibrant apply needs --logits.
     out
         Where to write the calibrator; it must end in .json.
     """
@@ -262,7 +262,7 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
 
     from calibrant._core.steps import told
     from calibrant.calibrators import calibrate
-    from calibrant.calibrators.calibrator import calibrate_logits
+    from calibrant.calibrators.calibrate import calibrate_logits
     from calibrant.predictions import Predictions, row_blocks
 
     probs, observed = np.empty(predictions.probs.shape), np.empty(predictions.n_samples)

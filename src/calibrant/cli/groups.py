@@ -22,16 +22,16 @@ MOST_SHOWN = 10
 """Groups that are printed."""
 
 NOTES = (
-    "off by: observed minus predicted, with limits. p: adjusted for all groups looked at. worth: fall of the log "
-    "loss of all rows if the log-odds of this group are shifted; the shift is learnt from other rows than those it is "
-    "measured on."
+    "off by: observed minus predicted, with limits. p: adjusted for all groups looked at. worth: how far the log "
+    "loss of all rows falls if the log-odds of this group are shifted; the shift is learnt from other rows than those "
+    "on which it is measured."
 )
 
 FORECAST_NOTES = (
     "mean place: of the targets in their forecasts, 50% if right. off by, with limits: that, minus 50%; of forecasts "
     "that are too narrow or too wide, the mean of (2 u - 1)^2 minus 1/3, with the place u. p: adjusted for all groups "
-    "looked at. worth: fall of the CRPS of all rows if this group is shifted and scaled, learnt from other rows than "
-    "those it is measured on."
+    "looked at. worth: how far the CRPS of all rows falls if this group is shifted and scaled, learnt from other rows "
+    "than those on which it is measured."
 )
 
 
@@ -72,15 +72,15 @@ def groups(  # noqa: PLR0913 (each is one decision of the user)
     depth
         Largest number of columns that define a group.
     alpha
-        If no prediction is off, anything is found with at most this probability.
+        Largest probability of finding any group if no prediction is off.
     least_rows
-        Rows that a group needs.
+        Smallest number of rows in a group.
     every_class
         With more than two classes, look at every class against the rest, not at whether the predicted class is right.
     fail_if_found
         Exit with code 1 if any group is found.
     seed
-        Seed of the halves that grow and test the tree.
+        Seed of the split into two halves: one grows the tree, the other tests it.
     """
     from calibrant.cli import show
     from calibrant.groups import GroupSearch

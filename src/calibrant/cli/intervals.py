@@ -79,7 +79,7 @@ def fit_intervals(
     files: "Sequence[Path]", source: "EitherSource", method: str, options: IntervalOptions, out: Path
 ) -> None:
     """Learn intervals, save them, and say what they promise."""
-    from calibrant.calibrators.forecasts.conformal import WeightedConformalIntervals
+    from calibrant.calibrators.forecasts.weighted_conformal import WeightedConformalIntervals
     from calibrant.calibrators.store import save
     from calibrant.cli import show
     from calibrant.cli.fitted import forecast_details, learnt
@@ -156,7 +156,7 @@ def judge_fitted(files: "Sequence[Path]", calibrator: Path, source: "EitherSourc
             "by calibrant apply, and test the new columns."
         )
     if not source.are_forecasts:
-        raise InputError("the intervals are of forecasts: name their columns, with --mean and --sd for instance.")
+        raise InputError("the intervals are for forecasts: name their columns, for instance with --mean and --sd.")
     forecasts, column = read_with_column(files, source, stored)
     if are_rows_of_fit(stored, law_fingerprint(forecasts.distribution)):
         raise InputError(

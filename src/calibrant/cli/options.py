@@ -53,7 +53,9 @@ def expanded(files: "Sequence[Path]") -> list[Path]:
     from calibrant.io.paths import as_paths
 
     if not files:
-        raise InputError("a FILE is needed, but none is named. Name one, several, or a pattern such as 'part-*.csv'.")
+        raise InputError(
+            "at least one FILE must be named, but none is. Name one, several, or a pattern such as 'part-*.csv'."
+        )
     return [Path(path) for path in as_paths(files)]
 
 
@@ -65,7 +67,7 @@ def refuse_columns(files: "Sequence[Path]", *options: str | None) -> None:
     missing = [str(file) for file in files if not file.suffix and not file.exists()]
     if given is not None and missing and len(files) > len(missing):
         raise InputError(
-            f"{missing[0]} is no file. Columns are named with commas between them, without spaces: "
+            f"{missing[0]} is not a file. Separate the names of columns by commas, without spaces: "
             f"{','.join([given, *missing])}."
         )
 

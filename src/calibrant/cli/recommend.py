@@ -50,7 +50,7 @@ def recommend_for(  # noqa: PLR0913 (each is one decision of the user)
         Names of calibrators to choose from, the simplest first, such as ts 'ts>irm'; by default a rule chooses by the
         numbers of rows and classes.
     features
-        Columns of features, a pattern like 'x_*' or a list with commas: the fix of groups made of them is a candidate.
+        Columns of features, a pattern like 'x_*' or a comma-separated list: fixing groups made of them is a candidate.
     score
         What decides: the log loss (nll, the default) or the Brier score; of forecasts, the CRPS (the default) or the
         log score (log).

@@ -14,7 +14,7 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
       calibrant selfcheck --json
     """
     from calibrant._core import description
-    from calibrant.cli import show
+    from calibrant.cli import show, show_tests
     from calibrant.cli.certified import selfcheck
 
     with show.progress_bar("computing certified values", quiet=quiet or json) as progress:
@@ -23,7 +23,7 @@ def run_selfcheck(*, json: Json = False, quiet: Quiet = False) -> int:
     if json:
         show.print_json(values)
     else:
-        show.print_checked(values)
+        show_tests.print_checked(values)
         show.print_lines([f"Core: {description()}."])
     return show.report_failures(
         [f"{v.name} must agree in {v.required} digits, but does in {v.digits:.1f}." for v in failed]

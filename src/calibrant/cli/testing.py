@@ -58,7 +58,7 @@ def run_tests(
     fail_below
         Exit with code 1 if any p-value, adjusted for the number of tests, is below this.
     """
-    from calibrant.cli import show
+    from calibrant.cli import show, show_tests
     from calibrant.hypotest.holm import holm
 
     _check_level(fail_below)
@@ -82,7 +82,8 @@ def run_tests(
         raise InputError("no test can be applied to these rows. " + next(iter(refused.values())))
     adjusted = holm({name: result.pvalue for name, result in results.items()})
     about = {
-        name: show.AboutTest(_measured(tests[name], result), _revealed(result)) for name, result in results.items()
+        name: show_tests.AboutTest(_measured(tests[name], result), _revealed(result))
+        for name, result in results.items()
     }
     if options.json:
         found = {
@@ -95,7 +96,7 @@ def run_tests(
         }
         show.print_json(found | {name: {"refused": reason} for name, reason in refused.items()})
     else:
-        show.print_tests(results, adjusted, about, refused)
+        show_tests.print_tests(results, adjusted, about, refused)
     return int(fail_below is not None and min(adjusted.values()) < fail_below)
 
 

@@ -41,7 +41,8 @@ def watch(
     Parameters
     ----------
     days
-        Each row in one day, in the order in which labels were complete. Sorted by name, with numbers as numbers.
+        Each row belongs to one day. Days are in the order in which their labels were complete: by name, with numbers as
+        numbers.
     reference
         Compare with the calibration of this period: sketches, which are added, or one file of predictions. Its files
         are not watched, even if they lie in the folder. Without it, predictions are taken at their word.
@@ -146,7 +147,9 @@ def _reference(files: tuple[Path, ...], source: Source) -> "Sketch | Predictions
     if len(files) < 2:
         return _read(files[0], source) if files else None
     if any(file.suffix.lower() != SKETCH for file in files):
-        raise InputError("--reference takes one file of predictions, or any number of sketches. Make sketches of them.")
+        raise InputError(
+            "--reference takes one file of predictions, or any number of sketches. Make a sketch of each file."
+        )
     first, *others = (read_sketch(file) for file in files)
     return sum(others, first)
 

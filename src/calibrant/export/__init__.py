@@ -34,7 +34,7 @@ def to_torch(calibrator: Calibrator) -> "CalibrationModule":
         from calibrant.export.torch_module import CalibrationModule
     except ImportError as error:
         raise ImportError('to_torch needs PyTorch: pip install "calibrant[torch]".') from error
-    from calibrant.export.maps import as_program
+    from calibrant.export.program import as_program
 
     return CalibrationModule(as_program(calibrator)).eval()
 
@@ -57,6 +57,6 @@ def to_onnx(calibrator: Calibrator) -> bytes:
         from calibrant.export.onnx_model import as_onnx
     except ImportError as error:
         raise ImportError('to_onnx needs onnx: pip install "calibrant[onnx]".') from error
-    from calibrant.export.maps import as_program
+    from calibrant.export.program import as_program
 
     return as_onnx(as_program(calibrator), len(calibrator.classes_), is_raw=calibrator.scores == "raw")

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from calibrant.export.program import Program
+from calibrant.calibrators.operations import Program
 
 if TYPE_CHECKING:
     from calibrant._border.types import FloatArray, IntArray

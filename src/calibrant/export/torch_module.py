@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from calibrant.export.program import Program
+from calibrant.calibrators.operations import Program
 
 _OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "add": torch.add,

@@ -6,7 +6,7 @@ from calibrant.forecasts.laplace import Laplace as Laplace
 from calibrant.forecasts.mixture import Mixture as Mixture
 from calibrant.forecasts.mvnormal import MvNormal as MvNormal
 from calibrant.forecasts.normal import Normal as Normal
-from calibrant.forecasts.probability_map import ProbabilityMap as ProbabilityMap
+from calibrant.forecasts.recalibrated import ProbabilityMap as ProbabilityMap
 from calibrant.forecasts.quantile_columns import Quantiles as Quantiles
 from calibrant.forecasts.recalibrated import Recalibrated as Recalibrated
 from calibrant.forecasts.sampled import MonteCarlo as MonteCarlo

@@ -199,8 +199,8 @@ def _as_parts(components: object) -> tuple[Distribution, ...]:
             )
         if (part.n, part.event_shape) != (components[0].n, components[0].event_shape):
             raise InputError(
-                f"components must have equally many rows and coordinates, but component 0 is {components[0]!r} and "
-                f"component {m} is {part!r}. Give each one distribution per row."
+                f"components must have the same numbers of rows and coordinates, but component 0 is {components[0]!r} "
+                f"and component {m} is {part!r}. Give each one distribution per row."
             )
     return tuple(components)
 

@@ -1,10 +1,8 @@
 from calibrant.hypotest.contract import CalibrationTest as CalibrationTest
 from calibrant.hypotest.binary import BinaryTest as BinaryTest
 from calibrant.hypotest.block import BlockSKCETest as BlockSKCETest
-from calibrant.hypotest.classical import (
-    HosmerLemeshowTest as HosmerLemeshowTest,
-    SpiegelhalterTest as SpiegelhalterTest,
-)
+from calibrant.hypotest.spiegelhalter import SpiegelhalterTest as SpiegelhalterTest
+from calibrant.hypotest.hosmer_lemeshow import HosmerLemeshowTest as HosmerLemeshowTest
 from calibrant.hypotest.consistency import ConsistencyTest as ConsistencyTest
 from calibrant.hypotest.cox import CoxTest as CoxTest
 from calibrant.hypotest.cumulative import ECCETest as ECCETest

@@ -1,15 +1,16 @@
 """The table of tests."""
 
 from calibrant.hypotest.block import BlockSKCETest
-from calibrant.hypotest.classical import HosmerLemeshowTest, SpiegelhalterTest
 from calibrant.hypotest.consistency import ConsistencyTest
 from calibrant.hypotest.contract import CalibrationTest
 from calibrant.hypotest.cox import CoxTest
 from calibrant.hypotest.cumulative import ECCETest
 from calibrant.hypotest.distribution_free import DistributionFreeSKCETest
+from calibrant.hypotest.hosmer_lemeshow import HosmerLemeshowTest
 from calibrant.hypotest.mean_embedding import CMETest
 from calibrant.hypotest.omnibus import OmnibusTest
 from calibrant.hypotest.skce import AsymptoticSKCETest
+from calibrant.hypotest.spiegelhalter import SpiegelhalterTest
 
 TESTS: dict[str, CalibrationTest] = {
     "omnibus": OmnibusTest(),

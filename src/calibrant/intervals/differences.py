@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from calibrant._border.types import FloatArray
+from calibrant.intervals.by_chance import is_positive_by_chance
 from calibrant.intervals.debiased import debiased_difference
-from calibrant.intervals.methods import is_positive_by_chance
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import (
     CLUSTERS,

@@ -8,21 +8,18 @@ import numpy as np
 
 from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, Rng
-from calibrant._core.quantiles import quantiles
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.intervals import areas, debiased, kernel, resampled, sandwich, scores
+from calibrant.intervals.by_chance import has_range, is_positive_by_chance, range_by_chance, under_calibration
 from calibrant.intervals.limits import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
 from calibrant.kernels.discrepancy import Data
-from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score, SimplexECE
-from calibrant.metrics.counted import Counted
+from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score
 from calibrant.metrics.names import chosen_metric
-from calibrant.predictions import Predictions
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
-from calibrant.resampling.redraws import redraw_labels
 from calibrant.results import Interval
 
 METHODS: Mapping[str, Method] = {
@@ -46,9 +43,6 @@ BY_CHANCE = "chance alone makes it positive; rms-debiased can have limits"
 
 BY_CHANCE_OF_FORECASTS = "chance alone makes it positive"
 """The same of forecasts."""
-
-MOST_REDRAWS = 399
-"""Redraws of the labels for the range of a calibration error under calibration, which is shown for information."""
 
 
 @takes_two_arrays
@@ -132,7 +126,7 @@ def interval(
         found = MethodOutcome(name, METHODS[name](predictions, metric, level, bootstrap, generator))
     null = None
     if has_range(metric, predictions, bootstrap):
-        null = _under_calibration(predictions, metric, bootstrap, generator)
+        null = under_calibration(predictions, metric, bootstrap, generator)
     return as_interval(metric, metric(predictions), level, found, null)
 
 
@@ -208,24 +202,10 @@ def known_interval(
         with suppress(InputError):  # Too few rows, or nothing in them that varies.
             found = MethodOutcome(method, METHODS[method](data, metric, level, bootstrap, rng))
     if isinstance(null, str):
-        null = _under_calibration(data, metric, bootstrap, rng) if has_range(metric, data, bootstrap) else None
+        null = under_calibration(data, metric, bootstrap, rng) if has_range(metric, data, bootstrap) else None
     if found.limits is None and not found.reason and null is None:
         return None
     return as_interval(metric, value, level, found, null)
-
-
-def _under_calibration(data: Data, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray | None:
-    """Return values of the metric over labels, or targets, drawn from the predictions."""
-    n_resamples = min(bootstrap.n_resamples, MOST_REDRAWS)
-    if isinstance(data, Forecasts):
-        return metric.by_chance(data, n_resamples, rng)
-    if data.copies is not None:
-        counted = _counted(metric, data)
-        if counted is None:
-            return None
-        return np.concatenate([counted.evaluate(counts) for counts in counted.cells.draw(n_resamples, rng)])
-    evaluate = metric.prepare_labels(data)
-    return np.concatenate([evaluate(labels) for labels in redraw_labels(data, n_resamples, rng)])
 
 
 def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome, null: FloatArray | None) -> Interval:
@@ -239,21 +219,9 @@ def as_interval(metric: Metric, value: float, level: float, found: MethodOutcome
         level=level,
         method="none" if limits is None else found.method,
         expected=None if null is None else float(np.mean(null)),
-        null=None if null is None else _range_by_chance(metric, null, level),
+        null=None if null is None else range_by_chance(metric, null, level),
         reason=found.reason,
     )
-
-
-def _range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[float, float]:
-    """Return where values under calibration lie with a probability of `level`.
-
-    Only a large error speaks against calibration. So its range begins at the least that there can be, and ends where
-    the p-value of a consistency test is 1 - level.
-    """
-    if metric.better == "lower":
-        return -np.inf if is_unbiased(metric) else 0.0, float(quantiles(null, level))
-    low, high = quantiles(null, scores.tails(level)).tolist()
-    return low, high
 
 
 def method_for(metric: Metric, data: object, bootstrap: Bootstrap | None = None) -> str | None:
@@ -269,33 +237,6 @@ def why_not(metric: Metric, data: object, bootstrap: Bootstrap) -> str:
         reason = BY_CHANCE_OF_FORECASTS if isinstance(data, Forecasts) else BY_CHANCE
         return reason if is_positive_by_chance(metric) else ""
     return what_is_missing(name, metric, data, bootstrap)
-
-
-def is_positive_by_chance(metric: Metric) -> bool:
-    """Whether the metric is an error that is positive for a calibrated model too, so that it has no valid limits."""
-    judges = metric.measures == "calibration" and metric.better == "lower"
-    return judges and squared_gap(metric) is None and not is_unbiased(metric)
-
-
-def is_unbiased(metric: Metric) -> bool:
-    """Whether the metric is a kernel calibration error that is 0 on average for a calibrated model."""
-    return isinstance(metric, (SKCE, KCE)) and metric.unbiased
-
-
-def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
-    """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
-    if isinstance(data, Forecasts):
-        return metric.measures == "calibration" and metric.suits(data) and bootstrap.clusters is None
-    quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
-    is_error = metric.measures == "calibration" and metric.better == "lower"
-    if not (quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None):
-        return False
-    return data.copies is None or _counted(metric, data) is not None
-
-
-def _counted(metric: Metric, data: Predictions) -> Counted | None:
-    """Return the metric as a function of how many events cells have, if it is one."""
-    return metric.prepare_counts(metric.view(data)) if metric.suits(data) else None
 
 
 def family(metric: Metric, bootstrap: Bootstrap) -> str | None:

@@ -104,4 +104,4 @@ def _read(text: str, *, percent: bool) -> float | str | None:
 def _trouble(line: str, error: Exception) -> str:
     if line.strip() in ("{", "["):
         return "the object does not end on the line on which it begins. Write one object per line (JSON Lines)."
-    return f"this is no JSON object ({str(error).split(':')[0]}). Write one object per line (JSON Lines)."
+    return f"this is not a JSON object ({str(error).split(':')[0]}). Write one object per line (JSON Lines)."

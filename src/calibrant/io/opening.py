@@ -118,7 +118,7 @@ def feature_names(
         found = [name for name in free if wanted is None or name in wanted]
     if not found:
         raise InputError(
-            f"{file} has no column of features beside labels, predictions and weights: {listing(source.names)}."
+            f"{file} has no column of features, only labels, predictions and weights: {listing(source.names)}."
         )
     return found
 

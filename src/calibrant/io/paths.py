@@ -22,11 +22,11 @@ def as_paths(given: Paths) -> list[str]:
     """
     names = [given] if isinstance(given, (str, os.PathLike)) else list(given)
     if not names:
-        raise InputError("at least one file is needed, but none is named.")
+        raise InputError("at least one file must be named, but none is.")
     paths = [path for name in names for path in _expanded(os.fspath(name))]
     twice = repeated(map(os.path.abspath, paths))
     if twice is not None:
-        raise InputError(f"different files are needed, but {printable(twice)} is given twice. Name it once.")
+        raise InputError(f"the files must be different, but {printable(twice)} is given twice. Name it once.")
     return paths
 
 

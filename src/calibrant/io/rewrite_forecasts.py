@@ -78,7 +78,7 @@ def _columns_of(
         return {f"{'' if replace else ADDED}{name}": values for name, values in same.items()}
     if replace:
         raise InputError(
-            "the calibrated distributions are of another kind than those in the file: leave out replace=True."
+            "the calibrated distributions are of a different kind from those in the file: leave out replace=True."
         )
     names = [columns[key][0] for key in ("loc", "scale")] if "loc" in columns else ["mean", "sd"]
     sd = law.sd()

@@ -42,7 +42,7 @@ def _penalty(text: str, name: str, penalties: Collection[str]) -> tuple[str, flo
     weight, _, penalty = text.rpartition("*")
     if penalty not in penalties:
         raise InputError(
-            f"a penalty beside a loss must be one of {', '.join(penalties)}, but is {penalty!r:.80} in {name!r:.80}."
+            f"a penalty added to a loss must be one of {', '.join(penalties)}, but is {penalty!r:.80} in {name!r:.80}."
         )
     return penalty, _weight(weight, name) if "*" in text else 1.0
 

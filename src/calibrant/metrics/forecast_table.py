@@ -2,12 +2,12 @@
 
 from calibrant._border.types import FloatArray
 from calibrant.forecasts import Distribution, Forecasts, Quantiles, Samples
-from calibrant.metrics import METRICS
 from calibrant.metrics.forecast_calibration import ENCE, QuantileCalibration
 from calibrant.metrics.forecast_intervals import IntervalCoverage, IntervalWidth, Sharpness
 from calibrant.metrics.forecast_metric import ForecastMetric
 from calibrant.metrics.forecast_scores import CRPS, IntervalScore, LogScore, PinballLoss
 from calibrant.metrics.metric import Metric
+from calibrant.metrics.table import METRICS
 
 FAIR = "crps-fair"
 """The score of ensembles by which calibrators are chosen; for other laws it is the CRPS, and not shown twice."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,21 +11,17 @@ from calibrant._border.types import Evaluator, FloatArray
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
 from calibrant.kernels.algebra import JointKernel
-from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, prediction_pairs, row_sums, tune
+from calibrant.kernels.discrepancy import Data, check_kernel, pair_matrix, row_sums, tune
 from calibrant.kernels.general import GeneralKernel, as_sampled
 from calibrant.kernels.pairs import PairMatrix
 from calibrant.kernels.radial import RadialKernel
 from calibrant.kernels.random_features import feature_pairs
-from calibrant.kernels.targets import gram_of
 from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.metrics.kernel_metric import Affordable, KernelMetric, monte_carlo_error
 from calibrant.metrics.metric import KERNEL, Metric, Weights, relative
+from calibrant.metrics.relabelled import relabelled
 from calibrant.predictions import Predictions
-from calibrant.resampling.redraws import in_blocks
 from calibrant.results import Description
-
-CELLS = 4_000_000
-"""Redrawn residuals are held in blocks of at most this many numbers."""
 
 MOST_SORTED = 2_000_000
 """Largest number of rows of two classes that are sorted for sums over all pairs of them."""
@@ -191,7 +187,9 @@ class SKCE(KernelMetric):
         size = self.rows_in_block(data)
         if size < data.n_samples or self.features is not None or not isinstance(kernel, JointKernel):
             return Metric.prepare_labels(replace(self, kernel=kernel), data)
-        return self._relabelled(data, kernel) if isinstance(data, Predictions) else self._redrawn(data, kernel)
+        if isinstance(data, Predictions):
+            return relabelled(data, kernel, unbiased=self.unbiased)
+        return self._redrawn(data, kernel)
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
         """Return the map from numbers of events in the cells of a sketch to values: redraws share the lengthscale."""
@@ -243,30 +241,6 @@ class SKCE(KernelMetric):
             pair_matrix(data.with_targets(drawn[:, b]), kernel).quadratic_forms(part) for b, part in enumerate(parts)
         ]
         return _ratio(np.concatenate(sums), weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0))
-
-    def _relabelled(self, data: Predictions, kernel: JointKernel) -> Evaluator:
-        """Return the sums of w_i w_j k_P(p_i, p_j) r_i G r_j for residuals of other labels."""
-        weights = relative(data.weights[:, None])
-        total, square = float(weights.sum()) ** 2, float((weights**2).sum())
-        terms = [
-            (prediction_pairs(data, term.predictions), gram_of(term.targets, data.n_classes)) for term in kernel.terms
-        ]
-
-        def evaluate(labels: Any) -> FloatArray:
-            residuals = np.repeat(-data.probs[:, None, :], labels.shape[1], axis=1)  # (n, B, K)
-            rows, columns = np.indices(labels.shape, sparse=True)
-            residuals[rows, columns, labels] += 1.0
-            residuals *= weights[:, :, None]
-            sums = np.zeros(labels.shape[1])
-            for pairs, gram in terms:  # r G r is the sum of squares of the columns of r F, where G = F F'.
-                columns = gram.times_factor(residuals).reshape(len(labels), -1)
-                forms = pairs.quadratic_forms(columns)
-                if not self.unbiased:
-                    forms += pairs.diagonal() @ columns**2
-                sums += forms.reshape(len(sums), -1).sum(axis=1)
-            return sums / (total - square if self.unbiased else total)
-
-        return in_blocks(evaluate, max(1, CELLS // (data.n_samples * data.n_classes)))
 
     def _redrawn(self, data: Forecasts, kernel: JointKernel) -> Evaluator:
         """Return the estimates for other targets."""

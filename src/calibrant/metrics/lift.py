@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray
 from calibrant._core.threads import in_order
-from calibrant.binning.ties import starts_of_ties
 from calibrant.exceptions import InputError
 from calibrant.metrics.metric import Metric
 from calibrant.predictions import Predictions
@@ -29,7 +28,7 @@ class Lift(Metric):
             object.__setattr__(self, "limits", "debiased")
 
 
-class _ByClass(Lift):
+class ByClass(Lift):
     """A metric of every class, which may have settings of its own in each."""
 
     members: tuple[Metric, ...]
@@ -105,7 +104,7 @@ class TopLabel(Lift):
 
 
 @dataclass(frozen=True)
-class Classwise(_ByClass):
+class Classwise(ByClass):
     r"""The metric of every class against the rest, averaged over the K classes with equal weight.
 
     Parameters
@@ -191,140 +190,12 @@ class Classwise(_ByClass):
         return mean
 
 
-@dataclass(frozen=True)
-class PerPredictedClass(_ByClass):
-    r"""The metric within the rows predicted as each class, weighted by the share of those rows.
-
-    Parameters
-    ----------
-    metric : Metric
-        Of binary predictions.
-    members : tuple of Metric, optional
-        The same with settings of its own for each class; see `fit_bandwidth`.
-
-    Notes
-    -----
-    With :math:`I_k` the rows whose most probable class is :math:`k`,
-
-    .. math:: \sum_k \frac{W(I_k)}{W} \, m\big((p_{ik}, 1[y_i = k])_{i \in I_k}\big).
-
-    Classes that are never predicted do not enter.
-
-    Examples
-    --------
-    >>> from calibrant.metrics import ECE
-    >>> p = Predictions([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]], labels=[0, 0, 0])
-    >>> round(PerPredictedClass(ECE())(p), 4)  # 2/3 * 0.1 + 1/3 * 0.8
-    0.3333
-    """
-
-    rows: ClassVar[Literal["all", "predicted"]] = "predicted"
-    metric: Metric
-    members: tuple[Metric, ...] = field(default=(), repr=False)
-
-    def about(self) -> Description:
-        """Return how it is presented."""
-        inner = self.metric.about()
-        meaning = f"{inner.label} of the rows predicted as each class, weighted by their share."
-        return replace(inner, label=f"{inner.label}, per predicted class", meaning=meaning, principal=False)
-
-    def fit_bandwidth(self, predictions: Predictions) -> Self:
-        """Choose the bandwidth of every class on the rows predicted as it; classes that are not keep their rule."""
-        groups, members = by_prediction(predictions), self.of_classes(predictions)
-        fitted = {c: members[c].fit_bandwidth(view) for _, c, view in groups if view.weights.any()}
-        return self._with_members(fitted, predictions)
-
-    def value(self, data: Predictions) -> float:
-        """Return the value at the data's own weights."""
-        self.check(data)
-        return self._mean(data, self._values(data))
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Prepare the metric on the rows predicted as each class."""
-        members = self.of_classes(predictions)
-        groups = [(rows, members[c].prepare(_weighable(view))) for rows, c, view in by_prediction(predictions)]
-
-        def evaluate(weights: FloatArray) -> FloatArray:
-            total = np.zeros(weights.shape[1])
-            for rows, part in groups:
-                own = weights[rows]
-                mass = own.sum(axis=0)
-                present = mass > 0
-                if present.any():
-                    total[present] += mass[present] * part(own[:, present])
-            return total / weights.sum(axis=0)
-
-        return evaluate
-
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Turn classes into correctness within the rows predicted as each class."""
-        members = self.of_classes(predictions)
-        groups = [
-            (rows, c, view.weights.sum(), members[c].prepare_labels(view))
-            for rows, c, view in by_prediction(predictions)
-            if view.weights.any()
-        ]
-        total = predictions.weights.sum()
-
-        def evaluate(labels: IntArray) -> FloatArray:
-            parts = [mass * part((labels[rows] == c).astype(np.int64)) for rows, c, mass, part in groups]
-            return np.asarray(sum(parts)) / total
-
-        return evaluate
-
-    def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give the value of every class that is predicted at all."""
-        return self._described(predictions, self._values(predictions))
-
-    def describe(self, data: Predictions) -> Estimate:
-        """Return the value with its details, of which it is the weighted mean: nothing is computed twice."""
-        self.check(data)
-        found = self._values(data)
-        return Estimate(
-            name=repr(self), value=self._mean(data, found), details=self._described(data, found), about=self.about()
-        )
-
-    def _described(self, predictions: Predictions, found: "list[_OfClass]") -> Mapping[str, object]:
-        return {"classes": {predictions.classes[c]: value for c, _, value in found}, **self._choice(predictions)}
-
-    @staticmethod
-    def _mean(predictions: Predictions, found: "list[_OfClass]") -> float:
-        return float(sum(mass * value for _, mass, value in found) / predictions.weights.sum())
-
-    def _values(self, predictions: Predictions) -> "list[_OfClass]":
-        """Return index, weight and value of every class that is predicted at all."""
-        members = self.of_classes(predictions)
-        groups = [(c, view) for _, c, view in by_prediction(predictions) if view.weights.any()]
-        return [(c, float(view.weights.sum()), members[c](view)) for c, view in groups]
-
-
-_OfClass: TypeAlias = tuple[int, float, float]
-
-
 def _of_class(part: Evaluator, c: int) -> Evaluator:
     return lambda labels: part((labels == c).view(np.int8))
 
 
-def _weighable(view: Predictions) -> Predictions:
+def weighable(view: Predictions) -> Predictions:
     """Return the view, with weights of 1 if its rows have none: replicates may give them some."""
     if view.weights.any():
         return view
     return Predictions._trusted(view.probs, view.labels, np.ones(view.n_samples), view.classes)  # noqa: SLF001 (derived)
-
-
-def by_prediction(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]]:
-    """Return the rows that are predicted as each class, the class, and their binary predictions; kept."""
-    return predictions.once("by prediction", lambda: _grouped(predictions))
-
-
-def _grouped(predictions: Predictions) -> list[tuple[IntArray, int, Predictions]]:
-    top, groups = predictions.top_label(), []
-    order = np.argsort(predictions.predicted, kind="stable")
-    ascending = predictions.predicted[order]
-    for rows in np.split(order, starts_of_ties(ascending)[1:]):
-        c = int(predictions.predicted[rows[0]])
-        names = ("rest", predictions.classes[c])
-        part = top.take(rows)
-        view = Predictions._trusted(part.probs, part.labels, part.weights, names, copies=part.copies)  # noqa: SLF001 (derived)
-        groups.append((rows, c, view))
-    return groups

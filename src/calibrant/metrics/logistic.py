@@ -8,15 +8,24 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import BoolArray, Evaluator, FloatArray
-from calibrant._core.laws import expit
-from calibrant._core.newton import PENALTY, LogisticLoss, maximise_all
+from calibrant._core.logistic import maximise_all
+from calibrant.metrics.logistic_lines import (
+    EPSILON,
+    count_clipped,
+    fitted_line,
+    fitted_lines,
+    kept_log_odds,
+    line_influences,
+    line_of,
+    maximise,
+    present,
+    present_rows,
+    pulls,
+)
 from calibrant.metrics.metric import CLINICAL, Metric
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 from calibrant.results.caveats import ONE_OUTCOME, REFUTED
-
-EPSILON = 1e-12
-"""Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
 
 
 class LogisticMetric(Metric):
@@ -92,7 +101,7 @@ class LogisticMetric(Metric):
         return values
 
     def _value(self, log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> float:
-        return self.coefficient(*_present(log_odds, hits, weights))
+        return self.coefficient(*present(log_odds, hits, weights))
 
 
 @dataclass(frozen=True)
@@ -134,7 +143,7 @@ class CoxSlope(LogisticMetric):
 
         The fitted probabilities are q, :math:`v_i = w_i q_i (1 - q_i)`, and m is the mean of the z, weighted by v.
         """
-        return _line_influences(self.view(predictions))[1]
+        return line_influences(self.view(predictions))[1]
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return b."""
@@ -175,7 +184,7 @@ class CoxIntercept(LogisticMetric):
 
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return :math:`w_i (y_i - q_i) / \sum_j v_j` less m times the influence on the slope, see `CoxSlope`."""
-        return _line_influences(self.view(predictions))[0]
+        return line_influences(self.view(predictions))[0]
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return a."""
@@ -210,7 +219,7 @@ class InTheLarge(LogisticMetric):
 
     def fitted(self, view: Predictions) -> float:
         """Return the intercept at slope 1."""
-        return view.once("shift of log-odds", lambda: self.coefficient(*_present_rows(view)))
+        return view.once("shift of log-odds", lambda: self.coefficient(*present_rows(view)))
 
     def influence(self, predictions: Predictions) -> FloatArray:
         r"""Return :math:`w_i (y_i - q_i) / \sum_j w_j q_j (1 - q_j)` with the shifted probabilities q."""
@@ -220,100 +229,8 @@ class InTheLarge(LogisticMetric):
 
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:
         """Return the intercept at slope 1."""
-        return float(_maximise(log_odds, np.ones((1, len(log_odds))), hits, share, np.zeros(1))[0])
+        return float(maximise(log_odds, np.ones((1, len(log_odds))), hits, share, np.zeros(1))[0])
 
     def batch(self, log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> FloatArray:
         """Return every intercept at slope 1."""
         return maximise_all(log_odds, np.ones((1, len(log_odds))), hits, shares, np.zeros(1))[0]
-
-
-def _log_odds(view: Predictions) -> FloatArray:
-    bound = np.log1p(-EPSILON) - np.log(EPSILON)
-    return (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-bound, bound)
-
-
-def kept_log_odds(view: Predictions) -> FloatArray:
-    """Return the log-odds of class 1, which are kept with the predictions."""
-    return view.once("log-odds", lambda: _log_odds(view), of_labels=False)
-
-
-def count_clipped(view: Predictions) -> int:
-    """Return how many predictions had to be moved, among rows of positive weight."""
-    # 1 - EPSILON is itself rounded, in the fifth digit of its distance from 1.
-    return int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
-
-
-def _present(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> tuple[FloatArray, BoolArray, FloatArray]:
-    """Return the rows of positive weight, with shares that sum to 1."""
-    share = weights / weights.max()
-    present = share > 0
-    if not present.all():
-        log_odds, hits, share = log_odds[present], hits[present], share[present]
-    return log_odds, hits, share / share.sum()
-
-
-def _present_rows(view: Predictions) -> tuple[FloatArray, BoolArray, FloatArray]:
-    return _present(kept_log_odds(view), view.labels == 1, view.weights)
-
-
-def fitted_line(view: Predictions) -> tuple[float, float]:
-    """Return intercept and slope at the data's own weights, which are kept with the predictions."""
-    return view.once("line of log-odds", lambda: line_of(*_present_rows(view)))
-
-
-def pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
-    """Return w (y - q) and w q (1 - q) of every row, where q are the recalibrated probabilities and w sum to 1."""
-    share = view.weights / view.weights.max()
-    share = share / share.sum()
-    odds = intercept + slope * kept_log_odds(view)
-    fitted = expit(odds)
-    return share * ((view.labels == 1) - fitted), share * fitted * expit(-odds)
-
-
-def _line_influences(view: Predictions) -> tuple[FloatArray, FloatArray]:
-    """Return the influences of every row on intercept and slope."""
-    pull, spread = pulls(view, *fitted_line(view))
-    log_odds = kept_log_odds(view)
-    centre = float(spread @ log_odds / spread.sum())
-    centred = log_odds - centre
-    slope = pull * centred / float(spread @ centred**2)
-    return pull / spread.sum() - centre * slope, slope
-
-
-def line_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:
-    """Return intercept and slope of one set of outcomes, whose shares sum to 1."""
-    centre = float(share @ log_odds)
-    design, events = np.ones((2, len(log_odds))), share * hits
-    centred = np.subtract(log_odds, centre, out=design[1])
-    # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum. All probabilities are
-    # 1/2 there, so that the first step is a linear regression.
-    rise, spread = float(events @ centred), float((share * centred) @ centred)
-    level = -centre + (float(events.sum()) - 0.5 + PENALTY * centre) / (0.25 + PENALTY)
-    tilt = -1.0 + (rise + PENALTY) / (spread / 4 + PENALTY)
-    loss = LogisticLoss(design, events, share, log_odds, penalty=PENALTY)
-    level, tilt = loss.minimum(np.array([level, tilt])).x.tolist()
-    return level - tilt * centre, 1 + tilt
-
-
-def fitted_lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return intercepts and slopes of all columns, NaN where Newton's method needs more care."""
-    centre = float(shares.mean(axis=1) @ log_odds)
-    design, even = np.stack([np.ones(len(log_odds)), log_odds - centre]), np.array([-centre, -1.0])
-    # Resampled rows give about the line of the rows themselves; redrawn outcomes, none.
-    known = hits.shape[1] == 1
-    start = _maximise(log_odds, design, hits[:, 0], shares.mean(axis=1), even) if known else np.zeros(2)
-    found = maximise_all(log_odds, design, hits, shares, start)
-    missed = np.isnan(found[0])
-    if missed.any() and not known:
-        shares = shares if shares.shape[1] == 1 else shares[:, missed]
-        found[:, missed] = maximise_all(log_odds, design, hits[:, missed], shares, even)
-    level, tilt = found
-    return level - tilt * centre, 1 + tilt
-
-
-def _maximise(
-    offset: FloatArray, design: FloatArray, hits: BoolArray, share: FloatArray, start: FloatArray
-) -> FloatArray:
-    """Return the coefficients of the design's rows, added to the offset, that make the outcomes most likely."""
-    loss = LogisticLoss(design, share * hits, share, offset, penalty=PENALTY)
-    return loss.minimum(start).x

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.forecasts import Forecasts
-from calibrant.metrics import METRICS, Metric
+from calibrant.metrics.metric import Metric
 from calibrant.metrics.names import chosen_metric, chosen_metrics
+from calibrant.metrics.table import METRICS
 from calibrant.predictions import Classifier, Predictions, check_predictions
 from calibrant.predictions.two_arrays import as_data
 from calibrant.results import Measures

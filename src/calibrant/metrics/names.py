@@ -65,8 +65,8 @@ def chosen_metrics(
     metrics: str | Mapping[str, "Metric"] | Sequence[str], table: "Mapping[str, Metric] | None" = None
 ) -> Mapping[str, "Metric"]:
     """Return the metrics by name, given themselves or their names in a table, by default METRICS."""
-    from calibrant.metrics import METRICS
     from calibrant.metrics.metric import Metric, check_metric
+    from calibrant.metrics.table import METRICS
 
     if isinstance(metrics, Mapping):
         for name, metric in metrics.items():

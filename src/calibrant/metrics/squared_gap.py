@@ -12,8 +12,9 @@ from calibrant.binning.sums import class_sums
 from calibrant.curves import joint_bin_totals
 from calibrant.metrics.binned import as_binning
 from calibrant.metrics.counted import BinnedCells, Counted
-from calibrant.metrics.lift import Lift, PerPredictedClass
+from calibrant.metrics.lift import Lift
 from calibrant.metrics.metric import Metric, relative
+from calibrant.metrics.per_predicted_class import PerPredictedClass
 from calibrant.predictions import Predictions
 from calibrant.results import Description, Estimate
 

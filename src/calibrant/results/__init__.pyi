@@ -5,10 +5,9 @@ from calibrant.results.advice import (
     ForecastCandidate as ForecastCandidate,
     ForecastRecommendation as ForecastRecommendation,
     Judged as Judged,
-    LearningCurve as LearningCurve,
-    LearningPoint as LearningPoint,
     Recommendation as Recommendation,
 )
+from calibrant.results.learning import LearningCurve as LearningCurve, LearningPoint as LearningPoint
 from calibrant.results.comparison import (
     Compared as Compared,
     Comparison as Comparison,

@@ -216,7 +216,8 @@ def _columns(result: object) -> dict[str, list[object]]:
         return _points(result)
     if isinstance(result, ClasswiseCurves):
         return _long(result)
-    from calibrant.results.advice import LearningCurve, Recommendation
+    from calibrant.results.advice import Recommendation
+    from calibrant.results.learning import LearningCurve
 
     if isinstance(result, (LearningCurve, Recommendation)):
         return _columns(result.points if isinstance(result, LearningCurve) else result.candidates)

@@ -14,10 +14,8 @@ from calibrant.scale.saved import (
     read_sketch as read_sketch,
     write_sketch as write_sketch,
 )
-from calibrant.scale.sketch import (
-    Counters as Counters,
-    Sketch as Sketch,
-)
+from calibrant.scale.batch import Counters as Counters
+from calibrant.scale.sketch import Sketch as Sketch
 from calibrant.scale.spark_engine import (
     sketch_frame as sketch_frame,
     sketch_spark as sketch_spark,

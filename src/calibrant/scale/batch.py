@@ -1,6 +1,7 @@
 """A batch of rows as a sketch takes it: checked by the rules of `Predictions`, bad rows refused or counted."""
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,3 +157,28 @@ def _missing(labels: NDArray[np.generic]) -> BoolArray:
     if labels.dtype.kind == "O":
         return np.fromiter(map(is_missing, labels), bool, len(labels))
     return np.zeros(len(labels), dtype=bool)
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Rows that a sketch has seen.
+
+    Parameters
+    ----------
+    rows : int
+        Rows that are in the sketch.
+    missing : int
+        Rows left out because a probability or the label was missing.
+    outside : int
+        Rows left out because a probability was outside [0, 1], or because they did not sum to 1.
+    infinite : int
+        Rows in the sketch whose label had a predicted probability of exactly 0.
+    """
+
+    rows: int = 0
+    missing: int = 0
+    outside: int = 0
+    infinite: int = 0
+
+    def __add__(self, other: "Counters") -> "Counters":
+        return Counters(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))

@@ -19,8 +19,9 @@ from calibrant.binning.cells.weights import ONE, normalised, of_ones
 from calibrant.exceptions import InputError
 from calibrant.resampling.bootstrap import group_rows
 from calibrant.results import Assessment
+from calibrant.scale.batch import Counters
 from calibrant.scale.pack import CHECK, Packed, pack, unpack
-from calibrant.scale.sketch import Counters, Sketch
+from calibrant.scale.sketch import Sketch
 from calibrant.scale.wave_sums import WaveSums
 
 MAGIC, VERSION = b"calibrant groups", 1

@@ -14,7 +14,7 @@ from calibrant._core.threads import available_threads, in_order
 from calibrant.exceptions import InputError
 from calibrant.scale.reading import AnySketch, Reading
 from calibrant.scale.saved import read_bytes
-from calibrant.scale.sketch import MANY_CLASSES
+from calibrant.scale.summary import MANY_CLASSES
 
 MOST_THREADS = 8
 """Largest number of files that are read at the same time."""

@@ -16,9 +16,8 @@ from calibrant.calibrators.affine import RIDGE, AffineScaling, as_matrix, floore
 from calibrant.calibrators.newton import minimise
 from calibrant.calibrators.softmax import Diagonal, Full, PenalisedLikelihood
 from calibrant.exceptions import InputError
-from calibrant.scale.batch import clean
+from calibrant.scale.batch import Counters, clean
 from calibrant.scale.reading import Reading
-from calibrant.scale.sketch import Counters
 
 if TYPE_CHECKING:
     from calibrant.calibrators import Calibrator

@@ -181,7 +181,7 @@ def _differences(
 def _limits(metric: Metric, first: Forecasts, second: Forecasts) -> DifferenceLimits:
     """Return the limits of a difference of means over rows, or why there are none."""
     if isinstance(metric, Sharpness) or not isinstance(metric, ForecastScore):
-        reason = "it is no mean over rows" if isinstance(metric, Sharpness) else NOT_CANCELLED.partition(";")[0]
+        reason = "it is not a mean over rows" if isinstance(metric, Sharpness) else NOT_CANCELLED.partition(";")[0]
         return DifferenceLimits(None, None, 1.0, "none", reason)
     missing = [missing_for_forecasts("hall", metric, f) for f in (first, second)]
     if any(missing):

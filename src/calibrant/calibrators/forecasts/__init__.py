@@ -26,14 +26,16 @@ from calibrant.calibrators.forecasts.compose import (
     forecast_calibrator_name,
     parse_forecast,
 )
-from calibrant.calibrators.forecasts.conformal import ConformalIntervals, WeightedConformalIntervals
+from calibrant.calibrators.forecasts.conformal import ConformalIntervals
 from calibrant.calibrators.forecasts.ensembles import EnsembleInflation, QuantileShift
 from calibrant.calibrators.forecasts.forecast_calibrator import ForecastCalibrator
 from calibrant.calibrators.forecasts.interval_check import check_intervals, judge_intervals
 from calibrant.calibrators.forecasts.pit import PITMap
 from calibrant.calibrators.forecasts.ranks import coverage_test
-from calibrant.calibrators.forecasts.scaling import ShiftScaling, SpreadByLevel, SpreadScaling, UnchangedForecasts
+from calibrant.calibrators.forecasts.scaling import ShiftScaling, SpreadScaling, UnchangedForecasts
+from calibrant.calibrators.forecasts.spread_by_level import SpreadByLevel
 from calibrant.calibrators.forecasts.student import StudentScaling
+from calibrant.calibrators.forecasts.weighted_conformal import WeightedConformalIntervals
 
 __all__ = [
     "FORECAST_CALIBRATORS",

@@ -9,7 +9,7 @@ from calibrant._border.types import FloatArray
 from calibrant._core.laws import expit
 from calibrant._core.quantiles import median
 from calibrant.metrics import CoxSlope, InTheLarge
-from calibrant.metrics.logistic import kept_log_odds, pulls
+from calibrant.metrics.logistic_lines import kept_log_odds, pulls
 from calibrant.predictions import Predictions
 
 SIGNIFICANT_Z = 1.96

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._border.types import FloatArray
 from calibrant._core.laws import softplus
-from calibrant._core.newton import LogisticLoss
+from calibrant._core.logistic import LogisticLoss
 from calibrant.exceptions import InputError
 from calibrant.scale.over_time.cells import Cells
 

@@ -1,0 +1,115 @@
+"""How candidates are judged, and what was chosen as a result."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._border.checks import check_count, check_level
+from calibrant._border.types import FloatArray, Rng
+from calibrant.advice.choice import Choice
+from calibrant.advice.cross_fit import OutOfFold, check_folds
+from calibrant.calibrators import Calibrator
+from calibrant.exceptions import InputError
+from calibrant.metrics import METRICS, NLL, Brier, Score
+from calibrant.metrics.scores import weighted_means
+from calibrant.predictions import Predictions
+from calibrant.results import Candidate, Recommendation
+
+SCORES: Mapping[str, Score] = {"nll": NLL(), "brier": Brier()}
+"""Scores by which candidates are compared: proper ones, which the true probabilities minimise."""
+
+
+LEAST_ROWS = 50
+"""With fewer rows even one temperature is a guess, and no difference can be distinguished from chance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A candidate without its differences from others, and its score on every row."""
+
+    candidate: Candidate
+    losses: FloatArray
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How candidates are judged."""
+
+    score: str
+    n_folds: int
+    n_resamples: int
+    level: float
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse settings that make no sense, and too few rows."""
+        if self.score not in SCORES:
+            raise InputError(
+                f'score must be "nll" or "brier", but is {self.score!r}. Calibration errors do not decide: predictions '
+                "that are all the same can have an error of 0."
+            )
+        check_count(self.n_resamples, "n_resamples")
+        check_count(self.n_folds, "n_folds")
+        check_level(self.level)
+        check_folds(self.n_folds, predictions)
+        if predictions.n_samples < LEAST_ROWS:
+            raise InputError(
+                f"at least {LEAST_ROWS} rows are needed to choose between calibrators, but there are "
+                f"{predictions.n_samples} (rows of weight 0 do not count). Temperature scaling is the safest choice "
+                "with so few."
+            )
+
+    def judge(self, name: str, found: OutOfFold, predictions: Predictions) -> Judged:
+        """Measure what cross-fitting a candidate has given."""
+        calibrated = found.predictions
+        losses = SCORES[self.score].per_row(calibrated)
+        changed = calibrated.predicted != predictions.predicted
+        candidate = Candidate(
+            name=name,
+            loss=float(weighted_means(losses)(predictions.weights[:, None])[0]),
+            accuracy=METRICS["accuracy"](calibrated),
+            ece=METRICS["ece"](calibrated),
+            kde_ece=METRICS["kde-ece"](calibrated),
+            changed=float(np.average(changed, weights=predictions.weights)),
+            converged=found.converged,
+            over_nothing=None,
+            behind_best=None,
+        )
+        return Judged(candidate, losses)
+
+    def advice(
+        self,
+        chosen: Choice,
+        judged: Mapping[str, Judged],
+        calibrator: Calibrator,
+        used: Predictions,
+        keep_argmax: bool,
+        rng: Rng,
+    ) -> Recommendation:
+        """Return what was chosen, not yet in words."""
+        return Recommendation(
+            name=chosen.name,
+            headline="",
+            reasons=(),
+            calibrator=calibrator,
+            candidates=tuple(
+                replace(
+                    one.candidate,
+                    over_nothing=chosen.over_nothing.get(name),
+                    behind_best=chosen.behind_best.get(name),
+                )
+                for name, one in judged.items()
+            ),
+            best=chosen.best,
+            alternative=chosen.alternative,
+            over_alternative=chosen.over_alternative,
+            keep_argmax=keep_argmax,
+            score=self.score,
+            n_samples=used.n_samples,
+            n_classes=used.n_classes,
+            n_folds=self.n_folds,
+            n_resamples=self.n_resamples,
+            level=self.level,
+            settings={"version": __version__, "seed": rng if isinstance(rng, int) else None},
+        )

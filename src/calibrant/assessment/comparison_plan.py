@@ -1,0 +1,180 @@
+"""The plan of a comparison: values, intervals and paired differences of models on some rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from calibrant._border.checks import check_count, check_level
+from calibrant._border.types import Evaluator, FloatArray, Progress, RowIndex
+from calibrant.hypotest import holm
+from calibrant.intervals import DifferenceLimits, difference_limits, known_interval, percentiles
+from calibrant.intervals.differences import Pair, around
+from calibrant.metrics import Metric
+from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.results import Compared, Comparison, Difference, Interval
+
+Cell = tuple[str, str]
+"""The names of a model and of a metric."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed, independent of the rows."""
+
+    metrics: Mapping[str, Metric]
+    baseline: str
+    bootstrap: Bootstrap
+    level: float
+    tuning: Mapping[str, Predictions]
+    intervals: bool
+    ranges: bool
+    rule: str
+    bandwidth: str
+
+    def __post_init__(self) -> None:
+        check_count(self.bootstrap.n_resamples, "n_resamples")
+        check_level(self.level)
+
+    def take(self, rows: RowIndex) -> "Plan":
+        """Return the plan for these rows only."""
+        return replace(self, bootstrap=self.bootstrap.take(rows))
+
+    def run(self, models: Mapping[str, Predictions], rng: np.random.Generator, progress: Progress | None) -> Comparison:
+        """Compare the models."""
+        # The same bootstrap samples again, for what needs more than values: equal models get equal intervals.
+        seed = int(rng.integers(2**63))
+        shared = self._shared(models)
+        fitted = self._fit(models, shared)
+        evaluators = {(model, key): metric.prepare(models[model]) for (model, key), metric in fitted.items()}
+        weights = models[self.baseline].weights[:, None]
+        values = {cell: float(evaluate(weights)[0]) for cell, evaluate in evaluators.items()}
+        steps = Steps(2 * len(values), progress)
+        differences = self._differences(models, values, evaluators, seed, steps)
+        entries = []
+        for (model, p), (key, metric) in product(models.items(), self.metrics.items()):
+            found = self._interval(p, fitted[model, key], values[model, key], np.random.default_rng(seed))
+            difference = differences.get((model, key))
+            entries.append(
+                Compared(
+                    model=model,
+                    metric=key,
+                    better=metric.better,
+                    value=values[model, key],
+                    interval=found,
+                    difference=difference,
+                )
+            )
+            steps.done(len(values) + len(entries))
+        return Comparison(
+            models=tuple(models),
+            metrics=tuple(self.metrics),
+            baseline=self.baseline,
+            n_samples=models[self.baseline].n_samples,
+            n_resamples=self.bootstrap.n_resamples,
+            level=self.level,
+            entries=tuple(entries),
+            rule=self.rule,
+            about={key: metric.about() for key, metric in self.metrics.items()},
+            one_bandwidth=tuple(key for key, metric in shared.items() if metric is not self.metrics[key]),
+        )
+
+    def _fit(self, models: Mapping[str, Predictions], shared: Mapping[str, Metric]) -> dict[Cell, Metric]:
+        """Return every metric of every model with its bandwidths."""
+        # What is left to choose after the shared ones are classes that none of those rows is predicted as.
+        return {
+            (model, key): metric.fit_bandwidth(self.tuning.get(model, p)).fit_bandwidth(p)
+            for (model, p), (key, metric) in product(models.items(), shared.items())
+        }
+
+    def _shared(self, models: Mapping[str, Predictions]) -> Mapping[str, Metric]:
+        """Return the metrics with the bandwidths of the baseline, unless each model has its own."""
+        if self.bandwidth != "baseline":
+            return self.metrics
+        base = self.tuning.get(self.baseline, models[self.baseline])
+        return {key: metric.fit_bandwidth(base) for key, metric in self.metrics.items()}
+
+    def _interval(self, p: Predictions, metric: Metric, value: float, rng: np.random.Generator) -> Interval | None:
+        if not self.intervals:
+            return None
+        null: Literal["draw"] | None = "draw" if self.ranges else None
+        return known_interval(p, metric, value, self.level, self.bootstrap, rng, null)
+
+    def _differences(
+        self,
+        models: Mapping[str, Predictions],
+        values: Mapping[Cell, float],
+        evaluators: Mapping[Cell, Evaluator],
+        seed: int,
+        steps: "Steps",
+    ) -> dict[Cell, Difference]:
+        """Return the paired difference of every other model to the baseline, where it is a number."""
+        changes = {
+            (model, key): value - values[self.baseline, key]
+            for (model, key), value in values.items()
+            if model != self.baseline and not value == values[self.baseline, key] == np.inf
+        }
+        known: dict[Cell, DifferenceLimits] = {}
+        if self.rule == "valid":
+            pairs = {
+                (model, key): Pair(self.metrics[key], models[self.baseline], models[model]) for model, key in changes
+            }
+            known = difference_limits(pairs, self.level, self.bootstrap, np.random.default_rng(seed))
+        left = [cell for cell in changes if cell not in known]
+        weights = models[self.baseline].weights
+        drawn = self._percentiles(left, evaluators, weights, np.random.default_rng(seed), steps)
+        for cell, limits in drawn.items():
+            known[cell] = limits if self.rule == "percentile" else around(limits, changes[cell])
+        return results_of(changes, known)
+
+    def _percentiles(
+        self,
+        cells: Sequence[Cell],
+        evaluators: Mapping[Cell, Evaluator],
+        weights: FloatArray,
+        rng: np.random.Generator,
+        steps: "Steps",
+    ) -> dict[Cell, DifferenceLimits]:
+        """Return percentiles of differences over bootstrap samples that all models and metrics share."""
+        needed = dict.fromkeys(pair for model, key in cells for pair in ((self.baseline, key), (model, key)))
+        blocks: dict[Cell, list[FloatArray]] = {cell: [] for cell in needed}
+        done = 0
+        for counts in self.bootstrap.counts(len(weights), rng) if cells else ():
+            drawn = np.multiply(counts, weights[:, None], out=counts)
+            for cell, parts in blocks.items():
+                parts.append(evaluators[cell](drawn))
+                done += counts.shape[1]
+                steps.done(len(evaluators) * done / (len(blocks) * self.bootstrap.n_resamples))
+        values = {cell: np.concatenate(parts) for cell, parts in blocks.items()}
+        return {cell: percentiles(values[cell], values[self.baseline, cell[1]], self.level) for cell in cells}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Progress: one step for the differences of each value, and one for its interval."""
+
+    total: int
+    progress: Progress | None
+
+    def done(self, steps: float) -> None:
+        """Tell how many steps are done."""
+        if self.progress is not None:
+            self.progress(int(steps), self.total)
+
+
+def results_of(changes: Mapping[Cell, float], known: Mapping[Cell, DifferenceLimits]) -> dict[Cell, Difference]:
+    """Return differences with their limits, and p-values adjusted for the number of those that have some."""
+    pvalues = {cell: known[cell].pvalue for cell in changes if known[cell].method != "none"}
+    adjusted = holm(pvalues) if pvalues else {}
+    return {
+        cell: Difference(
+            value=change,
+            **known[cell]._asdict(),
+            adjusted=adjusted.get(cell, 1.0),
+            is_significant=known[cell].exclude_zero,
+        )
+        for cell, change in changes.items()
+    }

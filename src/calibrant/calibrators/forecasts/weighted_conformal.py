@@ -1,0 +1,128 @@
+"""Conformal intervals for new rows whose inputs follow another law."""
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from calibrant._border.types import FloatArray
+from calibrant.calibrators.estimator import check_is_fitted
+from calibrant.calibrators.forecasts.conformal import Conformal
+from calibrant.calibrators.forecasts.forecast_calibrator import Guarantee
+from calibrant.calibrators.rules import Rule, vector
+from calibrant.exceptions import InputError
+from calibrant.forecasts import Distribution, Forecasts
+from calibrant.results import PredictionIntervals
+
+
+def _scored(scores: FloatArray, ratios: FloatArray) -> bool:
+    return scores.shape in ((len(ratios), 1), (len(ratios), 2)) and bool(vector(ratios).min() > 0)
+
+
+class WeightedConformalIntervals(Conformal):
+    r"""Prediction intervals for new rows whose x is distributed differently, by weighted conformal prediction.
+
+    Parameters
+    ----------
+    level, score, tails
+        As in `ConformalIntervals`.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n, 1) or (n, 2)
+    ratios_ : ndarray of shape (n,)
+
+    Notes
+    -----
+    A row has the ratio w of the density of its x among new rows to that among the rows of the fit, up to one factor
+    for all. The threshold for a new row of ratio w is the smallest s with
+
+    .. math:: \sum_{s_i \le s} w_i \ge (1 - \alpha) \Big(\sum_i w_i + w\Big),
+
+    or infinity. The guarantee holds for known ratios; if these are estimated, there is none. Weights of
+    `Forecasts` are not ratios: they are copies of rows, and multiply the ratios here.
+
+    References
+    ----------
+    R. J. Tibshirani, R. Foygel Barber, E. J. Candes, A. Ramdas, "Conformal prediction under covariate shift",
+    NeurIPS 2019.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import Normal
+    >>> f = Forecasts(Normal(np.zeros(9), 1.0), np.arange(1.0, 10.0))
+    >>> fitted = WeightedConformalIntervals().fit(f, ratios=[1, 1, 1, 1, 1, 2, 2, 2, 2])
+    >>> fitted.interval(Normal([0.0, 0.0], 1.0), ratios=[1.4, 1.5]).high.tolist()  # 13 / 14.4 and 13 / 14.5 of 0.9
+    [9.0, inf]
+    """
+
+    guarantee: Guarantee = "marginal coverage"
+    use_when: ClassVar[str] = "New rows differ from those of the fit in x only, by a known ratio of densities."
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(("scores_", "ratios_"), _scored, "must be scores, with a positive ratio each"),
+    )
+
+    def __init__(
+        self,
+        level: float = 0.9,
+        score: Literal["normalised", "absolute", "quantiles", "pit"] = "normalised",
+        tails: Literal["joint", "each"] = "joint",
+    ) -> None:
+        self.level = level
+        self.score = score
+        self.tails = tails
+
+    def fit(self, forecasts: Forecasts, ratios: object = None) -> Self:
+        """Keep the scores.
+
+        Parameters
+        ----------
+        forecasts : Forecasts
+        ratios : array-like of shape (n,), optional
+            Positive; by default 1.
+        """
+        used = self._checked(forecasts)
+        own = _as_ratios(ratios, forecasts.n_samples) * forecasts.weights
+        self._keep(used, own[forecasts.weights > 0])
+        self.dim_ = used.distribution.dim
+        return self
+
+    def _fit(self, forecasts: Forecasts) -> None:
+        self._keep(forecasts, forecasts.weights)
+
+    def _keep(self, forecasts: Forecasts, ratios: FloatArray) -> None:
+        self.scores_, self.ratios_ = np.column_stack(self._excesses(forecasts)), np.array(ratios)
+
+    def interval(self, distribution: Distribution, ratios: Any = None) -> PredictionIntervals:
+        """Return an interval for every law, given the ratios of its rows, by default 1."""
+        check_is_fitted(self)
+        self._check_law(distribution)
+        own = _as_ratios(ratios, distribution.n)
+        needed = self._level_of_each * (self.ratios_.sum() + own)
+        columns = []
+        for scores in self.scores_.T:
+            order = np.argsort(scores, kind="stable")
+            mass = np.cumsum(self.ratios_[order])
+            place = np.searchsorted(mass, needed - 1e-9 * needed)
+            columns.append(np.append(scores[order], np.inf)[place])
+        low, high, n_empty = self._check_settings().interval(distribution, columns[0], columns[-1], self.level)
+        return PredictionIntervals(
+            low=low,
+            high=high,
+            level=self.level,
+            confidence=None,
+            guarantee=self.guarantee,
+            group=np.zeros(distribution.n, dtype=np.int64),
+            ranks=np.array([0]),
+            n_fitted=np.array([len(self.scores_)]),
+            n_effective=float(self.ratios_.sum() ** 2 / np.square(self.ratios_).sum()),
+            n_empty=n_empty,
+        )
+
+
+def _as_ratios(ratios: object, n: int) -> FloatArray:
+    if ratios is None:
+        return np.ones(n)
+    values = np.asarray(ratios, dtype=np.float64)
+    if values.shape != (n,) or not (np.isfinite(values) & (values > 0)).all():
+        raise InputError(f"ratios must be {n} positive numbers, one per row, but are {ratios!r:.80}.")
+    return values

@@ -1,0 +1,104 @@
+"""Log-odds: of two classes, and of each class against the rest; each as numbers and as operations for export."""
+
+from typing import Literal
+
+import numpy as np
+
+from calibrant._border.types import FloatArray
+from calibrant._core.blocks import log_softmax
+from calibrant._core.laws import softplus
+from calibrant.calibrators import operations as ops
+from calibrant.exceptions import InputError
+
+Score = Literal["probability", "logit", "margin"]
+"""What the map of a class is a function of."""
+
+SCORE_DECIMALS = 12
+"""Scores of classes that agree to this many decimals are ties: they were computed by different sums."""
+
+
+def log_odds_of_classes(log_probs: FloatArray) -> FloatArray:
+    r"""Return :math:`\ln p_k - \ln \sum_{j \ne k} p_j` of every class, (n, K), accurate also near 1.
+
+    Examples
+    --------
+    >>> log_odds_of_classes(np.log([[0.5, 0.25, 0.25]])).round(4).tolist()
+    [[0.0, -1.0986, -1.0986]]
+    """
+    rows, top = np.arange(len(log_probs)), log_probs.argmax(axis=1)
+    probs = np.exp(log_probs)
+    with np.errstate(divide="ignore"):
+        rest = np.log1p(-np.minimum(probs, 0.5))  # Others than the largest are at most one half.
+        probs[rows, top] = 0.0
+        rest[rows, top] = np.log(probs.sum(axis=1))
+    return log_probs - rest
+
+
+def class_scores(log_probs: FloatArray, score: Score) -> FloatArray:
+    """Return one score for every class, (n, K), rounded so that equal probabilities make ties."""
+    if score == "probability":
+        values = log_odds_of_classes(log_probs)
+    elif score == "logit":
+        values = log_softmax(log_probs)
+    elif score == "margin":
+        ascending = np.sort(log_probs, axis=1)
+        best, second = ascending[:, -1:], ascending[:, -2:-1]
+        values = log_probs - np.where(log_probs == best, second, best)
+    else:
+        raise InputError(f'score must be "probability", "logit" or "margin", but is {score!r}.')
+    return np.round(values, SCORE_DECIMALS)
+
+
+def score_operations(x: ops.Value, score: Score, k: int) -> ops.Value:
+    """Return the same as operations on log-probabilities of k classes."""
+    if score == "logit":
+        return ops.log_softmax(x).rounded(SCORE_DECIMALS)
+    if score == "margin":
+        ascending = x.along(x.argsort())
+        best, second = ascending.columns([k - 1]), ascending.columns([k - 2])
+        return (x - x.equals(best).choose(second, best)).rounded(SCORE_DECIMALS)
+    probs = x.exp()
+    is_top = x.is_first_largest(k)
+    rest = is_top.choose(is_top.choose(0.0, probs).total().log(), (-probs.at_most(0.5)).log1p())
+    return (x - rest).rounded(SCORE_DECIMALS)
+
+
+LARGEST_LOG_ODDS = -float(np.log(np.finfo(np.float64).tiny))
+"""Parametric maps treat log-odds beyond this, those of the probabilities 0 and 1 among them, as this."""
+
+
+def bounded(log_odds: FloatArray) -> FloatArray:
+    """Return log-odds without infinities."""
+    return np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+
+
+def bounded_operations(x: ops.Value) -> ops.Value:
+    """Return the same as operations."""
+    return x.clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+
+
+def log_probs_of(log_odds: FloatArray) -> FloatArray:
+    """Return the logarithms of both probabilities, (n, 2).
+
+    Examples
+    --------
+    >>> np.exp(log_probs_of(np.array([0.0, -np.inf]))).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    return np.column_stack([-softplus(log_odds), -softplus(-log_odds)])
+
+
+def probs_of(log_odds: FloatArray) -> FloatArray:
+    """Return both probabilities, (n, 2).
+
+    Examples
+    --------
+    >>> probs_of(np.array([0.0, -np.inf])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    from scipy.special import expit
+
+    probs = np.empty((len(log_odds), 2))
+    expit(log_odds, out=probs[:, 1])
+    expit(-log_odds, out=probs[:, 0])
+    return probs

@@ -1,0 +1,93 @@
+"""Results of tests, printed."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import fill
+from typing import Any, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from calibrant.cli.outputs import console
+from calibrant.io import printable
+from calibrant.results import CheckedValue, TestResult
+from calibrant.results.core import smallest_pvalue
+from calibrant.results.parts import part_name
+from calibrant.results.writing import bare_pvalue, is_at
+
+
+class AboutTest(NamedTuple):
+    """The name of the error whose size a test estimates, and what revealed the one that it found."""
+
+    measured: str
+    revealed: str
+
+
+def print_tests(
+    results: Mapping[str, TestResult],
+    adjusted: Mapping[str, float],
+    about: Mapping[str, AboutTest],
+    refused: Mapping[str, str],
+) -> None:
+    """Print what each test found, in words and numbers, with what it can see and when it is valid."""
+    from calibrant.assessment.verdict import LEVEL
+
+    out = console()
+    for name, result in results.items():
+        written = bare_pvalue(result.pvalue, smallest_pvalue(result))
+        sign = "" if written.startswith("≤") else "= "
+        words = "speaks against calibration" if result.pvalue <= LEVEL else "is consistent with calibration"
+        revealed = f"; what revealed it: {about[name].revealed}" if about[name].revealed else ""
+        out.print(Text(printable(f"{name}: the data {words}, p {sign}{written}{revealed}."), style="bold"))
+        for words in _about_a_test(result, about[name].measured):
+            out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
+    for name, reason in refused.items():
+        out.print(Text(f"{name}: refused.", style="bold"))
+        out.print(Text(f"  {reason}"))
+    if len(results) > 1:
+        out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
+        for name, value in adjusted.items():
+            floor = value if is_at(results[name].pvalue, smallest_pvalue(results[name])) else None
+            out.print(f"  {name:<24} {bare_pvalue(value, floor)}")
+
+
+def _about_a_test(result: TestResult, measured: str) -> Iterator[str]:
+    """Yield the numbers behind a p-value, what the test can see, and when it is valid."""
+    if "detectable" in result.details:
+        found, least = result.estimate or 0.0, result.details["detectable"]
+        # Of the omnibus test it is one of several statistics; of others it decides, and each has a bar of its own.
+        chance = f"up to about {least:.4g} could be chance with this many rows"
+        bar = f"this test speaks against calibration from about {least:.4g} on"
+        yield f"{measured} {found:.4g}; {chance if 'parts' in result.details else bar}"
+    if parts := result.details.get("parts"):
+        also = result.details.get("also", {})
+        keys, floor = {**parts, **also}, smallest_pvalue(result)
+        yield f"p-values of its parts, each by itself: {_listed(parts, keys, floor)}."
+        if also:
+            yield f"Beside them, without a say: {_listed(also, keys, floor)}."
+    if result.about is not None:
+        yield f"Detects: {result.about.meaning}"
+        yield result.about.caution
+
+
+def _listed(parts: Mapping[str, Mapping[str, Any]], keys: Iterable[str], floor: float | None) -> str:
+    """Return parts of a test, the class that each is about, and their p-values."""
+    classes = {key: f" ({printable(str(part['class']))})" for key, part in parts.items() if part["class"] is not None}
+    named = {key: f"{part_name(key, keys).label}{classes.get(key, '')}" for key in parts}
+    return "; ".join(f"{named[key]}: {bare_pvalue(part['pvalue'], floor)}" for key, part in parts.items())
+
+
+def print_checked(values: Sequence[CheckedValue]) -> None:
+    """Print certified values beside those found, and how many digits agree."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("value", overflow="fold")
+    for heading in ("certified", "digits", "needed"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for value in values:
+        style = "" if value.passed else "bold red"
+        digits = f"{value.digits:.0f}"
+        table.add_row(value.name, f"{float(value.certified):.12g}", digits, str(value.required), style=style)
+    out = console()
+    if values:
+        out.print(table)
+    passed = sum(value.passed for value in values)
+    out.print(Text(f"{passed} of {len(values)} values agree with their certified answers.", style="bold"))

@@ -1,0 +1,71 @@
+"""Values of a metric under calibration: whether they are positive by chance alone, and their range."""
+
+import numpy as np
+
+from calibrant._border.types import FloatArray
+from calibrant._core.quantiles import quantiles
+from calibrant.forecasts import Forecasts
+from calibrant.intervals import scores
+from calibrant.intervals.parts import squared_gap
+from calibrant.kernels.discrepancy import Data
+from calibrant.metrics import KCE, SKCE, Metric, SimplexECE
+from calibrant.metrics.counted import Counted
+from calibrant.predictions import Predictions
+from calibrant.resampling.bootstrap import Bootstrap
+from calibrant.resampling.redraws import redraw_labels
+
+MOST_REDRAWS = 399
+"""Redraws of the labels for the range of a calibration error under calibration, which is shown for information."""
+
+
+def under_calibration(data: Data, metric: Metric, bootstrap: Bootstrap, rng: np.random.Generator) -> FloatArray | None:
+    """Return values of the metric over labels, or targets, drawn from the predictions."""
+    n_resamples = min(bootstrap.n_resamples, MOST_REDRAWS)
+    if isinstance(data, Forecasts):
+        return metric.by_chance(data, n_resamples, rng)
+    if data.copies is not None:
+        counted = counted_by_cells(metric, data)
+        if counted is None:
+            return None
+        return np.concatenate([counted.evaluate(counts) for counts in counted.cells.draw(n_resamples, rng)])
+    evaluate = metric.prepare_labels(data)
+    return np.concatenate([evaluate(labels) for labels in redraw_labels(data, n_resamples, rng)])
+
+
+def range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[float, float]:
+    """Return where values under calibration lie with a probability of `level`.
+
+    Only a large error speaks against calibration. So its range begins at the least that there can be, and ends where
+    the p-value of a consistency test is 1 - level.
+    """
+    if metric.better == "lower":
+        return -np.inf if is_unbiased(metric) else 0.0, float(quantiles(null, level))
+    low, high = quantiles(null, scores.tails(level)).tolist()
+    return low, high
+
+
+def is_positive_by_chance(metric: Metric) -> bool:
+    """Whether the metric is an error that is positive for a calibrated model too, so that it has no valid limits."""
+    judges = metric.measures == "calibration" and metric.better == "lower"
+    return judges and squared_gap(metric) is None and not is_unbiased(metric)
+
+
+def is_unbiased(metric: Metric) -> bool:
+    """Whether the metric is a kernel calibration error that is 0 on average for a calibrated model."""
+    return isinstance(metric, (SKCE, KCE)) and metric.unbiased
+
+
+def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
+    """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
+    if isinstance(data, Forecasts):
+        return metric.measures == "calibration" and metric.suits(data) and bootstrap.clusters is None
+    quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
+    is_error = metric.measures == "calibration" and metric.better == "lower"
+    if not (quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None):
+        return False
+    return data.copies is None or counted_by_cells(metric, data) is not None
+
+
+def counted_by_cells(metric: Metric, data: Predictions) -> Counted | None:
+    """Return the metric as a function of how many events cells have, if it is one."""
+    return metric.prepare_counts(metric.view(data)) if metric.suits(data) else None

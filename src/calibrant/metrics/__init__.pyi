@@ -1,0 +1,53 @@
+from calibrant.metrics.binned import DebiasedECE as DebiasedECE, ECE as ECE
+from calibrant.metrics.chance import ChanceECE as ChanceECE
+from calibrant.metrics.clinical import (
+    GapQuantile as GapQuantile,
+    ICI as ICI,
+    ObservedExpectedRatio as ObservedExpectedRatio,
+)
+from calibrant.metrics.corp import (
+    Discrimination as Discrimination,
+    Miscalibration as Miscalibration,
+    Refinement as Refinement,
+)
+from calibrant.metrics.costs import Costs as Costs, ExpectedCost as ExpectedCost, NetBenefit as NetBenefit
+from calibrant.metrics.decomposition import segment_decomposition as segment_decomposition
+from calibrant.metrics.dirichlet import DirichletECE as DirichletECE
+from calibrant.metrics.forecast_calibration import ENCE as ENCE, QuantileCalibration as QuantileCalibration
+from calibrant.metrics.forecast_intervals import (
+    IntervalCoverage as IntervalCoverage,
+    IntervalWidth as IntervalWidth,
+    Sharpness as Sharpness,
+)
+from calibrant.metrics.forecast_scores import (
+    CRPS as CRPS,
+    IntervalScore as IntervalScore,
+    LogScore as LogScore,
+    PinballLoss as PinballLoss,
+)
+from calibrant.metrics.forecast_table import FORECAST_METRICS as FORECAST_METRICS
+from calibrant.metrics.kde import KdeECE as KdeECE
+from calibrant.metrics.kernel import SKCE as SKCE
+from calibrant.metrics.kernel_metric import Affordable as Affordable
+from calibrant.metrics.kernel_roots import KCE as KCE, MMCE as MMCE
+from calibrant.metrics.lift import Classwise as Classwise, TopLabel as TopLabel
+from calibrant.metrics.per_predicted_class import PerPredictedClass as PerPredictedClass
+from calibrant.metrics.logistic import CoxIntercept as CoxIntercept, CoxSlope as CoxSlope, InTheLarge as InTheLarge
+from calibrant.metrics.mean_embedding import UCME as UCME
+from calibrant.metrics.metric import Metric as Metric
+from calibrant.metrics.murphy import decompose as decompose, Reliability as Reliability, Resolution as Resolution
+from calibrant.metrics.pooled import ECCE as ECCE
+from calibrant.metrics.scores import (
+    Accuracy as Accuracy,
+    Brier as Brier,
+    NLL as NLL,
+    Score as Score,
+    SquaredError as SquaredError,
+)
+from calibrant.metrics.selective import AUGRC as AUGRC, AURC as AURC, ExcessAURC as ExcessAURC
+from calibrant.metrics.simplex import SimplexECE as SimplexECE
+from calibrant.metrics.smooth import SmoothECE as SmoothECE
+from calibrant.metrics.smoothers import IsotonicCurve as IsotonicCurve, Loess as Loess
+from calibrant.metrics.squared_gap import DebiasedSquaredGap as DebiasedSquaredGap, Root as Root
+from calibrant.metrics.sweep import SweepECE as SweepECE
+from calibrant.metrics.table import METRICS as METRICS

@@ -1,0 +1,105 @@
+"""Straight lines fitted to log-odds by logistic regression."""
+
+import numpy as np
+
+from calibrant._border.types import BoolArray, FloatArray
+from calibrant._core.laws import expit
+from calibrant._core.logistic import PENALTY, LogisticLoss, maximise_all
+from calibrant.predictions import Predictions
+
+EPSILON = 1e-12
+"""Predictions outside [EPSILON, 1 - EPSILON] are moved to its ends, where their log-odds are finite."""
+
+
+def log_odds_of(view: Predictions) -> FloatArray:
+    """Return the log-odds of class 1, bounded so that none is infinite."""
+    bound = np.log1p(-EPSILON) - np.log(EPSILON)
+    return (view.log_probs[:, 1] - view.log_probs[:, 0]).clip(-bound, bound)
+
+
+def kept_log_odds(view: Predictions) -> FloatArray:
+    """Return the log-odds of class 1, which are kept with the predictions."""
+    return view.once("log-odds", lambda: log_odds_of(view), of_labels=False)
+
+
+def count_clipped(view: Predictions) -> int:
+    """Return how many predictions had to be moved, among rows of positive weight."""
+    # 1 - EPSILON is itself rounded, in the fifth digit of its distance from 1.
+    return int(((view.probs.min(axis=1) < 0.999 * EPSILON) & (view.weights > 0)).sum())
+
+
+def present(log_odds: FloatArray, hits: BoolArray, weights: FloatArray) -> tuple[FloatArray, BoolArray, FloatArray]:
+    """Return the rows of positive weight, with shares that sum to 1."""
+    share = weights / weights.max()
+    present = share > 0
+    if not present.all():
+        log_odds, hits, share = log_odds[present], hits[present], share[present]
+    return log_odds, hits, share / share.sum()
+
+
+def present_rows(view: Predictions) -> tuple[FloatArray, BoolArray, FloatArray]:
+    """Return log-odds, events and weights of the rows that have weight."""
+    return present(kept_log_odds(view), view.labels == 1, view.weights)
+
+
+def fitted_line(view: Predictions) -> tuple[float, float]:
+    """Return intercept and slope at the data's own weights, which are kept with the predictions."""
+    return view.once("line of log-odds", lambda: line_of(*present_rows(view)))
+
+
+def pulls(view: Predictions, intercept: float, slope: float) -> tuple[FloatArray, FloatArray]:
+    """Return w (y - q) and w q (1 - q) of every row, where q are the recalibrated probabilities and w sum to 1."""
+    share = view.weights / view.weights.max()
+    share = share / share.sum()
+    odds = intercept + slope * kept_log_odds(view)
+    fitted = expit(odds)
+    return share * ((view.labels == 1) - fitted), share * fitted * expit(-odds)
+
+
+def line_influences(view: Predictions) -> tuple[FloatArray, FloatArray]:
+    """Return the influences of every row on intercept and slope."""
+    pull, spread = pulls(view, *fitted_line(view))
+    log_odds = kept_log_odds(view)
+    centre = float(spread @ log_odds / spread.sum())
+    centred = log_odds - centre
+    slope = pull * centred / float(spread @ centred**2)
+    return pull / spread.sum() - centre * slope, slope
+
+
+def line_of(log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> tuple[float, float]:
+    """Return intercept and slope of one set of outcomes, whose shares sum to 1."""
+    centre = float(share @ log_odds)
+    design, events = np.ones((2, len(log_odds))), share * hits
+    centred = np.subtract(log_odds, centre, out=design[1])
+    # From slope 0, where no outcome is certain, Newton's method goes straight to the maximum. All probabilities are
+    # 1/2 there, so that the first step is a linear regression.
+    rise, spread = float(events @ centred), float((share * centred) @ centred)
+    level = -centre + (float(events.sum()) - 0.5 + PENALTY * centre) / (0.25 + PENALTY)
+    tilt = -1.0 + (rise + PENALTY) / (spread / 4 + PENALTY)
+    loss = LogisticLoss(design, events, share, log_odds, penalty=PENALTY)
+    level, tilt = loss.minimum(np.array([level, tilt])).x.tolist()
+    return level - tilt * centre, 1 + tilt
+
+
+def fitted_lines(log_odds: FloatArray, hits: BoolArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return intercepts and slopes of all columns, NaN where Newton's method needs more care."""
+    centre = float(shares.mean(axis=1) @ log_odds)
+    design, even = np.stack([np.ones(len(log_odds)), log_odds - centre]), np.array([-centre, -1.0])
+    # Resampled rows give about the line of the rows themselves; redrawn outcomes, none.
+    known = hits.shape[1] == 1
+    start = maximise(log_odds, design, hits[:, 0], shares.mean(axis=1), even) if known else np.zeros(2)
+    found = maximise_all(log_odds, design, hits, shares, start)
+    missed = np.isnan(found[0])
+    if missed.any() and not known:
+        shares = shares if shares.shape[1] == 1 else shares[:, missed]
+        found[:, missed] = maximise_all(log_odds, design, hits[:, missed], shares, even)
+    level, tilt = found
+    return level - tilt * centre, 1 + tilt
+
+
+def maximise(
+    offset: FloatArray, design: FloatArray, hits: BoolArray, share: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Return the coefficients of the design's rows, added to the offset, that make the outcomes most likely."""
+    loss = LogisticLoss(design, share * hits, share, offset, penalty=PENALTY)
+    return loss.minimum(start).x
