@@ -14,6 +14,7 @@ from calibrant._border import checks, suspicions
 from calibrant._border import labels as label_rules
 from calibrant._border.convert import Raw, convert
 from calibrant._border.types import BoolArray, FloatArray, IntArray, RowIndex, Scalar
+from calibrant._core.blocks import logarithms
 from calibrant.exceptions import DataWarning, InputError
 
 _CACHED = ("log_probs", "predicted", "copies")
@@ -285,8 +286,7 @@ class Predictions:
     @cached_property
     def log_probs(self) -> FloatArray:
         """Logarithms of the probabilities, exact also where a logit's probability underflows."""
-        with np.errstate(divide="ignore"):
-            return _read_only(np.log(self.probs))
+        return _read_only(logarithms(self.probs))
 
     @property
     def observed_log_probs(self) -> FloatArray:
