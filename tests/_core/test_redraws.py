@@ -140,8 +140,24 @@ def test_every_core_gives_the_same_statistics(k, level):
 
 
 @compiled
-def test_threads_and_blocks_change_no_bit(monkeypatch):
-    p = predictions(5, 100, 20)
+@pytest.mark.parametrize("k", [3, 16, 17])
+@pytest.mark.parametrize("depth", [8, 40, 72])
+def test_features_are_added_to_the_class_of_their_row(k, depth):
+    """More rows than are worked on at a time, more redraws, and numbers that no register holds at once."""
+    rng = np.random.default_rng(k * depth)
+    labels = rng.integers(0, k, (150, 400))
+    labels[:, 0] = k - 1  # A redraw in which most classes have no row.
+    features, means = rng.normal(size=(150, depth)), rng.normal(size=(k, depth))
+    expected = twin_draws.feature_errors(labels, features, means)
+    for level in LEVELS:
+        with core(level):
+            assert redraws.feature_errors(labels, features, means) == pytest.approx(expected, rel=1e-12)
+
+
+@compiled
+@pytest.mark.parametrize("k", [7, 20])
+def test_threads_and_blocks_change_no_bit(monkeypatch, k):
+    p = predictions(5, 100, k)
     found = []
     names = ("_LABELS", "_CACHED", "_MANY", "_MOST_SUMS", "_BLOCK")
     ways = {  # All at once; without blocks of rows; in blocks of seven rows; of one.

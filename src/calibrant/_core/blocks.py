@@ -67,6 +67,18 @@ def over_classes(operation: np.ufunc, values: FloatArray) -> FloatArray:
     return result
 
 
+def logarithms(values: FloatArray) -> FloatArray:
+    """Return the logarithm of every entry, -inf of 0."""
+    found = np.empty(values.shape)
+
+    def task(rows: slice) -> None:
+        with np.errstate(divide="ignore"):  # Of this thread.
+            np.log(values[rows], out=found[rows])
+
+    each_block(task, values.shape, entries=_MANY_ENTRIES // 4, n_threads=threads_for(values.shape))
+    return found
+
+
 def softmax(scores: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Return the softmax of every row, in `out` if that is given; -inf marks an impossible class."""
     probs = np.empty(scores.shape) if out is None else out

@@ -236,6 +236,7 @@ def _calibrate(
     """Replace the first of the arrays, probabilities, by what the calibrator makes of the second."""
     import numpy as np
 
+    from calibrant._core.threads import in_order
     from calibrant.calibrators.raw_logits import as_raw_logits, uses_raw_logits
     from calibrant.groups import GroupBoosting
     from calibrant.predictions import row_blocks
@@ -252,7 +253,11 @@ def _calibrate(
         scores = as_raw_logits(read[0])
     else:
         calibrator.set_params(scores="logits" if source.logits else "probs")
-    for rows in row_blocks(before.shape):  # In place, to keep one matrix less in memory.
-        transform = calibrator.transform_from if source.logits else calibrator.predict_proba
-        before[rows] = transform(scores[rows])
-        progress(rows.stop, len(before))
+    transform = calibrator.transform_from if source.logits else calibrator.predict_proba
+
+    def replace(rows: slice) -> int:
+        before[rows] = transform(scores[rows])  # In place, to keep one matrix less in memory.
+        return rows.stop
+
+    for done in in_order(replace, list(row_blocks(before.shape))):
+        progress(done, len(before))

@@ -98,7 +98,9 @@ def _print(
         predictions, rates = deciding.moved(predictions)
         report = deciding.examine(predictions, rates, name, options)
         if not options.json:
-            tables.print_base_rate(report)
+            from calibrant.cli.decision_tables import print_base_rate
+
+            print_base_rate(report)
     if not options.json:
         show.print_verdict(options.assess(predictions, name, "testing", sections=()))
     names = names or principal_metrics(predictions.n_classes)
@@ -143,9 +145,9 @@ def _print_rest(found: "Assessment", report: "DecisionReport | None", options: J
         return
     show.print_groups(found)
     if report is not None:
-        from calibrant.cli import tables
+        from calibrant.cli.decision_tables import print_decisions
 
-        tables.print_decisions(report)
+        print_decisions(report)
 
 
 def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":

@@ -261,14 +261,19 @@ def _calibrated(calibrator: "Calibrator", predictions: "Predictions", logits: "F
     import numpy as np
 
     from calibrant._core.steps import told
+    from calibrant._core.threads import in_order
     from calibrant.calibrators import calibrate
     from calibrant.calibrators.calibrate import calibrate_logits
     from calibrant.predictions import Predictions, row_blocks
 
     probs, observed = np.empty(predictions.probs.shape), np.empty(predictions.n_samples)
     blocks = list(row_blocks(probs.shape))
-    for rows in told(blocks, len(blocks)):
+
+    def fill(rows: slice) -> None:
         some = predictions.take(rows)
         part = calibrate(calibrator, some) if logits is None else calibrate_logits(calibrator, logits[rows], some)
         probs[rows], observed[rows] = part.probs, part.observed_log_probs
+
+    for _ in told(in_order(fill, blocks), len(blocks)):
+        pass
     return Predictions._joined(predictions, probs, observed)  # noqa: SLF001 (normalised by construction)

@@ -153,11 +153,11 @@ def _predictions(
 
 def _say_base_rate(rates: dict[str, tuple[float, float]], options: Judging) -> None:
     """Print what a base rate has done before the verdict, unless all is printed as JSON."""
-    from calibrant.cli import tables
+    from calibrant.cli.decision_tables import print_base_rate
     from calibrant.results import DecisionReport
 
     if not options.json:
-        tables.print_base_rate(DecisionReport(base_rate=rates))
+        print_base_rate(DecisionReport(base_rate=rates))
 
 
 def _check_one(files: list[Path], option: str, value: str | None) -> None:

@@ -11,7 +11,6 @@ from threading import Timer
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -60,6 +59,8 @@ def progress_bar(what: str, *, quiet: bool, then: str = "") -> Iterator[Callable
     if quiet or not where.is_terminal or where.is_dumb_terminal:
         yield lambda _done, _total: None
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=where, transient=True)
     task = bar.add_task(what, total=None)

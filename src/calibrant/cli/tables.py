@@ -1,4 +1,4 @@
-"""Tables on a terminal: metrics in groups, comparisons, decisions; all with their intervals."""
+"""Tables on a terminal: metrics in groups, and comparisons, all with their intervals."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
@@ -10,7 +10,7 @@ from rich.text import Text
 from calibrant import metrics
 from calibrant._border.text import suggestion
 from calibrant.cli.outputs import console
-from calibrant.cli.show import NAME_ROOM, folded, print_heading, print_lines
+from calibrant.cli.show import NAME_ROOM, folded
 from calibrant.exceptions import InputError
 from calibrant.io import printable
 from calibrant.metrics import METRICS, Metric
@@ -19,15 +19,9 @@ from calibrant.results import (
     Assessment,
     Compared,
     Comparison,
-    DecisionChange,
-    DecisionCost,
-    DecisionCurve,
-    DecisionReport,
-    Decisions,
     Difference,
     ForecastAssessment,
     Interval,
-    RiskCoverage,
     bandwidth_in_words,
     known_limits,
     limits_in_words,
@@ -37,7 +31,6 @@ from calibrant.results import (
 )
 from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
-from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
 from calibrant.results.estimate import cautions
 from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import between, percent, significant
@@ -109,10 +102,11 @@ def _caveats(
 
 def interval_text(interval: Interval | Difference | None, form: str = ".3g") -> str:
     """Format limits, if any."""
-    return _range(shown_limits(interval), form)
+    return range_text(shown_limits(interval), form)
 
 
-def _range(limits: Sequence[float], form: str) -> str:
+def range_text(limits: Sequence[float], form: str) -> str:
+    """Write two limits."""
     return between(limits, lambda limit: f"{limit:{form}}")
 
 
@@ -170,114 +164,3 @@ def _cells(entry: Compared) -> tuple[str, ...]:
     p = "" if known_limits(difference) is None else f"{difference.adjusted:.2g}"
     pvalue = "<.001" if p and difference.adjusted < 0.001 else p
     return (*own, f"{difference.value:+.3g}{mark}", interval_text(difference, "+.2g"), pvalue)
-
-
-def print_base_rate(report: DecisionReport) -> None:
-    """Print what a base rate has done, if there is one: before the verdict, as it says how to read that."""
-    if report.base_rate:
-        print_lines([base_rate_words(report), ""])
-
-
-def print_decisions(report: DecisionReport) -> None:
-    """Print what was found about the first of the models, and what a fix changes."""
-    found = next(iter(report.models.values()), None)
-    if found is None:
-        return
-    if found.cost is not None:
-        print_heading("Decisions")
-        _print_costs(found.cost, report.change)
-        print_lines(_worth(found))
-    if found.selective is not None and found.guarantee is not None:
-        print_heading(f"Answers with an error rate of at most {percent(found.guarantee.max_risk)}")
-        print_lines([guarantee_words(found.guarantee)])
-        _print_areas(found.selective)
-
-
-def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("acting", overflow="fold")
-    level = percent(cost.cost.level)
-    for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
-        table.add_column(heading, justify="right", overflow="fold")
-    table.add_row(f"from {significant(cost.threshold, 3)} on", significant(cost.cost.value), _limits(cost.cost), "", "")
-    if change is not None:
-        words = f"after {change.method}, from {significant(cost.best_if_calibrated, 3)} on"
-        shown = (
-            significant(change.after.value),
-            _limits(change.after),
-            significant(change.cost.value),
-            _limits(change.cost),
-        )
-        table.add_row(printable(words), *shown)
-    for words, value, over in (
-        ("on all", cost.treat_all, cost.over_all),
-        ("on none", cost.treat_none, cost.over_none),
-    ):
-        table.add_row(words, significant(value), "", significant(-over.value), _limits(over, turned=True))
-    out = console()
-    out.print(table)
-    wrong, missed = cost.costs["false_positive"], cost.costs["false_negative"]
-    notes = [
-        "difference: to the first",
-        f"costs: {wrong:.4g} where acting was wrong, {missed:.4g} where not acting was",
-    ]
-    if change is not None:
-        notes.append(f"after {change.method}: every row by a fit to other rows")
-    if cost.cost.reason:
-        notes.append(f"no limits: {cost.cost.reason}")
-    for note in notes:
-        out.print(Text(printable(note), style="dim"))
-
-
-def _worth(found: Decisions) -> Iterator[str]:
-    if found.curve is not None and found.cost is not None:
-        yield ""
-        yield from _net_benefit(found.curve, found.cost.threshold)
-    if found.best is not None:
-        yield threshold_words(found.best)
-
-
-def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
-    at = int(abs(curve.thresholds - threshold).argmin())
-    benefit = curve.net_benefit
-    yield (
-        f"Net benefit at {significant(threshold, 3)}: {significant(benefit.value[at])}"
-        f"{_band(benefit.low[at], benefit.high[at])}; "
-        f"acting on all {significant(curve.treat_all[at])}, on none 0."
-    )
-
-
-def _print_areas(curve: RiskCoverage) -> None:
-    areas = ", ".join(f"{name} {significant(area.value)}{_in_brackets(area)}" for name, area in curve.areas.items())
-    print_lines([f"All rows: error rate {percent(float(curve.risk[-1]))}; {areas}.", *_why(curve)])
-    if curve.n_distinct > FEW:
-        return
-    print_lines([f"Only {curve.n_distinct} distinct confidences occur, so that coverage jumps:"])
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("at least", "coverage", "error rate", "answers"):
-        table.add_column(heading, justify="right")
-    columns = (curve.thresholds, curve.coverage, curve.risk, curve.count)
-    for threshold, coverage, risk, count in zip(*(column.tolist() for column in columns), strict=True):
-        table.add_row(f"{threshold:.4g}", percent(coverage), percent(risk), f"{count:,}")
-    console().print(table)
-
-
-def _in_brackets(found: Interval) -> str:
-    limits = _limits(found)
-    return f" ({limits})" if limits else ""
-
-
-def _why(curve: RiskCoverage) -> list[str]:
-    """Say what the brackets are, or why there are none."""
-    first = next(iter(curve.areas.values()))
-    return [f"No limits of the areas: {first.reason}."] if first.low is None and first.reason else []
-
-
-def _limits(found: Interval, *, turned: bool = False) -> str:
-    if found.low is None or found.high is None:
-        return ""
-    return _range((-found.high, -found.low) if turned else (found.low, found.high), ".4g")
-
-
-def _band(low: float, high: float) -> str:
-    return "" if low == -float("inf") else f" ({significant(low)} to {significant(high)})"

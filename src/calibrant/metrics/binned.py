@@ -8,7 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
+from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass, EqualWidth
+from calibrant.binning.class_events import ClassEvents
 from calibrant.binning.sums import bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.counted import BinnedCells, Counted
@@ -63,12 +65,22 @@ class BinnedMetric(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: only the frequencies change."""
         view = self.view(predictions)
-        cut = self.bins.cut_view(view)
-        mass, predicted, _ = (part[:, None] for part in bin_sums_of(view, self.bins))
-        hits = bin_totals(cut, view.weights)
+        of_hits, hits = self._of_hits(view), bin_totals(self.bins.cut_view(view), view.weights)
         target = 1 if view is predictions else predictions.predicted[:, None]
+        return lambda labels: of_hits(hits(labels == target))
+
+    def prepare_classes(self, predictions: Predictions) -> Evaluator | None:
+        """Return the map from class indices, (n, B), to values of every class against the rest, (K, B)."""
+        views = [predictions.one_vs_rest(c) for c in range(predictions.n_classes)]
+        events = ClassEvents.of([*in_order(self.bins.cut_view, views)], [predictions.weights[:, None]])
+        parts = [self._of_hits(view) for view in views]
+        return lambda labels: np.array([part(*hits) for part, hits in zip(parts, events.sums(labels), strict=True)])
+
+    def _of_hits(self, view: Predictions) -> Evaluator:
+        """Return the map from the weights of events in each bin, (n_bins, B), to B values."""
+        mass, predicted, _ = (part[:, None] for part in bin_sums_of(view, self.bins))
         total = view.weights.sum(keepdims=True)
-        return lambda labels: self.combine(total, mass, predicted, hits(labels == target))
+        return lambda hits: self.combine(total, mass, predicted, hits)
 
     def prepare_counts(self, predictions: Predictions) -> Counted | None:
         """Return the map from numbers of events in cells of rows, (C, B), to B values."""
@@ -230,6 +242,10 @@ class DebiasedECE(BinnedMetric):
         target = 1 if view is predictions else predictions.predicted[:, None]
         total = weights.sum(axis=0)
         return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == target)))
+
+    def prepare_classes(self, predictions: Predictions) -> Evaluator | None:
+        """Leave every class to itself: bins need sums of squared weights too."""
+        return Metric.prepare_classes(self, predictions)
 
     def class_values(self, predictions: Predictions) -> FloatArray:
         """Return the value of every class against the rest, (K,): bins need sums of squared weights too."""

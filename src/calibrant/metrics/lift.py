@@ -154,6 +154,9 @@ class Classwise(ByClass):
 
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Turn classes into one-vs-rest outcomes for the metric's own evaluators."""
+        of_classes = None if self.members else self.metric.prepare_classes(predictions)
+        if of_classes is not None:
+            return lambda labels: sum(of_classes(labels), start=np.zeros(1)) / predictions.n_classes
         views = list(self._views(predictions))
         prepared = in_order(lambda one: one[0].prepare_labels(one[1]), views)
         return self._mean([_of_class(evaluate, c) for c, evaluate in enumerate(prepared)])

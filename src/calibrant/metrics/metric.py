@@ -134,6 +134,13 @@ class Metric(ABC):
         """Return the value of every class against the rest, (K,), at the data's own weights."""
         return np.array([self(predictions.one_vs_rest(c)) for c in range(predictions.n_classes)])
 
+    def prepare_classes(self, predictions: Predictions) -> Evaluator | None:  # noqa: ARG002 (most go class by class)
+        """Return the map from class indices, (n, B), to values of every class against the rest, (K, B).
+
+        None if each class is prepared by itself.
+        """
+        return None
+
     def is_affordable(self, data: Any) -> bool:  # noqa: ARG002 (most are)
         """Return whether the value takes seconds at most: a report omits others unless they are requested."""
         return True

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
+from calibrant._core.threads import run_all
 from calibrant.metrics.metric import SCORES, Metric, infinite_rows
 from calibrant.predictions import Predictions, row_blocks
 from calibrant.results import Description
@@ -134,9 +135,12 @@ class Brier(Score):
 def _squared_distances(predictions: Predictions) -> FloatArray:
     scores = np.empty(predictions.n_samples)
     blocks = list(row_blocks(predictions.probs.shape))
-    for rows in blocks:
+
+    def fill(rows: slice) -> None:
         residuals = (predictions if len(blocks) == 1 else predictions.take(rows)).residuals
         np.einsum("ik,ik->i", residuals, residuals, out=scores[rows])
+
+    run_all(fill, blocks)
     scores.flags.writeable = False
     return scores
 

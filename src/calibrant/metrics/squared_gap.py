@@ -6,8 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._border.types import Evaluator, FloatArray, IntArray
+from calibrant._border.types import Evaluator, FloatArray
+from calibrant._core.threads import in_order
 from calibrant.binning import Binning, EqualMass
+from calibrant.binning.class_events import ClassEvents
 from calibrant.binning.sums import class_sums
 from calibrant.curves import joint_bin_totals
 from calibrant.metrics.binned import as_binning
@@ -95,18 +97,30 @@ class DebiasedSquaredGap(Metric):
     def prepare_labels(self, predictions: Predictions) -> Evaluator:
         """Return the map from labels, (n, B), to B values: only the residuals change."""
         view = self.view(predictions)
-        cut = self.bins.cut_view(view)
-        weights = view.weights[:, None] / view.weights.max()
+        of_events, weights = self._of_events(view), relative(view.weights)[:, None]
+        values = np.hstack([weights, _of_an_event(weights, view.positive[:, None])])
+        happened = joint_bin_totals(self.bins.cut_view(view), values)
+        target = 1 if view is predictions else predictions.predicted[:, None]
+        return lambda labels: of_events(happened(labels == target))
+
+    def prepare_classes(self, predictions: Predictions) -> Evaluator:
+        """Return the map from class indices, (n, B), to values of every class against the rest, (K, B)."""
+        views, weights = [*map(predictions.one_vs_rest, range(predictions.n_classes))], relative(predictions.weights)
+        values = [weights[:, None], _of_an_event(weights[:, None], predictions.probs)]
+        events = ClassEvents.of([*in_order(self.bins.cut_view, views)], values)
+        parts = [*in_order(self._of_events, views)]
+        return lambda labels: np.array([part(sums) for part, sums in zip(parts, events.sums(labels), strict=True)])
+
+    def _of_events(self, view: Predictions) -> Evaluator:
+        """Return the map from two sums over the events of each bin, (2, n_bins, B), to B values."""
+        cut, weights = self.bins.cut_view(view), relative(view.weights)[:, None]
         mass, predicted = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive]))(weights)
         own, squares = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive**2]))(weights**2)
-        # The square of y - p is p^2 + (1 - 2 p) y.
-        happened = joint_bin_totals(cut, np.hstack([weights, weights**2 * (1 - 2 * view.positive[:, None])]))
-        target = 1 if view is predictions else predictions.predicted[:, None]
+        total = weights.sum(axis=0)
 
-        def evaluate(labels: IntArray) -> FloatArray:
-            hits, more = happened(labels == target)
-            products = (hits - predicted) ** 2 - (squares + more)
-            return _mean_square(weights.sum(axis=0), mass, mass**2 - own, products)
+        def evaluate(sums: FloatArray) -> FloatArray:
+            hits, more = sums
+            return _mean_square(total, mass, mass**2 - own, (hits - predicted) ** 2 - (squares + more))
 
         return evaluate
 
@@ -230,6 +244,14 @@ class Root(Lift):
 
 def _are_plain(predictions: Predictions) -> bool:
     return predictions.copies is None and not predictions.is_weighted
+
+
+def _of_an_event(weights: FloatArray, probs: FloatArray) -> FloatArray:
+    """Return what an event adds to the weighted square of y - p, which is p^2 + (1 - 2 p) y."""
+    found = -2 * probs
+    found += 1
+    found *= weights**2
+    return found
 
 
 def _mean_square(total: FloatArray, mass: FloatArray, pairs: FloatArray, products: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._border.types import FloatArray, IntArray, Scalar
+from calibrant._core.blocks import logarithms
 
 _BLOCK_CELLS = 1 << 20
 """Probabilities processed at a time, to avoid temporary arrays as large as their whole matrix."""
@@ -88,8 +89,7 @@ class Rows:
     @cached_property
     def log_probs(self) -> FloatArray:
         """Logarithms of the probabilities, exact also where a logit's probability underflows."""
-        with np.errstate(divide="ignore"):
-            return read_only(np.log(self.probs))
+        return read_only(logarithms(self.probs))
 
     @property
     def observed_log_probs(self) -> FloatArray:

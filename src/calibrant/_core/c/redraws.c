@@ -116,10 +116,55 @@ EXPORT void NAME(redraw)(const Rows *rows, const uint64_t *keys, int64_t n_keys,
     }
 }
 
+/* So many rows are worked on at a time: one bit of a mask each. Their features stay in the cache. */
+#define ROWS 64
+#define MASKS 1024
+/* So many sums stay in registers. */
+#define PANEL 8
+
+/* Add some vectors of the features of those rows whose bit is set, in their order. */
+INLINE void add_rows(uint64_t rows, const double *features, int64_t depth, double *at, const int vectors) {
+    Lanes sums[PANEL];
+    for (int v = 0; v < vectors; v++) sums[v] = load(at + v * LANES);
+    for (; rows; rows &= rows - 1) {
+        const double *own = features + __builtin_ctzll(rows) * depth;
+        for (int v = 0; v < vectors; v++) sums[v] += load(own + v * LANES);
+    }
+    for (int v = 0; v < vectors; v++) store(at + v * LANES, sums[v]);
+}
+
+/* What `feature_sums` adds for at most ROWS rows and MASKS pairs of a redraw and a class, whose rows are found first: a
+   sum is loaded and stored once for all of them. */
+INLINE void add_by_class(const int32_t *labels, int64_t n_keys, int64_t width, const double *features, int64_t n,
+                         int64_t n_classes, int64_t depth, double *sums) {
+    uint64_t masks[MASKS];
+    int64_t n_masks = width * n_classes;
+    for (int64_t j = 0; j < n_masks; j++) masks[j] = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t b = 0; b < width; b++) masks[b * n_classes + labels[i * n_keys + b]] |= 1ULL << i;
+    int64_t d = 0;
+    for (; d + PANEL * LANES <= depth; d += PANEL * LANES)
+        for (int64_t j = 0; j < n_masks; j++)
+            if (masks[j]) add_rows(masks[j], features + d, depth, sums + j * depth + d, PANEL);
+    for (; d < depth; d += LANES)
+        for (int64_t j = 0; j < n_masks; j++)
+            if (masks[j]) add_rows(masks[j], features + d, depth, sums + j * depth + d, 1);
+}
+
 /* Add the features of every row, (n, depth), to the sums of the class of its label, (width, n_classes, depth), for those
-   redraws from `first` on of labels of shape (n, n_keys). The depth is a multiple of LANES. */
+   redraws from `first` on of labels of shape (n, n_keys). The depth is a multiple of LANES. Every sum runs over the rows
+   in their order, whichever way is taken. */
 EXPORT void NAME(feature_sums)(const int32_t *labels, int64_t n_keys, int64_t first, int64_t width,
                                const double *features, int64_t n, int64_t n_classes, int64_t depth, double *sums) {
+    if (n_classes <= FEW_CLASSES) {
+        int64_t together = MASKS / n_classes;
+        for (int64_t i = 0; i < n; i += ROWS)
+            for (int64_t b = 0; b < width; b += together)
+                add_by_class(labels + i * n_keys + first + b, n_keys, smallest(together, width - b),
+                             features + i * depth, smallest(ROWS, n - i), n_classes, depth,
+                             sums + b * n_classes * depth);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         const double *feature = features + i * depth;
         const int32_t *own = labels + i * n_keys + first;

@@ -62,8 +62,8 @@ class RankedEvidence(Evidence):
 
     def components(self, labels: IntArray) -> tuple[FloatArray, ...]:
         """Return the error and the two scores."""
-        coefficients = (self.bins == np.arange(len(self.predicted))[:, None]) * self.weights
-        hits = coefficients @ (labels == self.top[:, None]).astype(float)
+        right = np.where(labels == self.top[:, None], self.weights[:, None], 0.0).T
+        hits = np.array([np.bincount(self.bins, own, len(self.predicted)) for own in right], dtype=float).T
         return self.of_sums(hits, self.weights @ (labels == self.second[:, None]).astype(float))
 
     def of_sums(self, hits: FloatArray, seconds: FloatArray) -> tuple[FloatArray, ...]:

@@ -1,0 +1,133 @@
+"""Decisions on a terminal: what they cost, what a model is worth, and which answers to give."""
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from calibrant.cli.outputs import console
+from calibrant.cli.show import print_heading, print_lines
+from calibrant.cli.tables import range_text
+from calibrant.io import printable
+from calibrant.results import (
+    DecisionChange,
+    DecisionCost,
+    DecisionCurve,
+    DecisionReport,
+    Decisions,
+    Interval,
+    RiskCoverage,
+)
+from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
+from calibrant.results.writing import percent, significant
+
+
+def print_base_rate(report: DecisionReport) -> None:
+    """Print what a base rate has done, if there is one: before the verdict, as it says how to read that."""
+    if report.base_rate:
+        print_lines([base_rate_words(report), ""])
+
+
+def print_decisions(report: DecisionReport) -> None:
+    """Print what was found about the first of the models, and what a fix changes."""
+    found = next(iter(report.models.values()), None)
+    if found is None:
+        return
+    if found.cost is not None:
+        print_heading("Decisions")
+        _print_costs(found.cost, report.change)
+        print_lines(_worth(found))
+    if found.selective is not None and found.guarantee is not None:
+        print_heading(f"Answers with an error rate of at most {percent(found.guarantee.max_risk)}")
+        print_lines([guarantee_words(found.guarantee)])
+        _print_areas(found.selective)
+
+
+def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("acting", overflow="fold")
+    level = percent(cost.cost.level)
+    for heading in ("cost per row", f"{level} limits", "difference", f"{level} limits"):
+        table.add_column(heading, justify="right", overflow="fold")
+    table.add_row(f"from {significant(cost.threshold, 3)} on", significant(cost.cost.value), _limits(cost.cost), "", "")
+    if change is not None:
+        words = f"after {change.method}, from {significant(cost.best_if_calibrated, 3)} on"
+        shown = (
+            significant(change.after.value),
+            _limits(change.after),
+            significant(change.cost.value),
+            _limits(change.cost),
+        )
+        table.add_row(printable(words), *shown)
+    for words, value, over in (
+        ("on all", cost.treat_all, cost.over_all),
+        ("on none", cost.treat_none, cost.over_none),
+    ):
+        table.add_row(words, significant(value), "", significant(-over.value), _limits(over, turned=True))
+    out = console()
+    out.print(table)
+    wrong, missed = cost.costs["false_positive"], cost.costs["false_negative"]
+    notes = [
+        "difference: to the first",
+        f"costs: {wrong:.4g} where acting was wrong, {missed:.4g} where not acting was",
+    ]
+    if change is not None:
+        notes.append(f"after {change.method}: every row by a fit to other rows")
+    if cost.cost.reason:
+        notes.append(f"no limits: {cost.cost.reason}")
+    for note in notes:
+        out.print(Text(printable(note), style="dim"))
+
+
+def _worth(found: Decisions) -> Iterator[str]:
+    if found.curve is not None and found.cost is not None:
+        yield ""
+        yield from _net_benefit(found.curve, found.cost.threshold)
+    if found.best is not None:
+        yield threshold_words(found.best)
+
+
+def _net_benefit(curve: DecisionCurve, threshold: float) -> Iterator[str]:
+    at = int(abs(curve.thresholds - threshold).argmin())
+    benefit = curve.net_benefit
+    yield (
+        f"Net benefit at {significant(threshold, 3)}: {significant(benefit.value[at])}"
+        f"{_band(benefit.low[at], benefit.high[at])}; "
+        f"acting on all {significant(curve.treat_all[at])}, on none 0."
+    )
+
+
+def _print_areas(curve: RiskCoverage) -> None:
+    areas = ", ".join(f"{name} {significant(area.value)}{_in_brackets(area)}" for name, area in curve.areas.items())
+    print_lines([f"All rows: error rate {percent(float(curve.risk[-1]))}; {areas}.", *_why(curve)])
+    if curve.n_distinct > FEW:
+        return
+    print_lines([f"Only {curve.n_distinct} distinct confidences occur, so that coverage jumps:"])
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("at least", "coverage", "error rate", "answers"):
+        table.add_column(heading, justify="right")
+    columns = (curve.thresholds, curve.coverage, curve.risk, curve.count)
+    for threshold, coverage, risk, count in zip(*(column.tolist() for column in columns), strict=True):
+        table.add_row(f"{threshold:.4g}", percent(coverage), percent(risk), f"{count:,}")
+    console().print(table)
+
+
+def _in_brackets(found: Interval) -> str:
+    limits = _limits(found)
+    return f" ({limits})" if limits else ""
+
+
+def _why(curve: RiskCoverage) -> list[str]:
+    """Say what the brackets are, or why there are none."""
+    first = next(iter(curve.areas.values()))
+    return [f"No limits of the areas: {first.reason}."] if first.low is None and first.reason else []
+
+
+def _limits(found: Interval, *, turned: bool = False) -> str:
+    if found.low is None or found.high is None:
+        return ""
+    return range_text((-found.high, -found.low) if turned else (found.low, found.high), ".4g")
+
+
+def _band(low: float, high: float) -> str:
+    return "" if low == -float("inf") else f" ({significant(low)} to {significant(high)})"
