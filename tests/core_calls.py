@@ -21,17 +21,17 @@ from pair_definition import simulate
 def everything(n_threads):
     """Return what every routine finds, as a list of arrays."""
     rng = np.random.default_rng(0)
-    P, A, _ = simulate(1500, 3, seed=0)
+    P, A, _ = simulate(1100, 3, seed=0)
     options = {"kernel": Kernel(), "n_threads": n_threads}
-    x, weights, own = rng.random(6000), rng.random((6000, 21)), rng.integers(0, 2, 6000)
-    line, happened = Line.of(x), rng.random(6000) < x
+    x, weights, own = rng.random(3000), rng.random((3000, 21)), rng.integers(0, 2, 3000)
+    line, happened = Line.of(x), rng.random(3000) < x
     by_kernel = [KernelSums(line, 0.02, kernel) for kernel in ("gaussian", "triweight", "epanechnikov")]
-    gaps = [RowGaps(sums, 1.5, np.full(6000, 1e-9), lambda a, b, c, d: a + b + c + d) for sums in by_kernel[:2]]
+    gaps = [RowGaps(sums, 1.5, np.full(3000, 1e-9), lambda a, b, c, d: a + b + c + d) for sums in by_kernel[:2]]
     sorted_line = SortedLine.of(x, 0.1)
     return [
         np.array(pairs.pair_sum(P, A, **options)),
         pairs.row_sums(P, A, **options),
-        pairs.quadratic_forms(P, A, weights[:1500], **options),
+        pairs.quadratic_forms(P, A, weights[:1100], **options),
         pairs.block_sums(P, A, blocksize=20, **options),
         np.array(sorted_line.pair_sum(weights[:, 0])),
         sorted_line.row_sums(weights[:, 0]),
@@ -43,7 +43,7 @@ def everything(n_threads):
         *(gap.of_labels(weights > 0.5, x, n_threads=n_threads) for gap in gaps),
         *HeldOut(line, own, happened > 0.5, weights[:, 0]).sums(by_kernel[0]),
         redraws.count_draws(rng.integers(0, 2**63, 9).astype(np.uint64), 500),
-        redraws.count_sums(P[:, 0].copy(), np.array([700, 1500]), np.arange(1502.0), np.arange(99, dtype=np.uint64)),
+        redraws.count_sums(P[:, 0].copy(), np.array([700, 1100]), np.arange(1102.0), np.arange(99, dtype=np.uint64)),
         bins.bin_index(x, np.array([0.2, 0.7])),
         bins.bin_sums(x, weights[:, 0], own, np.array([0.2, 0.7])),
         bins.bin_columns(weights, x, np.array([0.2, 0.7])),

@@ -131,8 +131,8 @@ def test_less_precise_numbers_are_renormalised_in_float64(build, tolerance):
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_54_metrics_of_float32_equal_those_of_float64(metric):
     rng = np.random.default_rng(1)
-    probs = rng.dirichlet(np.ones(3), 500)
-    labels = rng.integers(0, 3, 500)
+    probs = rng.dirichlet(np.ones(3), 200)
+    labels = rng.integers(0, 3, 200)
     single = metric(Predictions(probs.astype(np.float32), labels))
     assert single == pytest.approx(metric(Predictions(probs, labels)), abs=1e-5)
 
@@ -203,13 +203,8 @@ def test_no_container_library_is_imported_for_plain_arrays():
 
 
 @pytest.mark.parametrize("name", ["pandas", "polars", "torch"])  # pyarrow itself loads pandas
-def test_only_the_library_of_the_container_is_imported(name):
-    build = {
-        "pandas": "pandas.Series([0.3, 0.6])",
-        "polars": "polars.Series([0.3, 0.6])",
-        "torch": "torch.tensor([0.3, 0.6])",
-    }[name]
-    code = f"import sys, {name}; before = set(sys.modules); import calibrant; calibrant.Predictions({build}, [0, 1]); "
-    code += "print(*set(sys.modules) - before)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"pandas", "polars", "pyarrow", "torch", "sklearn", "scipy"} & set(loaded)
+def test_only_the_library_of_the_container_is_imported(name, monkeypatch):
+    container = {"pandas": pd.Series, "polars": pl.Series, "torch": torch.tensor}[name]([0.3, 0.6])
+    for other in {"pandas", "polars", "pyarrow", "torch", "sklearn", "scipy"} - {name}:
+        monkeypatch.setitem(sys.modules, other, None)  # Whoever imports it fails.
+    assert Predictions(container, [0, 1]).positive == pytest.approx([0.3, 0.6])

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import isotonic_regression as of_scipy
@@ -20,6 +20,7 @@ def definition(y, w):
     return np.array([max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)])
 
 
+@settings(max_examples=50)
 @given(VALUES)
 def test_passes_in_numpy_find_the_same_blocks(data):
     y, w = data
@@ -28,6 +29,7 @@ def test_passes_in_numpy_find_the_same_blocks(data):
     np.testing.assert_array_equal(fit.blocks, twin.blocks)
 
 
+@settings(max_examples=50)
 @given(VALUES, st.booleans())
 def test_it_is_the_max_min_formula(data, increasing):
     y, w = data

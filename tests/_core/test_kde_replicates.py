@@ -44,9 +44,9 @@ def test_compiled_and_plain_replicates_agree(kernel, isolated, norm):
 
 @EVERY_KERNEL
 def test_replicates_of_many_rows_equal_reweighted_and_relabelled_data(kernel):
-    p, rng = rows(2, 3000), np.random.default_rng(2)
+    p, rng = rows(2, 1500), np.random.default_rng(2)
     metric = KdeECE(kernel, 0.01)
-    W, labels = draw_counts(3000, 9, rng), rng.integers(0, 2, (3000, 9))
+    W, labels = draw_counts(1500, 5, rng), rng.integers(0, 2, (1500, 5))
     reweighted = [metric(Predictions(p.probs, p.labels, column)) for column in W.T]
     relabelled = [metric(p.with_labels(column)) for column in labels.T]
     for columns in (W, np.ascontiguousarray(W), np.asfortranarray(W)):
@@ -72,7 +72,7 @@ def test_a_replicate_that_leaves_no_neighbours_takes_frequency_0():
 @EVERY_KERNEL
 def test_the_number_of_threads_changes_nothing(kernel):
     rng = np.random.default_rng(4)
-    c, y, W = rng.random(5000), rng.integers(0, 2, 5000).astype(float), rng.random((5000, 13))
+    c, y, W = rng.random(2000), rng.integers(0, 2, 2000).astype(float), rng.random((2000, 13))
     line = Line.of(c)
     sums = BetaSums(line, 0.01) if kernel == "beta" else KernelSums(line, 0.01, kernel)
     gaps = row_gaps(sums, c, 1, drop=True)

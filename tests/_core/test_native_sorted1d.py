@@ -50,7 +50,7 @@ def test_every_reduction_agrees_with_the_definition(n, lengthscale):
 @pytest.mark.usefixtures("both_cores")
 def test_many_rows_agree_with_the_tiles():
     pairs = engine()
-    p, r, weights, _ = simulate(5000, seed=0)
+    p, r, weights, _ = simulate(2000, seed=0)
     kernel = Kernel("exponential", "euclidean", 0.05)
     line = SortedLine.of(p, 0.05)
     tiles, scale = (pairs.pair_sum(p[:, None], a[:, None], kernel=kernel) for a in (r, np.abs(r)))

@@ -28,7 +28,7 @@ def counted(p, y, grid):
     return records, sums, sum_scores(wide, y, with_logs=True)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(rows=st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=60), digits=st.integers(3, 12))
 def test_compiled_and_numpy_agree_exactly(rows, digits):
     p, y = np.array([row[0] for row in rows]), np.array([row[1] for row in rows]).view(np.uint8)
@@ -40,7 +40,7 @@ def test_compiled_and_numpy_agree_exactly(rows, digits):
     assert compiled[1] == compiled[2]
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(rows=st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=60))
 def test_single_precision_is_counted_as_the_same_numbers_in_double(rows):
     p, y = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows]).view(np.uint8)

@@ -58,11 +58,11 @@ def test_with_many_rows_the_shortcut_is_hardly_optimistic(monkeypatch):
 
 def test_calibrated_predictions_of_several_classes_are_left_alone():
     """Those of two classes are in test_recommend."""
-    advised = (recommend(calibrated(n=200, k=5, seed=seed), rng=seed, n_resamples=99).name for seed in range(6))
-    # With a chance of .05 each, more than 2 of 6 have one of .002.
-    assert at_least(4, 6, (name == "identity" for name in advised))
+    advised = (recommend(calibrated(n=200, k=5, seed=seed), rng=seed, n_resamples=99).name for seed in range(4))
+    # With a chance of .05 each, more than 1 of 4 has one of .014.
+    assert at_least(3, 4, (name == "identity" for name in advised))
 
 
 def test_few_rows_that_are_clearly_over_confident_are_not_left_as_they_are():
-    names = [recommend(sharpened(calibrated(n=100, k=5, seed=s), 0.3), rng=0, n_resamples=199).name for s in range(5)]
+    names = [recommend(sharpened(calibrated(n=100, k=5, seed=s), 0.3), rng=0, n_resamples=199).name for s in range(2)]
     assert "identity" not in names

@@ -25,6 +25,7 @@ from calibrant.calibrators import (
 from calibrant.metrics import METRICS, NLL, Brier
 from calibrant.resampling.bootstrap import Bootstrap
 from calibrant.results import Verdict
+from calibrator_cases import EVERY_CALIBRATOR
 from doc_tables import CASES, DOCS
 from simulate import at_least, calibrated, draw_labels, sharpened
 
@@ -193,6 +194,12 @@ class TestChoice:
         assert self.choice(losses).name == "a"
 
 
+@cache
+def advice_by_default():
+    """Return what everybody gets who asks for nothing special."""
+    return recommend(OVER_CONFIDENT, rng=0)
+
+
 class TestAdvice:
     def test_over_confidence_calls_for_a_temperature(self):
         advice = recommend(OVER_CONFIDENT, keep_argmax=True, rng=0)
@@ -215,19 +222,19 @@ class TestAdvice:
         assert vs.over_nothing.value == pytest.approx(NLL()(after) - NLL()(OVER_CONFIDENT), rel=1e-9)
 
     def test_a_class_that_is_predicted_too_often_calls_for_more_than_a_temperature(self):
-        advice = recommend(shifted(2000, 4, seed=0), rng=0)
+        advice = recommend(shifted(1000, 4, seed=0), rng=0)
         assert advice.name in ("svs", "sms", "stack")
         assert advice.over_alternative is None or advice.over_alternative.value < 0
         assert advice.candidate(advice.name).changed > 0.1
         assert re.search(r"changes the predicted class of \d+\.\d\d% of the rows", " ".join(advice.reasons))
-        kept = recommend(shifted(2000, 4, seed=0), keep_argmax=True, rng=0)
+        kept = recommend(shifted(300, 4, seed=0), keep_argmax=True, n_folds=3, rng=0)
         assert all(candidate.changed == 0 for candidate in kept.candidates)
 
     def test_calibrated_predictions_are_mostly_left_alone(self):
-        names = (recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200).name for s in range(10))
-        # 2.5% in each of several correlated comparisons: with a chance of .05 each, more than 2 of 10 have one of .012.
-        assert at_least(8, 10, (name == "identity" for name in names))
-        advice = recommend(calibrated(n=300, k=2, seed=0), rng=0)
+        advised = (recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200) for s in range(6))
+        advice = next(advised)
+        # 2.5% in each of several correlated comparisons: with a chance of .05 each, more than 2 of 6 have one of .002.
+        assert at_least(3, 5, (other.name == "identity" for other in advised))
         assert advice.name == "identity"
         assert "Leave the predictions as they are" in advice.headline
         assert isinstance(advice.calibrator, Identity)
@@ -251,7 +258,7 @@ class TestAdvice:
 
     def test_the_fitted_calibrator_is_ready_for_new_rows(self):
         new = sharpened(calibrated(n=2000, k=3, seed=9), 0.4)
-        advice = recommend(OVER_CONFIDENT, rng=0)
+        advice = advice_by_default()
         assert NLL()(calibrate(advice.calibrator, new)) < NLL()(new) - 0.05
         direct = parse(advice.name).fit(OVER_CONFIDENT.probs, OVER_CONFIDENT.labels)
         assert advice.calibrator.predict_proba(new.probs) == pytest.approx(direct.predict_proba(new.probs), rel=1e-9)
@@ -261,7 +268,7 @@ class TestAdvice:
         labels = draw_labels(probs, np.random.default_rng(0))
         probs[probs < 0.15] = 0.0
         p = Predictions(probs / probs.sum(axis=1, keepdims=True), labels)
-        advice = recommend(p, rng=0)
+        advice = recommend(p, n_folds=3, rng=0)
         assert advice.candidates[0].loss == np.inf
         assert advice.name == "stack" or advice.name.startswith("guard")
         assert np.isfinite(advice.candidate(advice.name).loss)
@@ -278,7 +285,7 @@ class TestAdvice:
         p = calibrated(n=200, k=3, seed=5)
         with pytest.warns(UserWarning, match="every row is predicted correctly"):
             right = Predictions(p.probs, p.predicted)
-        advice = recommend(right, rng=0)
+        advice = recommend(right, n_folds=3, rng=0)
         assert advice.name.endswith("guard")
         assert advice.calibrator.predict_proba(np.eye(3)).min() >= 1 / (201 * 3) * 0.999
         assert "contradicts certainty" in " ".join(advice.reasons)
@@ -286,22 +293,22 @@ class TestAdvice:
     def test_rows_of_weight_0_do_not_count_and_weights_do(self):
         weights = np.r_[np.ones(400), np.zeros(200)]
         part = Predictions(OVER_CONFIDENT.probs, OVER_CONFIDENT.labels, weights)
-        one, two = (recommend(p, rng=0, n_resamples=50) for p in (part, OVER_CONFIDENT.take(np.arange(400))))
+        parts = (part, OVER_CONFIDENT.take(np.arange(400)))
+        one, two = (recommend(p, n_folds=3, rng=0, n_resamples=50) for p in parts)
         assert as_record(one) == as_record(two)
         heavy = Predictions(OVER_CONFIDENT.probs, OVER_CONFIDENT.labels, np.where(OVER_CONFIDENT.labels == 0, 3.0, 1.0))
         loss = recommend(heavy, candidates=["ts"], rng=0, n_resamples=50).candidates[0].loss
         assert loss == pytest.approx(NLL()(heavy), rel=1e-12)
 
     def test_the_brier_score_may_decide_and_a_calibration_error_may_not(self):
-        advice = recommend(OVER_CONFIDENT, score="brier", rng=0, n_resamples=50)
+        advice = recommend(OVER_CONFIDENT, candidates=["ts", "svs"], score="brier", rng=0, n_resamples=50)
         assert advice.candidates[0].loss == pytest.approx(Brier()(OVER_CONFIDENT), rel=1e-12)
         assert "Brier score" in advice.headline
         with pytest.raises(InputError, match=r'"nll" or "brier", but is .ece.\. .*all the same'):
             recommend(OVER_CONFIDENT, score="ece")
 
     def test_the_same_seed_gives_the_same_advice(self):
-        one, two = (as_record(recommend(OVER_CONFIDENT, rng=5, n_resamples=50)) for _ in range(2))
-        assert one == two
+        assert as_record(recommend(OVER_CONFIDENT, rng=0)) == as_record(advice_by_default())
 
     def test_progress_ends_at_the_total(self):
         seen = []
@@ -356,10 +363,9 @@ class TestPage:
         p = calibrated(n=400, k=2, seed=0)
         sure = p.probs.max(axis=1) > 0.8
         labels = np.where(sure, p.predicted, p.labels)
-        low = {name: build().fit(p.probs, labels).predict_proba(p.probs).min() for name, build in CALIBRATORS.items()}
-        assert {name for name, value in low.items() if value == 0} == makes
-        decided = {name: build().fit(p.probs, labels).predict_proba(np.eye(2)) for name, build in CALIBRATORS.items()}
-        assert {name for name, value in decided.items() if value.min() > 1e-9} == never
+        fits = {name: build().fit(p.probs, labels) for name, build in EVERY_CALIBRATOR.items()}
+        assert {name for name, one in fits.items() if one.predict_proba(p.probs).min() == 0} == makes
+        assert {name for name, one in fits.items() if one.predict_proba(np.eye(2)).min() > 1e-9} == never
 
     def test_what_it_says_of_impossible_labels_and_of_raw_logits_is_so(self):
         text = PAGE.read_text(encoding="utf-8")

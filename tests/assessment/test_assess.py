@@ -59,7 +59,7 @@ def test_the_p_value_of_the_verdict_is_that_of_the_exact_test():
 
 
 def test_the_error_of_the_verdict_is_the_metric_beside_its_limits():
-    result = assess(sharpened(calibrated(n=600), 0.7), n_resamples=99, rng=0)
+    result = assess(sharpened(calibrated(n=600), 0.7), sections=("metrics", "limits"), n_resamples=99, rng=0)
     shown = result.intervals["rms-debiased"]
     assert result.verdict.error == pytest.approx(result.metrics["rms-debiased"].value, rel=1e-9)
     assert (result.verdict.low, result.verdict.high) == pytest.approx((shown.low, shown.high))

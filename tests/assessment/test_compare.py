@@ -131,7 +131,7 @@ def test_differences_of_errors_that_chance_makes_positive_have_no_limits():
 @pytest.mark.parametrize("temperature", [0.4, 1.05])
 def test_limits_stand_beside_the_value_they_are_limits_of(name, temperature):
     """One rule for every metric, interval and difference: low <= value <= high, or none and why."""
-    p = calibrated(n=1000, k=2)
+    p = calibrated(n=300, k=2)
     models = {"good": p, "other": sharpened(p, temperature)}
     result = compare(models, [name], n_resamples=9, rng=0)
     found = [(entry.value, entry.interval) for entry in result.entries]
@@ -180,14 +180,14 @@ def test_p_values_are_adjusted_over_all_differences():
 
 def test_a_model_against_a_calibrated_twin_is_significant_as_often_as_the_level_says():
     rng = np.random.default_rng(0)
-    found, n_sets = 0, 300
+    found, n_sets = 0, 120
     for _ in range(n_sets):
         noise = rng.normal(scale=0.5, size=(2, 100))
         truth = np.full(100, 0.5)
         labels = (rng.random(100) < truth).astype(int)
         one, two = (Predictions(1 / (1 + np.exp(-z)), labels) for z in noise)  # Equally bad on average.
         found += (
-            compare({"a": one, "b": two}, ["brier"], n_resamples=199, rng=rng)
+            compare({"a": one, "b": two}, ["brier"], n_resamples=99, rng=rng)
             .entry("b", "brier")
             .difference.is_significant
         )

@@ -34,14 +34,14 @@ def by_rows(predictions, monkeypatch, **settings):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_answer_is_that_of_the_rows(weighted, monkeypatch):
-    weights = np.random.default_rng(1).uniform(0.5, 1.5, 20_000) if weighted else None
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, 10_000) if weighted else None
     asked = {
         "sections": ("metrics", "limits"),
         "metrics": ("accuracy", "nll", "brier", "ece", "smooth-ece", "cox-slope"),
     }
-    expected = by_rows(rows(20_000, weights), monkeypatch, **asked)
-    found = assess(rows(20_000, weights), **SETTINGS, **asked)
-    assert (found.verdict.code, found.n_samples) == (expected.verdict.code, 20_000)
+    expected = by_rows(rows(10_000, weights), monkeypatch, **asked)
+    found = assess(rows(10_000, weights), **SETTINGS, **asked)
+    assert (found.verdict.code, found.n_samples) == (expected.verdict.code, 10_000)
     assert (found.settings["cells"], found.settings["weighted"]) == (True, weighted)
     assert "cells" not in expected.settings
     for name, estimate in expected.metrics.items():
@@ -102,10 +102,10 @@ def test_the_screen_says_so(tmp_path, capsys):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_errors_that_need_all_cells_have_the_range_by_chance_of_the_rows(weighted, monkeypatch):
-    weights = np.random.default_rng(1).uniform(0.5, 1.5, 6000) if weighted else None
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, 3500) if weighted else None
     asked = {"sections": ("metrics", "limits"), "metrics": ("smooth-ece", "kde-ece", "ecce")}
-    expected = by_rows(rows(6000, weights), monkeypatch, **asked)
-    found = assess(rows(6000, weights), **SETTINGS, **asked)
+    expected = by_rows(rows(3500, weights), monkeypatch, **asked)
+    found = assess(rows(3500, weights), **SETTINGS, **asked)
     for name, own in expected.intervals.items():
         low, high = own.null
         # The means of 66 redraws each, whose standard deviation is about a quarter of the range.

@@ -116,9 +116,9 @@ class TestDistances:
             assert median_distance(Euclidean(), points) == pytest.approx(np.sqrt(2) * truth, abs=1e-15)
 
     def test_many_classes_take_fewer_rows_for_the_same_median_nearly(self, monkeypatch):
-        points = simulated(3000, 200).probs
+        points = simulated(1500, 200).probs
         exact = np.median(pdist(points, "cityblock") / 2)
-        monkeypatch.setattr("calibrant.kernels.distances.MEDIAN_WORK", 10**8)  # 1000 of 3000 rows
+        monkeypatch.setattr("calibrant.kernels.distances.MEDIAN_WORK", 25 * 10**6)  # 500 of 1500 rows
         assert median_distance(TotalVariation(), points) == pytest.approx(exact, rel=0.01)
 
 
@@ -135,13 +135,13 @@ class TestRedrawnLabels:
 
 class TestManyClasses:
     def test_more_than_32_classes_share_a_bandwidth_and_say_so(self):
-        p = simulated(400, 33)
+        p = simulated(200, 33)
         found = Classwise(KdeECE()).estimate(p)
         h = found.details["bandwidth"]
         values = [KdeECE(bandwidth=h)(p.one_vs_rest(c)) for c in range(33)]
         assert [*found.details["classes"].values()] == pytest.approx(values)
         assert found.value == pytest.approx(np.mean(values))
-        few = simulated(400, 32)
+        few = simulated(200, 32)
         assert "bandwidth" not in Classwise(KdeECE()).estimate(few).details
 
     def test_the_shared_bandwidth_is_among_those_of_the_classes(self):
@@ -151,9 +151,9 @@ class TestManyClasses:
 
     @pytest.mark.parametrize("lift", [Classwise, PerPredictedClass])
     def test_it_changes_errors_little(self, lift, monkeypatch):
-        shared = lift(KdeECE())(simulated(3000, 40))
+        shared = lift(KdeECE())(simulated(1500, 40))
         monkeypatch.setattr(kde, "MOST_SEARCHED_CLASSES", 40)
-        assert shared == pytest.approx(lift(KdeECE())(simulated(3000, 40)), rel=0.1)
+        assert shared == pytest.approx(lift(KdeECE())(simulated(1500, 40)), rel=0.1)
 
     def test_rows_predicted_as_a_class_are_smoothed_wider_than_all_rows(self):
         p = simulated(600, 33)

@@ -165,11 +165,11 @@ def test_a_class_that_was_not_observed_is_not_said_to_be_rare(p, labels):
 def test_the_score_of_the_slope_is_uncorrelated_with_the_bias():
     rng = np.random.default_rng(0)
     predicted, weights = rng.uniform(0.02, 0.6, 60), rng.exponential(size=60)
-    found = [facts_of(Predictions(predicted, rng.random(60) < predicted, weights)) for _ in range(1500)]
+    found = [facts_of(Predictions(predicted, rng.random(60) < predicted, weights)) for _ in range(600)]
     z, extreme = np.array([f.z for f in found]), np.array([f.extreme for f in found])
-    assert np.std(z) == pytest.approx(1, abs=0.08)  # 4 standard errors of a standard deviation
-    assert np.std(extreme) == pytest.approx(1, abs=0.1)
-    assert abs(np.corrcoef(z, extreme)[0, 1]) < 0.1
+    assert np.std(z) == pytest.approx(1, abs=0.12)  # 4 standard errors of a standard deviation
+    assert np.std(extreme) == pytest.approx(1, abs=0.15)
+    assert abs(np.corrcoef(z, extreme)[0, 1]) < 0.16
 
 
 @pytest.mark.parametrize(
@@ -341,13 +341,13 @@ class TestSize:
 @pytest.mark.parametrize("n", [1500, 6000])
 def test_errors_just_above_the_tolerance_are_seldom_called_within_it(n):
     """At a true error of exactly the tolerance, the upper limit is below it in 2.5 of 100 data sets."""
-    rng, claims, n_sets = np.random.default_rng(n), 0, 120
+    rng, claims, n_sets = np.random.default_rng(n), 0, 60
     for _ in range(n_sets):
         truth = rng.uniform(0.1, 0.8, n)
         bad = truth > 0.45  # One half of the rows errs, so that the mean of squares is that of the tolerance.
         p = Predictions(truth + np.where(bad, 0.05 * np.sqrt(2), 0.0), rng.random(n) < truth)
         claims += compare_with(0.05, *limits(p)[:2]) == "within tolerance"
-    assert claims <= 9  # P(more than 9 of 120 at 2.5%) = 0.0005
+    assert claims <= 6  # P(more than 6 of 60 at 2.5%) = 0.0007
 
 
 def test_calibrated_rows_are_called_within_the_tolerance_if_there_are_enough():

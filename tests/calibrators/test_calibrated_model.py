@@ -28,10 +28,11 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from calibrant import DataWarning, InputError
 from calibrant.calibrators import CALIBRATORS, CalibratedModel, IsotonicCalibration, TemperatureScaling, load, save
+from calibrator_cases import EVERY_CALIBRATOR
 
 CHECKED = [
-    CalibratedModel(GaussianNB(), TemperatureScaling(), cv=3),
-    CalibratedModel(RidgeClassifier(), "isotonic", cv=3, response="decision_function"),
+    CalibratedModel(GaussianNB(), TemperatureScaling(), cv=2),
+    CalibratedModel(RidgeClassifier(), "isotonic", cv=2, response="decision_function"),
 ]
 
 
@@ -66,12 +67,12 @@ class TestFolds:
         model = CalibratedModel(MultinomialNB(), "ts", response="predict_log_proba").fit(X_train, y_train)
         assert log_loss(y_test, model.predict_proba(X_test)) < 0.5 * log_loss(y_test, plain)
 
-    @pytest.mark.parametrize("name", CALIBRATORS)
-    def test_every_calibrator_can_be_used(self, name):
+    @pytest.mark.parametrize("build", EVERY_CALIBRATOR.values(), ids=EVERY_CALIBRATOR)
+    def test_every_calibrator_can_be_used(self, build):
         X, y = problem()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Matrix scaling of so few rows need not converge.
-            probs = CalibratedModel(GaussianNB(), name, cv=3).fit(X, y).predict_proba(X)
+            probs = CalibratedModel(GaussianNB(), build(), cv=3).fit(X, y).predict_proba(X)
         assert probs.shape == (300, 3)
         assert probs.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
 

@@ -113,10 +113,10 @@ class TestWeights:
     @losses
     def test_the_weights_that_made_the_data_are_found(self, loss):
         rng = np.random.default_rng(0)
-        probs = rng.dirichlet(np.full(5, 0.2), 200_000)
+        probs = rng.dirichlet(np.full(5, 0.2), 50_000)
         labels = draw_labels(0.7 * probs + 0.3 / 5, rng)
         fitted = Ensemble([Identity(), Uniform()], loss).fit(probs, labels)
-        assert fitted.weights_ == pytest.approx([0.7, 0.3], abs=0.01)
+        assert fitted.weights_ == pytest.approx([0.7, 0.3], abs=0.02)
 
 
 class TestEnsemble:

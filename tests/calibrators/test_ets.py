@@ -55,7 +55,7 @@ class TestEnsembleTemperatureScaling:
     @pytest.mark.parametrize("joint", [False, True])
     @pytest.mark.parametrize("k", [2, 3, 10])
     def test_it_is_never_worse_than_what_it_contains(self, joint, k):
-        for seed in range(10):
+        for seed in range(4):
             p = over_confident(n=80, k=k, seed=seed)
             fitted = EnsembleTemperatureScaling(joint=joint).fit(p.probs, p.labels, p.weights)
             ts = TemperatureScaling().fit(p.probs, p.labels, p.weights)
@@ -100,7 +100,7 @@ class TestEnsembleTemperatureScaling:
 
     def test_temperature_and_weights_that_made_the_data_are_found(self):
         rng = np.random.default_rng(0)
-        truth = rng.dirichlet(np.full(5, 0.3), 60_000)
+        truth = rng.dirichlet(np.full(5, 0.3), 30_000)
         labels = draw_labels(0.8 * truth + 0.2 / 5, rng)
         probs = sharpened(Predictions(truth, labels), 0.5).probs
         fitted = EnsembleTemperatureScaling(joint=True).fit(probs, labels)

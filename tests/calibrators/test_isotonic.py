@@ -34,7 +34,7 @@ rows = st.lists(
 
 
 @given(rows)
-@settings(max_examples=150)
+@settings(max_examples=75)
 def test_isotonic_equals_brute_force_with_ties_and_weights(table):
     scores, labels, weights = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     values, expected = best_map(scores, labels, weights)

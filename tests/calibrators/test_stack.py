@@ -1,6 +1,5 @@
 """Stacked calibration: folds, weights against a general solver, what it gains, and odd data."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -233,11 +232,11 @@ def confused(n, seed, k=6):
 class TestStack:
     def test_it_is_about_as_good_as_the_best_member_whichever_that_is(self):
         new = [
-            curved(20000, 100),
-            sharpened(calibrated(n=20000, k=5, seed=100), 0.5),
-            calibrated(n=20000, k=5, seed=100),
+            curved(6000, 100),
+            sharpened(calibrated(n=6000, k=5, seed=100), 0.5),
+            calibrated(n=6000, k=5, seed=100),
         ]
-        for i, n in itertools.product(range(3), (300, 2000)):
+        for i, n in ((0, 300), (1, 300), (2, 300), (0, 2000)):
             known = [curved(n, 1), sharpened(calibrated(n=n, k=5, seed=1), 0.5), calibrated(n=n, k=5, seed=1)][i]
             losses = {
                 name: NLL()(calibrate(parse(name).fit(known.probs, known.labels), new[i]))
@@ -247,14 +246,14 @@ class TestStack:
             assert losses["stack"] < losses[best] + (0.008 if n == 300 else 0.001), (i, n, losses)
 
     def test_a_confusion_of_classes_is_corrected_further_than_by_the_penalties_of_sms(self):
-        known, new = confused(800, 0), confused(10000, 1)
+        known, new = confused(800, 0), confused(3000, 1)
         losses = {
             name: NLL()(calibrate(parse(name).fit(known.probs, known.labels), new)) for name in ("ts", "sms", "stack")
         }
         assert losses["sms"] < losses["ts"] - 0.01
         assert losses["stack"] < losses["sms"] - 0.005
 
-    @pytest.mark.parametrize("n", [1, 2, 3, 5, 10, 20])
+    @pytest.mark.parametrize("n", [1, 2, 3, 10])
     @pytest.mark.parametrize("k", [2, 3, 12])
     def test_few_rows_and_missing_classes_have_a_result(self, n, k):
         log_probs, labels, weights = rows_of(n, k, seed=n)

@@ -34,6 +34,7 @@ from calibrant.calibrators.rules import Rule
 from calibrant.calibrators.store import load_with_details
 from calibrant.calibrators.stored import check_learnt
 from calibrant.counts import LaplaceCorrection, MEstimate
+from calibrator_cases import EVERY_CALIBRATOR
 from naming import each
 from simulate import calibrated, sharpened
 from stored_cases import as_array, forge
@@ -44,12 +45,11 @@ EVERY = [*CALIBRATORS, "ts>irova", "irova>ts>guard"]
 @cache
 def fitted(name, k=3):
     """Return a calibrator, which nobody may change."""
-    from calibrant.calibrators.compose import parse
-
     p = sharpened(calibrated(k=k), 0.5)
+    build = EVERY_CALIBRATOR.get(name, CALIBRATORS[name])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return parse(name).fit(p.probs, p.labels)
+        return build().fit(p.probs, p.labels)
 
 
 def rows(k):

@@ -24,7 +24,7 @@ class TestDirichlet:
     @pytest.mark.parametrize("penalty", ["odir", "l2"])
     @pytest.mark.parametrize("normalisation", ["sum", "mean"])
     def test_it_finds_the_minimum(self, penalty, normalisation):
-        probs, labels = overconfident(n=300, k=3)
+        probs, labels = overconfident(n=150, k=3)
         scores = np.log(probs)
 
         def objective(x):
@@ -98,7 +98,7 @@ class TestStructured:
     @pytest.mark.parametrize("rows", [0.01, 1.0, 0.0])
     @both
     def test_it_finds_the_minimum_of_its_definition(self, structure, rows):
-        n, k = 300, 3
+        n, k = 150, 3
         probs, labels = overconfident(n=n, k=k)
         scores = features_of(probs, best_temperature(np.log(probs), labels), rows, n)
         diagonal = structure == "vector"

@@ -8,7 +8,7 @@ from calibrant.curves import isotonic_curve, kernel_curve
 from calibrant.curves.bands import least_resamples, pointwise_limits, simultaneous_limits, wilson
 from simulate import calibrated
 
-REPETITIONS = 400
+REPETITIONS = 200
 LEVEL = 0.9
 BOUND = 4 * (LEVEL * (1 - LEVEL) / REPETITIONS) ** 0.5
 """Four standard errors of a simulated rate at the level: chance exceeds it once in 16 000 times.
@@ -42,7 +42,7 @@ class TestConsistencyBand:
         rate = pointwise.mean(axis=0)
         assert rate.min() > LEVEL - BOUND
         # Away from the ends, where the curve hardly ever takes the same value twice, the rate is not above it either.
-        assert rate[75:225].mean() < LEVEL + 0.02
+        assert rate[75:225].mean() < LEVEL + 0.03
 
     def test_a_pointwise_band_does_not_hold_the_whole_curve_at_that_rate(self, pointwise):
         assert pointwise.all(axis=1).mean() < 0.5
@@ -99,12 +99,12 @@ class TestConfidenceBand:
         probs = np.linspace(0.01, 0.99, 500)
         truth = 0.25 + probs / 2
         hits = []
-        for seed in range(200):
+        for seed in range(100):
             p = Predictions(probs, (rng.random(500) < truth).astype(int))
             curve = isotonic_curve(p, level=LEVEL, n_resamples=39, band="confidence", rng=seed)
             hits.append((curve.low <= truth) & (truth <= curve.high))
         assert curve.band == "confidence"
-        assert np.mean(hits, axis=0)[100:400].min() > 0.85
+        assert np.mean(hits, axis=0)[100:400].min() > 0.8
         assert np.mean((probs < curve.low) | (probs > curve.high)) > 0.5
 
     def test_a_simultaneous_one_holds_the_curve_itself(self):

@@ -83,8 +83,8 @@ def test_differences_are_paired_on_the_rows():
 
 
 def test_limits_of_costs_cover():
-    costs, runs = Costs(1, 9), 300
-    true = ExpectedCost(costs)(example(500_000, seed=77, slope=2.0))
+    costs, runs = Costs(1, 9), 150
+    true = ExpectedCost(costs)(example(200_000, seed=77, slope=2.0))
     hits = 0
     for seed in range(runs):
         cost = expected_cost(example(400, seed=seed, slope=2.0), costs=costs).cost
@@ -150,7 +150,7 @@ class TestBestThreshold:
 
     def test_its_limits_cover(self):
         true = 1 / (1 + np.exp(-(2.0 * np.log(0.1 / 0.9) + 0.7)))
-        runs = 300
+        runs = 150
         hits = 0
         for seed in range(runs):
             found = best_threshold(example(500, seed=seed, slope=2.0, shift=0.7), threshold=0.1)

@@ -50,7 +50,7 @@ def tables(draw):
     return grid_of(columns), Rows(probs, (rng.random(n) < probs).astype(float), np.ones(n)), rng
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(tables(), st.integers(1, 3))
 def test_the_list_and_its_sums_are_those_of_loops(data, depth):
     grid, rows, _ = data

@@ -94,7 +94,7 @@ def test_the_level_holds():
     rng = np.random.default_rng(5)
     found = 0
     for k in range(30):
-        forecasts, features = drawn(400, rng, law=("normal", "ensemble", "quantiles")[k % 3])
+        forecasts, features = drawn(250, rng, law=("normal", "ensemble", "quantiles")[k % 3])
         found += bool(GroupSearch()(forecasts, features=features, rng=rng).found)
     assert found <= 5
 

@@ -22,6 +22,8 @@ from simulate import calibrated, sharpened
 
 ALL = [SpiegelhalterTest(), HosmerLemeshowTest(), CoxTest(), ECCETest("mad"), ECCETest("range")]
 
+N_SETS = 400
+
 
 def closed_form(result):
     """Return the p-value of the law for large samples, which small data sets replace by redraws."""
@@ -30,9 +32,15 @@ def closed_form(result):
 
 @pytest.fixture(scope="module")
 def null_pvalues():
-    """p-values of the closed forms on 800 calibrated data sets of 1000 rows."""
-    sets = [binary(1000, seed) for seed in range(800)]
+    """p-values of the closed forms on calibrated data sets of 1000 rows."""
+    sets = [binary(1000, seed) for seed in range(N_SETS)]
     return {repr(test): np.array([test.examine(p, p.weights).pvalue for p in sets]) for test in ALL}
+
+
+@pytest.fixture(scope="module")
+def weighted_sets():
+    """Calibrated data sets of 1000 rows of exponential weights."""
+    return [binary(1000, seed, weighted=True) for seed in range(200)]
 
 
 @pytest.mark.parametrize("test", ALL, ids=repr)
@@ -40,22 +48,21 @@ class TestEveryTest:
     def test_level_is_nearly_exact_at_1000_rows(self, test, null_pvalues):
         """Within the 99.9% binomial range of 0.05, plus 0.005 for the asymptotics; ECCE may be lower by 0.02 more."""
         rejected = np.mean(null_pvalues[repr(test)] <= 0.05)
-        chance = norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / 800)
+        chance = norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / N_SETS)
         caution = 0.02 if isinstance(test, ECCETest) else 0.0
         assert 0.05 - chance - 0.005 - caution < rejected < 0.05 + chance + 0.005
 
     def test_pvalues_are_nearly_uniform_on_calibrated_data(self, test, null_pvalues):
         """Kolmogorov's distance from the diagonal is below its 99.9% bound, plus 0.02 for the asymptotics."""
         ascending = np.sort(null_pvalues[repr(test)])
-        grid = np.arange(801) / 800
+        grid = np.arange(N_SETS + 1) / N_SETS
         distance = max(np.max(grid[1:] - ascending), np.max(ascending - grid[:-1]))
-        assert distance < 1.95 / np.sqrt(800) + 0.02
+        assert distance < 1.95 / np.sqrt(N_SETS) + 0.02
 
-    def test_weights_do_not_inflate_the_level(self, test):
+    def test_weights_do_not_inflate_the_level(self, test, weighted_sets):
         """Exponential weights: taken as numbers of rows, they would double the variance and reject 17%."""
-        sets = [binary(1000, seed, weighted=True) for seed in range(300)]
-        rejected = np.mean([test.examine(p, p.weights).pvalue <= 0.05 for p in sets])
-        assert rejected < 0.05 + norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / 300) + 0.01
+        rejected = np.mean([test.examine(p, p.weights).pvalue <= 0.05 for p in weighted_sets])
+        assert rejected < 0.05 + norm.isf(0.0005) * np.sqrt(0.05 * 0.95 / len(weighted_sets)) + 0.01
 
     def test_overconfidence_is_found(self, test):
         results = [test(binary(1000, seed, sharpness=3.0), rng=0) for seed in range(20)]
@@ -186,12 +193,12 @@ class TestHosmerLemeshow:
         """On the rows that a logistic regression was fitted to, the statistic has mean g - 2, not g."""
         rng = np.random.default_rng(0)
         statistics = []
-        for _ in range(200):
+        for _ in range(100):
             x = rng.normal(size=(500, 1))
             labels = (rng.random(500) < 1 / (1 + np.exp(-x[:, 0]))).astype(int)
             probs = LogisticRegression(C=np.inf, solver="newton-cholesky").fit(x, labels).predict_proba(x)
             statistics.append(HosmerLemeshowTest(fitted=True)(Predictions(probs, labels)).statistic)
-        assert np.mean(statistics) == pytest.approx(8, abs=4 * np.sqrt(2 * 8 / 200))
+        assert np.mean(statistics) == pytest.approx(8, abs=4 * np.sqrt(2 * 8 / 100))
 
     def test_equal_predictions_share_a_group(self):
         p = Predictions([0.1] * 30 + [0.1 + 1e-14] * 30 + [0.6] * 40, [0] * 54 + [1] * 46)

@@ -98,12 +98,12 @@ def test_calibration_in_the_large_is_positive_if_the_event_is_predicted_too_rare
 @pytest.mark.parametrize("weighted", [False, True])
 def test_standard_errors_are_the_spread_of_the_estimates(weighted):
     n = 2500 if weighted else 600  # So that no labels are redrawn, which takes longer than all else.
-    results = [CoxTest()(binary(n, seed, weighted=weighted)).details for seed in range(300)]
+    results = [CoxTest()(binary(n, seed, weighted=weighted)).details for seed in range(150)]
     assert not any(details["redraws"] for details in results)
     for name in ("slope", "intercept", "calibration_in_the_large"):
         spread = np.std([details[name] for details in results])
         stated = np.mean([details[name + "_se"] for details in results])
-        assert stated == pytest.approx(spread, rel=4 / np.sqrt(600))  # the spread's own error is 1 / sqrt(2 * 300)
+        assert stated == pytest.approx(spread, rel=4 / np.sqrt(300))  # the spread's own error is 1 / sqrt(2 * 150)
 
 
 def test_classes_may_be_exchanged():
@@ -139,7 +139,7 @@ def test_the_null_law_of_weighted_rows_is_that_of_the_docstring():
 @pytest.mark.parametrize("p", [binary(60), binary(80, weighted=True)], ids=["few rows", "weighted"])
 def test_redrawn_labels_have_the_statistic_of_the_test_itself(p):
     rng = np.random.default_rng(0)
-    labels = np.column_stack([p.labels, *((rng.random(p.n_samples) < p.positive).astype(int) for _ in range(20))])
+    labels = np.column_stack([p.labels, *((rng.random(p.n_samples) < p.positive).astype(int) for _ in range(8))])
     alone = [CoxTest()(Predictions(p.positive, column, p.weights), rng=0).statistic for column in labels.T]
     np.testing.assert_allclose(CoxTest().redrawn(p, p.weights / p.weights.max())(labels), alone, rtol=1e-8)
 
@@ -165,11 +165,11 @@ def test_few_rows_are_rejected_as_often_as_stated():
     """By chi-squared, 0.115 of 4000 such data sets were rejected at the level 0.10."""
     rng = np.random.default_rng(0)
     rejected = 0
-    for seed in range(200):
+    for seed in range(100):
         probs = rng.dirichlet(np.ones(10), 30)
         p = Predictions(probs, (probs.cumsum(axis=1) > rng.random((30, 1))).argmax(axis=1))
         rejected += CoxTest()(p, rng=seed).pvalue <= 0.1
-    assert rejected <= 20 + 3 * np.sqrt(200 * 0.1 * 0.9)
+    assert rejected <= 10 + 3 * np.sqrt(100 * 0.1 * 0.9)
 
 
 def test_the_errors_of_weighted_rows_are_those_of_the_docstring():

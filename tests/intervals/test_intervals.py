@@ -127,7 +127,7 @@ def test_bca_limits_are_those_of_scipy():
         del axis
         return CoxSlope()(p.take(index.astype(int)))
 
-    theirs = bootstrap((rows,), slope, vectorized=False, n_resamples=1500, method="BCa", rng=1).confidence_interval
+    theirs = bootstrap((rows,), slope, vectorized=False, n_resamples=1000, method="BCa", rng=1).confidence_interval
     ours = interval(p, CoxSlope(), "bca", bootstrap=Bootstrap(4000), rng=2)
     assert ours.method == "bca"
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.08 * (theirs.high - theirs.low))
@@ -296,9 +296,9 @@ LIFTS = [RMS, *(Root(lift(SQUARED)) for lift in (TopLabel, Classwise, PerPredict
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("metric", LIFTS, ids=repr)
 def test_parts_are_sums_over_pairs(metric, weighted):
-    p = calibrated(n=40, k=3, seed=5)
+    p = calibrated(n=24, k=3, seed=5)
     if weighted:
-        p = Predictions(p.probs, p.labels, 7e100 * np.arange(40))
+        p = Predictions(p.probs, p.labels, 7e100 * np.arange(24))
     definition, parts = Definition(p, metric), parts_of(metric, p)
     rows = np.sum([part.row_sums() for part in parts], axis=0)
     assert rows == pytest.approx(definition.row_sums(), rel=1e-9, abs=1e-15)
@@ -319,7 +319,7 @@ def test_observed_squares_are_those_of_the_residuals_about_the_mean_of_their_bin
 @pytest.mark.parametrize("metric", LIFTS, ids=repr)
 def test_debiased_limits_solve_the_equation_of_their_variances(metric):
     """V(t) = c + s t, with c as expected and V at the estimate as observed, from sums over pairs by two loops."""
-    p = sharpened(calibrated(n=60, k=3, seed=8), 0.6)
+    p = sharpened(calibrated(n=30, k=3, seed=8), 0.6)
     definition = Definition(p, metric)
     rows, (expected, diagonal) = definition.row_sums(), definition.expected_squares()
     observed = square_sums(parts_of(metric, p)).observed
@@ -409,15 +409,15 @@ def test_limits_of_a_difference_of_roots_contain_it_and_exclude_0_if_and_only_if
 
 
 def test_models_that_are_wrong_by_the_same_amount_in_opposite_ways_are_not_called_different():
-    """300 pairs, log-odds shifted by 0.35 up or down: 5% and at most 3.9 standard errors (0.049) are significant."""
+    """150 pairs, log-odds shifted by 0.35 up or down: 5% and at most 3.3 standard errors (0.059) are significant."""
     found = []
-    for seed in range(300):
+    for seed in range(150):
         rng = np.random.default_rng(seed)
         truth = rng.beta(2, 2, 200)
         labels = rng.random(200) < truth
         high, low = (Predictions(expit(logit(truth) + by), labels) for by in (0.35, -0.35))
         found.append(debiased_difference(high, low, RMS, 0.95).pvalue)
-    assert 0.005 < np.mean(np.array(found) < 0.05) < 0.1
+    assert 0 < np.mean(np.array(found) < 0.05) < 0.109
 
 
 def test_limits_of_a_difference_of_roots_are_made_of_those_of_squares_and_of_the_smaller_root():
@@ -457,7 +457,7 @@ def test_a_model_that_is_rightly_sure_is_not_found_miscalibrated(metric, method)
 @pytest.mark.parametrize("slope, truth", [(1.0, 0.0), (0.4, 0.1173)])
 def test_debiased_limits_cover_with_and_without_miscalibration(slope, truth):
     rng = np.random.default_rng(0)
-    n_sets, covered = 400, 0
+    n_sets, covered = 200, 0
     for _ in range(n_sets):
         limits = METHODS["debiased"](binary(400, slope, rng), RMS, 0.95, Bootstrap(1), rng)
         covered += limits.low <= truth <= limits.high
@@ -471,7 +471,7 @@ def test_debiased_limits_of_the_under_confident_are_not_too_wide():
     by_bin = np.bincount(bins, expit(1.5 * logit(probs)) - probs) ** 2 / np.bincount(bins)
     truth = np.sqrt(by_bin.sum() / len(probs))
     rng = np.random.default_rng(6)
-    n_sets, covered = 3000, 0
+    n_sets, covered = 1200, 0
     for _ in range(n_sets):
         limits = METHODS["debiased"](binary(100, 1.5, rng), RMS, 0.95, Bootstrap(1), rng)
         covered += limits.low <= truth <= limits.high
@@ -481,8 +481,8 @@ def test_debiased_limits_of_the_under_confident_are_not_too_wide():
 @pytest.mark.parametrize("metric", [NLL(), Brier(), Accuracy()])
 def test_limits_of_scores_cover(metric):
     rng = np.random.default_rng(1)
-    truth = metric(binary(1_000_000, 0.7, rng))
-    n_sets, covered = 250, 0
+    truth = metric(binary(200_000, 0.7, rng))
+    n_sets, covered = 120, 0
     for _ in range(n_sets):
         limits = interval(binary(150, 0.7, rng), metric, bootstrap=Bootstrap(199), rng=rng)
         covered += limits.low <= truth <= limits.high
@@ -493,8 +493,8 @@ def test_limits_of_scores_cover(metric):
 def test_the_law_of_skce_covers(slope):
     rng = np.random.default_rng(2)
     metric = SKCE(KERNEL)
-    truth = 0.0 if slope == 1 else np.mean([metric(binary(20_000, slope, rng)) for _ in range(10)])
-    n_sets, covered = 200, 0
+    truth = 0.0 if slope == 1 else np.mean([metric(binary(10_000, slope, rng)) for _ in range(5)])
+    n_sets, covered = 100, 0
     for _ in range(n_sets):
         limits = interval(binary(120, slope, rng), metric, "law", rng=rng)
         covered += limits.low <= truth <= limits.high

@@ -29,8 +29,8 @@ KERNELS = [
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_the_exact_value_lies_within_four_standard_errors(kernel, unbiased):
-    source = sharpened(calibrated(n=400, k=4), 0.5)
-    p = Predictions(source.probs, source.labels, np.random.default_rng(0).random(400))
+    source = sharpened(calibrated(n=200, k=4), 0.5)
+    p = Predictions(source.probs, source.labels, np.random.default_rng(0).random(200))
     estimate = SKCE(kernel, unbiased, features=2000).estimate(p)
     error = estimate.details["monte_carlo_error"]
     assert abs(estimate.value - SKCE(kernel, unbiased)(p)) < 4 * error

@@ -25,7 +25,7 @@ from calibrant.results import as_record
 from simulate import calibrated
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
-reproducible = settings(derandomize=True, max_examples=80)
+reproducible = settings(derandomize=True, max_examples=40)
 both_scores = pytest.mark.parametrize("score", ["squared-error", "log"])
 SMALL = Predictions([0.4, 0.3, 0.2, 0.1, 0.5, 0.9], [0, 0, 0, 1, 1, 1])
 
@@ -114,7 +114,7 @@ def test_ties_are_pooled_whatever_the_order_of_the_rows():
 
 @both_scores
 def test_recalibrated_predictions_have_no_miscalibration(score):
-    p = calibrated(n=60, k=2)
+    p = calibrated(n=25, k=2)
     fitted = isotonic_by_definition(p.positive, p.labels, p.weights)
     assert Miscalibration(score)(Predictions(fitted, p.labels)) == pytest.approx(0, abs=1e-12)
     assert Miscalibration(score)(p) > 1e-3

@@ -58,13 +58,15 @@ def engine(request):
 
 
 @pytest.mark.parametrize("radial", RADIAL, ids=repr)
-@each("k", [2, 3, 5])
+@each("k", [2, 4])
 @each("unbiased, blocksize", [(True, None), (False, None), (True, 2), (True, 3), (False, 1), (False, 4)])
-def test_every_form_equals_its_definition(radial, k, unbiased, blocksize, engine):
-    p = calibrated(n=11, k=k, seed=k)
+def test_every_form_equals_its_definition(radial, k, unbiased, blocksize):
+    p = calibrated(n=9, k=k, seed=k)
     expected = skce_by_definition(slow(radial), p.probs, p.labels, unbiased=unbiased, blocksize=blocksize)
-    value = SKCE(radial @ WhiteKernel(), unbiased, blocksize)(p)
-    assert value == pytest.approx(expected, rel=1e-11, abs=1e-14)
+    for name in ("numpy", ""):
+        with core(name):
+            value = SKCE(radial @ WhiteKernel(), unbiased, blocksize)(p)
+        assert value == pytest.approx(expected, rel=1e-11, abs=1e-14), name
 
 
 @pytest.mark.parametrize("k", [2, 4])

@@ -179,17 +179,17 @@ def test_levers_of_many_rows_lose_almost_nothing():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pvalues_by_counts_are_uniform(monkeypatch, weighted):
-    """300 calibrated sets; P(KS p-value < 1e-3) = 1e-3, as p-values of 99 redraws are uniform on 1/100, ..., 1."""
+    """150 calibrated sets; P(KS p-value < 1e-3) = 1e-3, as p-values of 99 redraws are uniform on 1/100, ..., 1."""
     rows_in_cells(monkeypatch, groups=32)
     rng = np.random.default_rng(5)
-    found = [OmnibusTest(99)(binary(seed, 150, weighted=weighted), rng=seed + 10**6).pvalue for seed in range(300)]
-    smooth = np.array(found) - rng.random(300) / 100
+    found = [OmnibusTest(99)(binary(seed, 150, weighted=weighted), rng=seed + 10**6).pvalue for seed in range(150)]
+    smooth = np.array(found) - rng.random(150) / 100
     assert kstest(smooth, "uniform").pvalue > 1e-3
 
 
 def test_power_by_counts_is_that_by_rows(monkeypatch):
-    """60 sets with a slope of 0.7: the two tests agree but for their random draws."""
-    sets = [binary(seed, 400, slope=1.4) for seed in range(60)]
+    """30 sets with a slope of 0.7: the two tests agree but for their random draws."""
+    sets = [binary(seed, 400, slope=1.4) for seed in range(30)]
     by_rows = [OmnibusTest(199)(p, rng=seed).pvalue for seed, p in enumerate(sets)]
     rows_in_cells(monkeypatch)
     by_counts = [OmnibusTest(199)(p, rng=seed).pvalue for seed, p in enumerate(sets)]

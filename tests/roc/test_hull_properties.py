@@ -14,7 +14,7 @@ from calibrant.counts import LaplaceCorrection, MEstimate
 from calibrant.roc import auc, convex_hull, hull_probabilities, roc_curve, segment_probabilities
 from calibrant.roc.merging import merging_steps
 
-reproducible = settings(derandomize=True, max_examples=100)
+reproducible = settings(derandomize=True, max_examples=50)
 
 
 @st.composite

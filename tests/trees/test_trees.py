@@ -34,7 +34,7 @@ def noisy(n=300, d=4, k=3, seed=0):
 
 @pytest.mark.parametrize(
     "tree",
-    [ProbabilityTree(), ProbabilityTree(LaplaceCorrection()), ProbabilityTree(MEstimate(2, "observed"), max_depth=4)],
+    [ProbabilityTree(), ProbabilityTree(MEstimate(2, "observed"), max_depth=4)],
     ids=repr,
 )
 def test_all_checks_of_scikit_learn_pass(tree):

@@ -199,7 +199,8 @@ class OrderPreserving(Calibrator):
             return objective(x + SMALLEST_SLOPE)
 
         start = np.full(len(penalty), 1.0 - SMALLEST_SLOPE)
-        if near is not None and len(near.slopes_) == len(start):
+        # From the slopes of another temperature the way would be long: they are far from where this one begins.
+        if near is not None and len(near.slopes_) == len(start) and 0.5 < near.temperature_ * unit < 2.0:
             start = np.maximum(near.slopes_ / unit - SMALLEST_SLOPE, 0.0)
         if never_wrong(scores, labels):  # Steeper is better without end: the temperature has its rule for that.
             value, gradient, _ = above_smallest(start)

@@ -139,8 +139,10 @@ class UCME(KernelMetric):
         Deviations are linear in the labels: a place needs the sum of weight times kernel over the rows of each class.
         """
         kernel = tune(self.kernel, data)
-        if not isinstance(data, Predictions) or not isinstance(kernel, JointKernel):
+        if not isinstance(kernel, JointKernel):
             return Metric.prepare_labels(replace(self, kernel=kernel), data)
+        if not isinstance(data, Predictions):
+            return _retargeted(data, kernel, *self.locations(data))
         k, (places, index, targets) = data.n_classes, self.class_locations(data)
         share = data.weights / data.weights.sum()
         terms = [
@@ -183,6 +185,29 @@ def _forecast_deviations(
     scale, kernel = unscaled(term.targets)
     values = term.predictions.matrix(data.distribution, predictions)
     return scale * values * target_deviation(data, *target_profile(kernel), targets)
+
+
+def _retargeted(data: Forecasts, kernel: JointKernel, places: Distribution, targets: FloatArray) -> Evaluator:
+    """Return the map from targets, (n, B), to B values: what forecasts alone decide is computed once."""
+    from calibrant.forecasts import target_kernel
+
+    share = data.weights / data.weights.sum()
+    terms, expected = [], np.zeros(len(targets))
+    for term in kernel.terms:
+        scale, of_targets = unscaled(term.targets)
+        profile = target_profile(of_targets)
+        values = scale * share[:, None] * term.predictions.matrix(data.distribution, places)
+        expected += (values * data.distribution.expect(*profile, targets)).sum(axis=0)
+        terms.append((profile, values))
+
+    def evaluate(drawn: FloatArray) -> FloatArray:
+        means = [
+            np.sum([(v * target_kernel(*profile, drawn[:, b], targets)).sum(axis=0) for profile, v in terms], axis=0)
+            for b in range(drawn.shape[1])
+        ]
+        return ((np.array(means).reshape(-1, len(targets)) - expected) ** 2).mean(axis=1)
+
+    return evaluate
 
 
 @cache
