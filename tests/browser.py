@@ -29,18 +29,23 @@ class Heard(NamedTuple):
 
 
 class Tabs:
-    """The windows of a browser, one for each set of options: to open a new one takes longer than most pages."""
+    """The windows of a browser, one for each set of options: to open a new one takes longer than most pages.
+
+    Size and colours of a window are changed, not options.
+    """
 
     def __init__(self, browser):
         self._browser = browser
         self._pages = {}
 
     @contextmanager
-    def visit(self, path, **options):
+    def visit(self, path, *, viewport=None, color_scheme="light", **options):
         """Open a file in a window with these options; yield the page and what is heard of it."""
         key = json.dumps(options, sort_keys=True)
         page = self._pages.pop(key, None) or self._browser.new_context(**options).new_page()
         page.context.set_default_timeout(30_000)
+        page.set_viewport_size(viewport or {"width": 1280, "height": 720})
+        page.emulate_media(color_scheme=color_scheme)
         with _listening(page) as heard:
             page.goto(path.as_uri())
             yield page, heard

@@ -136,7 +136,7 @@ def pictures(classes):
     """Return what the figures of an assessment show, by the names of its fields."""
     curves = tuple(replace(curve(), error=Estimate(name="ECE", value=0.01 * (i + 1))) for i, _ in enumerate(classes))
     return {
-        "curves": {"isotonic": dense_curve(), "kernel": replace(dense_curve(n_points=101), kind="kernel")},
+        "curves": {"isotonic": dense_curve(n_points=50), "kernel": replace(dense_curve(n_points=50), kind="kernel")},
         "cumulative": path(),
         "decompositions": (parts("squared-error", 0.18), parts("log", np.inf)),
         "ranking": ROCOutline(

@@ -146,12 +146,6 @@ def test_version_and_help_answer_at_once():
         assert children_seconds() - start < 2.0  # Half a second is usual; nothing heavy is what makes it so.
 
 
-def test_the_module_is_the_command():
-    arguments = [sys.executable, "-m", "calibrant", "--version"]
-    result = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60)
-    assert result.stdout == command("--version").stdout
-
-
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from calibrant.cli import main\n"
@@ -179,12 +173,12 @@ def test_a_closed_pipe_is_no_error(file):
 
 
 def wait_for_work(process):
-    """Wait until the command has computed for two seconds, however busy the machine is."""
+    """Wait until the command is at work: it has loaded everything before 1.2 s of the processor, busy or not."""
     ticks = os.sysconf("SC_CLK_TCK")
     for _ in range(300):
         time.sleep(0.1)
         used = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-        if sum(map(int, used)) > 2 * ticks:
+        if sum(map(int, used)) > 1.2 * ticks:
             return
 
 
@@ -228,7 +222,7 @@ def test_a_signal_that_a_library_turns_into_an_error_still_stops_the_work(sent, 
     assert capsys.readouterr().err == ""
 
 
-def test_hostile_class_names_are_printed_harmlessly(tmp_path):
+def test_hostile_class_names_are_printed_harmlessly(tmp_path, capsys):
     names = ["\x1b[31mred", "new\nline", "<script>"]
     p = calibrated(n=200)
     path = tmp_path / "hostile.parquet"
@@ -236,6 +230,5 @@ def test_hostile_class_names_are_printed_harmlessly(tmp_path):
     pl.DataFrame(columns | {"label": [names[c] for c in p.labels], "g": [names[c] for c in p.labels]}).write_parquet(
         path
     )
-    result = command("evaluate", path, "--resamples", "19", "--by", "g")
-    assert result.returncode == 0
-    assert "\x1b" not in result.stdout
+    assert main(["evaluate", str(path), "--resamples", "19", "--by", "g"]) == 0
+    assert "\x1b" not in capsys.readouterr().out

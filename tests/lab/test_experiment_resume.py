@@ -23,6 +23,7 @@ from calibrant.lab.experiment import run, work
 import calibrant.assessment.comparison, calibrant.curves, calibrant.report.experiment
 # Forked processes begin with the work.
 if sys.argv[4] == "trained":
+    from without_compiler import torch
     import calibrant.lab.training
     from calibrant.lab.datasets import load_dataset
     load_dataset("digits")
@@ -58,6 +59,7 @@ def run_and_kill(config: Path, out: Path, seed: int, what: str) -> dict:
     done = subprocess.run(
         [sys.executable, "-c", KILLER, str(config), str(out), str(seed), what],
         env=os.environ | variables,
+        cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
         timeout=300,

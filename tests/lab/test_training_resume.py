@@ -48,7 +48,7 @@ def test_an_interrupted_training_ends_with_the_same_weights_and_history(tmp_path
 
 def test_a_killed_process_goes_on(tmp_path):
     code = (
-        "import os, signal, sys; from training_cases import fitted\n"
+        "import os, signal, sys; import without_compiler; from training_cases import fitted\n"
         "def progress(done, steps):\n"
         "    if done == 10: os.kill(os.getpid(), signal.SIGKILL)\n"
         "fitted(rng=3, checkpoint=sys.argv[1], progress=progress)"

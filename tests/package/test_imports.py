@@ -46,21 +46,46 @@ def loaded_by(asked, commands, folder):
 
 
 COMMANDS = (
-    ("evaluate", "a.npz"),
     ("evaluate", "a.csv"),
+    ("evaluate", "a.npz"),
+    ("report", "a.npz"),
     ("evaluate", "a.csv", "--fail-if", "ece>0.9", "--json"),
     ("test", "a.npz"),
     ("test", "a.npz", "--test", "omnibus", "spiegelhalter", "hosmer-lemeshow", "cox"),
     ("groups", "a.npz"),
     ("compare", "a.npz", "b.npz", "--resamples", "100"),
-    ("report", "a.npz"),
     ("fit", "a.npz", "--out", "c.json"),
     ("apply", "a.npz", "--calibrator", "c.json", "--out", "d.npz"),
     ("recommend", "a.npz"),
     ("--version",),
     ("apply", "--help"),
 )
-"""Commands, none of which needs a heavy library."""
+"""Commands, none of which needs a heavy library, in the order in which one process runs them."""
+
+SPLINE = ("fit", "a.npz", "--method", "spline", "--out", "c.json")
+"""Which SciPy fits."""
+
+UNUSED = {
+    "calibrant.calibrators",
+    "calibrant.forecasts.normal",
+    "calibrant.hypotest.cox",
+    "calibrant.metrics.forecast_scores",
+    "calibrant.scale.sketch",
+    "numpy.ma",
+}
+"""What no evaluation of classes needs."""
+
+
+def modules_of_the_way():
+    """Return the modules that contributors read of: on the way to the verdict, and from there to the page."""
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+    steps = re.findall(r"^\d\. .*(?:\n   .*)*", text, re.MULTILINE)
+    assert 8 <= len(steps) <= 10
+    page = next(i for i, step in enumerate(steps) if "calibrant report" in step)
+    return [
+        {f"calibrant.{name.replace('/', '.')}" for step in part for name in re.findall(r"`([a-z_/]+)\.py`", step)}
+        for part in (steps[:page], steps[page:])
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -79,18 +104,16 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def loaded(folder):
     """What every command has loaded."""
-    return loaded_by(HEAVY, COMMANDS, folder)
+    return loaded_by(HEAVY.union(UNUSED, ["scipy"], *modules_of_the_way()), (*COMMANDS, SPLINE), folder)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_heavy_libraries_are_loaded_where_they_are_needed_only(command, loaded):
-    assert not loaded[command]
+def test_heavy_libraries_are_loaded_where_they_are_needed_only(loaded):
+    assert {command: loaded[command] & HEAVY for command in COMMANDS} == {command: set() for command in COMMANDS}
 
 
-def test_the_check_sees_what_is_loaded(folder):
+def test_the_check_sees_what_is_loaded(loaded):
     """A spline of two classes is SciPy's, and the check says so."""
-    command = ("fit", "a.npz", "--method", "spline", "--out", "c.json")
-    assert loaded_by(["scipy.interpolate"], [command], folder) == {command: {"scipy.interpolate"}}
+    assert "scipy.interpolate" in loaded[SPLINE]
 
 
 def test_what_computes_nothing_loads_no_tests(folder):
@@ -100,25 +123,15 @@ def test_what_computes_nothing_loads_no_tests(folder):
     }
 
 
-UNUSED = (
-    "calibrant.calibrators",
-    "calibrant.forecasts.normal",
-    "calibrant.hypotest.cox",
-    "calibrant.metrics.forecast_scores",
-    "calibrant.scale.sketch",
-    "numpy.ma",
-)
-"""What no evaluation of classes needs."""
+def test_an_evaluation_loads_what_it_uses(loaded):
+    for command in COMMANDS[:2]:
+        assert not loaded[command] & UNUSED
 
 
-@pytest.mark.parametrize("command", [("evaluate", "a.npz"), ("evaluate", "a.csv")], ids=" ".join)
-def test_an_evaluation_loads_what_it_uses(command, folder):
-    assert loaded_by(UNUSED, [command], folder) == {command: set()}
-
-
-def test_a_report_needs_no_scipy(folder):
-    command = ("report", "a.npz")
-    assert loaded_by(["scipy"], [command], folder) == {command: set()}
+def test_a_report_needs_no_scipy(loaded):
+    """Nor do the evaluations before it: whatever a report loads is seen."""
+    for command in COMMANDS[:3]:
+        assert "scipy" not in loaded[command]
 
 
 def test_no_import_closes_a_circle():
@@ -134,18 +147,9 @@ def test_no_import_closes_a_circle():
     TopologicalSorter(imported).prepare()  # Raises CycleError, which names the modules of a circle.
 
 
-def test_the_way_of_a_prediction_is_the_one_that_contributors_read(folder):
+def test_the_way_of_a_prediction_is_the_one_that_contributors_read(loaded):
     """Every module that the list names is imported by the command of its step."""
-    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
-    steps = re.findall(r"^\d\. .*(?:\n   .*)*", text, re.MULTILINE)
-    assert 8 <= len(steps) <= 10
-    page = next(i for i, step in enumerate(steps) if "calibrant report" in step)
-    named = [
-        {f"calibrant.{name.replace('/', '.')}" for step in part for name in re.findall(r"`([a-z_/]+)\.py`", step)}
-        for part in (steps[:page], steps[page:])
-    ]
-    assert len(named[0]) >= 10
-    commands = (("evaluate", "a.csv"), ("report", "a.csv"))
-    loaded = loaded_by(named[0] | named[1], commands, folder)
-    assert named[0] <= loaded[commands[0]]
-    assert named[1] <= loaded[commands[0]] | loaded[commands[1]]
+    verdict, page = modules_of_the_way()
+    assert len(verdict) >= 10
+    assert verdict <= loaded["evaluate", "a.csv"]
+    assert page <= loaded["evaluate", "a.csv"] | loaded["report", "a.npz"]

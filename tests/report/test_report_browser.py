@@ -2,6 +2,7 @@
 
 import csv
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from browser import needs_chromium
 from calibrant.report import render_html
 from calibrant.results import writing as text
-from report_cases import HOSTILE, advised, comparison, forecast, pictured, poisoned_page
+from report_cases import HOSTILE, advised, comparison, dense_curve, forecast, pictured, poisoned_page
 
 pytestmark = needs_chromium
 
@@ -35,14 +36,19 @@ def opened(chromium, folder, source, *, quiet=True, **options):
         assert foreign == [path.as_uri()]
 
 
-@pytest.fixture(scope="module")
-def source():
+def two_models(**changes):
+    """Return a page of two models; the first has many classes, groups and these changes."""
     many = tuple(f"class {i}" for i in range(30))
     pair = {
-        "before": pictured(classes=many, groups=("north", "south")),
+        "before": replace(pictured(classes=many, groups=("north", "south")), **changes),
         "=after": pictured(metrics={"nll": np.inf}),
     }
     return render_html(pair, title="Two models", comparison=comparison("before", "=after"), fix=advised())
+
+
+@pytest.fixture(scope="module")
+def source():
+    return two_models()
 
 
 def test_curves_can_be_hidden_and_shown(chromium, folder, source):
@@ -74,11 +80,25 @@ def test_every_view_can_be_switched_to_by_mouse_and_keyboard(chromium, folder, s
         assert shown() == ["cumulative"]
 
 
-def test_tables_sort_and_unfold(chromium, folder, source):
+def test_the_worst_24_classes_are_drawn_and_metrics_explain_themselves(chromium, folder, source):
+    with opened(chromium, folder, source) as page:
+        titles = page.locator("[aria-label='Small reliability diagrams of before'] .multiple-title")
+        assert titles.all_inner_texts() == ["Average", *(f"class {i}" for i in range(29, 5, -1))]
+        term = page.locator("abbr", has_text="Accuracy").first
+        term.focus()
+        assert page.get_by_role("tooltip").inner_text().startswith("Share of rows")
+        assert term.get_attribute("aria-describedby") == "tip"
+
+
+def test_tables_can_be_searched_sorted_and_unfolded(chromium, folder, source):
     with opened(chromium, folder, source) as page:
         table = page.get_by_role("table", name="Classes of before")
         names = table.locator("tbody th:visible")
         assert names.all_inner_texts() == [f"class {i}" for i in range(29, 19, -1)]
+        page.get_by_role("searchbox", name="Search classes").fill("CLASS 1")
+        assert names.all_inner_texts() == [f"class {i}" for i in (*range(19, 9, -1), 1)]
+        page.get_by_role("searchbox").fill("")
+        assert names.count() == 10
         page.get_by_role("button", name="Class", exact=True).first.click()
         assert names.all_inner_texts() == [f"class {i}" for i in range(10)]
         assert table.locator("[aria-sort]").get_attribute("aria-sort") == "ascending"
@@ -92,22 +112,7 @@ def test_tables_sort_and_unfold(chromium, folder, source):
         assert names.count() == 10
 
 
-def test_long_tables_can_be_searched(chromium, folder, source):
-    with opened(chromium, folder, source) as page:
-        names = page.get_by_role("table", name="Classes of before").locator("tbody th:visible")
-        page.get_by_role("searchbox", name="Search classes").fill("CLASS 1")
-        assert names.all_inner_texts() == [f"class {i}" for i in (*range(19, 9, -1), 1)]
-        page.get_by_role("searchbox").fill("")
-        assert names.count() == 10
-
-
-def test_the_worst_24_classes_are_drawn(chromium, folder, source):
-    with opened(chromium, folder, source) as page:
-        titles = page.locator("[aria-label='Small reliability diagrams of before'] .multiple-title")
-        assert titles.all_inner_texts() == ["Average", *(f"class {i}" for i in range(29, 5, -1))]
-
-
-def test_points_tell_their_numbers_to_mouse_and_keyboard(chromium, folder, source):
+def test_points_and_dense_curves_tell_their_numbers_to_mouse_and_keyboard(chromium, folder, source):
     with opened(chromium, folder, source, viewport={"width": 1100, "height": 1600}) as page:
         tip = page.get_by_role("tooltip")
         page.locator(".switch label", has_text="Binned").click()
@@ -125,27 +130,16 @@ def test_points_tell_their_numbers_to_mouse_and_keyboard(chromium, folder, sourc
         assert not tip.is_visible()
         page.keyboard.press("Tab")
         assert tip.inner_text().startswith("=after")
-
-
-def test_dense_curves_tell_their_numbers_too(chromium, folder, source):
-    with opened(chromium, folder, source, viewport={"width": 1100, "height": 1600}) as page:
+        page.locator(".switch label", has_text="Isotonic").click()
         page.locator('[data-view="isotonic"] [data-series="0"] .probe').first.focus()
-        assert "Frequency\n0" in page.get_by_role("tooltip").inner_text()
+        assert "Frequency\n0" in tip.inner_text()
         page.locator(".switch label", has_text="Cumulative").click()
         page.locator('[data-view="cumulative"] [data-series="0"] .probe').nth(1).focus()
-        assert page.get_by_role("tooltip").inner_text().split("\n")[1:] == [
+        assert tip.inner_text().split("\n")[1:] == [
             *("Predictions up to", "0.400"),
             *("Rows", "750 (50.0%)"),
             *("Sum", "\N{MINUS SIGN}0.0400"),
         ]
-
-
-def test_metrics_explain_themselves(chromium, folder, source):
-    with opened(chromium, folder, source) as page:
-        term = page.locator("abbr", has_text="Accuracy").first
-        term.focus()
-        assert page.get_by_role("tooltip").inner_text().startswith("Share of rows")
-        assert term.get_attribute("aria-describedby") == "tip"
 
 
 def sheets_of(page):
@@ -166,8 +160,10 @@ def sheets_of(page):
     return saved, shown
 
 
-def test_every_figure_has_its_data_as_table_and_as_csv(chromium, folder, source):
-    with opened(chromium, folder, source) as page:
+def test_every_figure_has_its_data_as_table_and_as_csv(chromium, folder):
+    """The table beside a figure shows 500 rows at most, the file has them all."""
+    long = {"isotonic": dense_curve(n_points=600), "kernel": replace(dense_curve(n_points=101), kind="kernel")}
+    with opened(chromium, folder, two_models(curves=long)) as page:
         sheets, shown = sheets_of(page)
         data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
     assert set(sheets) == {
@@ -257,21 +253,15 @@ def test_the_policy_stops_foreign_scripts_styles_and_requests(chromium, folder, 
 
 
 @pytest.mark.parametrize("width", [320, 375, 768])
-def test_the_page_never_scrolls_sideways(chromium, folder, source, width):
+def test_the_page_never_scrolls_sideways_and_shows_every_value_of_both_models(chromium, folder, source, width):
+    cut = """() => Array.from(document.querySelectorAll(".stacked :is(td, th)"))
+        .filter((cell) => cell.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length"""
     with opened(chromium, folder, source, viewport={"width": width, "height": 700}) as page:
         for view in VIEWS:
             page.locator(".switch label", has_text=view.capitalize()).click()
             assert page.evaluate("document.documentElement.scrollWidth") == width
         page.evaluate(UNFOLD)
         assert page.evaluate("document.documentElement.scrollWidth") == width
-
-
-@pytest.mark.parametrize("width", [375, 768])
-def test_every_value_of_both_models_is_seen_on_a_narrow_screen(chromium, folder, source, width):
-    cut = """() => Array.from(document.querySelectorAll(".stacked :is(td, th)"))
-        .filter((cell) => cell.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length"""
-    with opened(chromium, folder, source, viewport={"width": width, "height": 700}) as page:
-        page.evaluate(UNFOLD)
         assert page.locator(".metrics.stacked thead th").count() >= 3
         assert page.evaluate(cut) == 0
 
@@ -308,17 +298,6 @@ def test_frames_that_scroll_can_be_reached_by_keyboard(chromium, folder, source)
         assert page.locator(".scroll[tabindex]").count() == 0
 
 
-def test_follows_the_colour_scheme_and_prints_light(chromium, folder, source):
-    paper = "getComputedStyle(document.body).backgroundColor"
-    with opened(chromium, folder, source, color_scheme="dark") as page:
-        assert page.evaluate(paper) == "rgb(20, 23, 26)"
-        page.emulate_media(media="print", color_scheme="dark")
-        assert page.evaluate(paper) == "rgb(255, 255, 255)"
-        assert not page.locator("[data-toggle]").first.is_visible()
-    with opened(chromium, folder, source, color_scheme="light") as page:
-        assert page.evaluate(paper) == "rgb(255, 255, 255)"
-
-
 CONTRAST = """() => {
   const channel = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
   const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
@@ -342,7 +321,14 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_background(chromium, folder, source, scheme):
-    with opened(chromium, folder, source, color_scheme=scheme) as page:
+def test_follows_the_colour_scheme_with_text_that_stands_out_and_prints_light(chromium, folder, source):
+    paper = "getComputedStyle(document.body).backgroundColor"
+    with opened(chromium, folder, source, color_scheme="dark") as page:
+        assert page.evaluate(paper) == "rgb(20, 23, 26)"
         assert page.evaluate(CONTRAST) >= 4.5  # WCAG 2, level AA.
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.evaluate(paper) == "rgb(255, 255, 255)"
+        assert not page.locator("[data-toggle]").first.is_visible()
+    with opened(chromium, folder, source, color_scheme="light") as page:
+        assert page.evaluate(paper) == "rgb(255, 255, 255)"
+        assert page.evaluate(CONTRAST) >= 4.5
