@@ -89,6 +89,18 @@ def test_cells_ascend_and_no_edge_of_bins_crosses_one(digits):
     assert all(len(np.unique(exact[part == one])) == 1 for one in np.unique(part[np.isin(p, near)]))
 
 
+@pytest.mark.parametrize("digits", range(3, 13))
+def test_every_part_has_a_record_and_every_cut_its_cell(digits):
+    cuts = Grid(digits).cuts
+    assert np.array_equal(np.sort(cuts.record), np.arange(cuts.n_parts))
+    assert np.array_equal(cuts.record[cuts.first], np.arange(len(cuts.first)))
+    cell = np.searchsorted(cuts.first, place(cuts.at, cuts)[0], side="right") - 1
+    number = cuts.numbers[cell].astype(int)
+    assert np.array_equal(np.unique(number), np.arange(1, len(cuts.ends)))  # In eight bits there is room for 255.
+    assert np.array_equal(np.searchsorted(cuts.ends, np.arange(len(cuts.at)), side="right"), number)
+    assert np.count_nonzero(cuts.numbers) == len(cuts.ends) - 1
+
+
 def test_records_and_columns_hold_the_same():
     rng = np.random.default_rng(3)
     columns = rng.integers(0, 2**31, (50, 5))

@@ -40,26 +40,47 @@ _LOG2_HIGH, _LOG2_LOW, _LOG2_54 = 0.6931471803691238, 1.9082149292705877e-10, 37
 
 
 class Cuts(NamedTuple):
-    """The cells of one grid.
+    """The cells of one grid, some of which are cut into parts; parts are numbered in ascending order.
 
     Attributes
     ----------
     digits : int
         Leading binary digits that a cell has.
-    starts : ndarray of int32
-        Twice the first part of every cell, and one if it is cut; at the end twice the number of all parts.
+    numbers : ndarray of uint8, of shape (cells,)
+        Which of the cells with cuts a cell is, counted from 1; 0 if it has none.
+    ends : ndarray of int32
+        Where the cuts of each of these begin in `at` and, at last, where all end.
     at : ndarray
-        Where cells are cut further, ascending: each cut is the smallest number above it.
+        Where cells are cut, ascending: each cut is the smallest number above it.
+    first : ndarray of shape (cells,)
+        The first part of every cell.
+    record : ndarray of shape (parts,)
+        The record of every part: first parts have those with the numbers of their cells, the others those behind.
     """
 
     digits: int
-    starts: NDArray[np.int32]
+    numbers: Events
+    ends: NDArray[np.int32]
     at: Floats
+    first: Integers
+    record: Integers
+
+    @classmethod
+    def of(cls, digits: int, counts: Integers, at: Floats) -> "Cuts":
+        """Return the cells of a grid, given how many cuts each has."""
+        is_cut = counts > 0
+        numbers = np.where(is_cut, np.cumsum(is_cut), 0).astype(np.uint8)
+        ends = np.append(0, np.cumsum(counts[is_cut])).astype(np.int32)
+        first = np.arange(len(counts)) + np.cumsum(counts) - counts
+        is_first = np.zeros(len(counts) + len(at), dtype=bool)
+        is_first[first] = True
+        record = np.where(is_first, np.cumsum(is_first) - 1, len(counts) + np.cumsum(~is_first) - 1)
+        return cls(digits, numbers, ends, at, first, record)
 
     @property
     def n_parts(self) -> int:
         """Number of all parts."""
-        return int(self.starts[-1]) >> 1
+        return len(self.record)
 
 
 def empty_records(n_parts: int) -> Integers:
@@ -112,25 +133,25 @@ def count_rows(
         1 where it happened, otherwise 0.
     cuts : Cuts
     records : ndarray of shape (parts, 4)
-        Added to; at most `MOST_COUNTED` rows in all. See `empty_records`.
+        Added to, where `Cuts.record` says; at most `MOST_COUNTED` rows in all. See `empty_records`.
     with_logs : bool, default=False
         Whether log losses are summed; otherwise 0 is returned for them.
     """
     core = library()
     if core is not None:
-        last, sums = len(cuts.starts) - 2, np.empty(3, dtype=np.int64)
+        last, sums = len(cuts.numbers) - 1, np.empty(3, dtype=np.int64)
         core.sketch_records(
-            probs, probs.dtype == np.float32, events, len(probs), cuts.digits, last, cuts.starts, cuts.at, records,
-            with_logs, sums,
+            probs, probs.dtype == np.float32, events, len(probs), cuts.digits, last, cuts.numbers, cuts.ends, cuts.at,
+            records, with_logs, sums,
         )  # fmt: skip
         return tuple(sums.tolist())  # type: ignore[return-value]  # three of them
     numbers = probs.astype(np.float64) + 0.0  # The bits of -0 are those of no cell.
     part, offset = place(numbers, cuts)
-    bits = numbers.view(np.int64)
-    np.add.at(records[:, 0], part, np.where(events, 2**_HALF, 1))
-    np.add.at(records[:, 1], part, offset)
-    np.maximum.at(records[:, 2], part, -bits)
-    np.maximum.at(records[:, 3], part, bits)
+    at, bits = cuts.record[part], numbers.view(np.int64)
+    np.add.at(records[:, 0], at, np.where(events, 2**_HALF, 1))
+    np.add.at(records[:, 1], at, offset)
+    np.maximum.at(records[:, 2], at, -bits)
+    np.maximum.at(records[:, 3], at, bits)
     return sum_scores(numbers, events, with_logs=with_logs)
 
 
@@ -166,7 +187,7 @@ def place(probs: Floats, cuts: Cuts) -> tuple[Integers, Integers]:
     )
     shifts = np.select(kinds[:2], [rest, 50], 56)
     offset = (bits & ((1 << shifts) - 1)) >> (shifts - OFFSET_BITS)
-    cell = np.where(upper, len(cuts.starts) - 2 - cell, cell)
+    cell = np.where(upper, len(cuts.numbers) - 1 - cell, cell)
     before = np.searchsorted(cuts.at, probs, side="right")
     # Cuts at or below a prediction are those in front of its cell and those inside; none is behind.
     return cell + before, offset

@@ -100,11 +100,12 @@ INLINE void quick_logs(const Lanes *x, Lanes *units) {
     EACH units[j] = _mm512_getexp_pd(x[j]) * (UNIT * LOG2) + (units[j] + r[j] * q[j]);
 }
 #else
-#define TERM(divisor) EACH q[j] = q[j] * z[j] + UNIT * 2.0 / divisor;
+/* Two terms of the series, whose sums are summed by pairs: a chain of all terms would be waited for. */
+#define TERMS(first) (z[j] * (UNIT * 2.0 / (first + 2)) + UNIT * 2.0 / first)
 INLINE void quick_logs(const Lanes *x, Lanes *units) {
 #pragma STDC FP_CONTRACT ON
     const uint64_t above = (uint64_t)1024 << 52;
-    Lanes k[SIDE], s[SIDE], z[SIDE], q[SIDE];
+    Lanes k[SIDE], s[SIDE], z[SIDE], low[SIDE], high[SIDE];
     EACH {
         Unsigned exponent = ((Unsigned)x[j] - ROOT_HALF_BITS + above) >> 52;
         k[j] = (Lanes)(exponent + (uint64_t)bits_of(SHIFT)) - (SHIFT + 1024.0);
@@ -112,9 +113,9 @@ INLINE void quick_logs(const Lanes *x, Lanes *units) {
         s[j] = f / (f + 2.0);
     }
     EACH z[j] = s[j] * s[j];
-    EACH q[j] = z[j] * (UNIT * 2.0 / 15) + UNIT * 2.0 / 13;
-    TERM(11) TERM(9) TERM(7) TERM(5) TERM(3) TERM(1)
-    EACH units[j] = k[j] * (UNIT * LOG2) + s[j] * q[j];
+    EACH low[j] = TERMS(5) * (z[j] * z[j]) + TERMS(1);
+    EACH high[j] = TERMS(13) * (z[j] * z[j]) + TERMS(9);
+    EACH units[j] = k[j] * (UNIT * LOG2) + s[j] * (high[j] * (z[j] * z[j] * (z[j] * z[j])) + low[j]);
 }
 #endif
 
@@ -139,20 +140,21 @@ typedef int64_t AnyRecord __attribute__((vector_size(32), aligned(8)));
 typedef uint8_t Few __attribute__((vector_size(LANES), aligned(1)));
 typedef int32_t Places __attribute__((vector_size(4 * LANES), aligned(4)));
 
-/* Of every row where its record is, in bytes; and bits that say which rows are in cells with cuts. */
+/* Rows with the numbers of their records, and which of them are in cells with cuts. */
 typedef struct {
     ALIGNED double probs[BLOCK];
     ALIGNED Record rows[BLOCK];
-    int32_t cells[BLOCK];
-    uint32_t to[BLOCK];
-    uint64_t is_cut[(BLOCK + 63) / 64];
+    int32_t cells[BLOCK], is_cut[BLOCK];
     uint8_t events[BLOCK];
 } Block;
 
-/* Twice the first part of every cell, of which each cut makes one more, and one if it has cuts; and the cuts. */
+/* Which cell with cuts a cell is, counted from 1, otherwise 0; and where the cuts of each begin and end. The record of a
+   cell has its number, and those of the parts behind its cuts are behind the records of all cells: where the record of a
+   row is, is known without a table, which would push records out of the cache. */
 typedef struct {
     int64_t digits, last;
-    const int32_t *starts;
+    const uint8_t *numbers;
+    const int32_t *ends;
     const double *cuts;
 } Grid;
 
@@ -192,15 +194,17 @@ INLINE int64_t place(int64_t bits, int64_t digits, int64_t *offset) {
     return bits == 0 ? 0 : 1 + (bits >> 56);
 }
 
-/* Rows of lanes side by side to one row after the other: first numbers alternate, then pairs. */
+/* Rows of lanes side by side to one row after the other: first numbers alternate, then pairs. Of four lanes every other
+   one is taken, which stays within the halves of a register. */
+#define SECOND (LANES == 4 ? 2 : 1)
 #if LANES == 8
 #define LOWER(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define UPPER(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define LOWER_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 2, 3, 10, 11)
 #define UPPER_PAIRS(a, b) __builtin_shufflevector(a, b, 4, 5, 12, 13, 6, 7, 14, 15)
 #elif LANES == 4
-#define LOWER(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define UPPER(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOWER(a, b) __builtin_shufflevector(a, b, 0, 4, 2, 6)
+#define UPPER(a, b) __builtin_shufflevector(a, b, 1, 5, 3, 7)
 #define LOWER_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
 #define UPPER_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
 #else
@@ -213,8 +217,8 @@ INLINE int64_t place(int64_t bits, int64_t digits, int64_t *offset) {
 INLINE void write_rows(Bits counts, Bits offsets, Bits bits, Record *rows) {
     Bits minus = -bits, *to = (Bits *)rows;
     to[0] = LOWER_PAIRS(LOWER(counts, offsets), LOWER(minus, bits));
-    to[1] = UPPER_PAIRS(LOWER(counts, offsets), LOWER(minus, bits));
-    to[2] = LOWER_PAIRS(UPPER(counts, offsets), UPPER(minus, bits));
+    to[SECOND] = UPPER_PAIRS(LOWER(counts, offsets), LOWER(minus, bits));
+    to[3 - SECOND] = LOWER_PAIRS(UPPER(counts, offsets), UPPER(minus, bits));
     to[3] = UPPER_PAIRS(UPPER(counts, offsets), UPPER(minus, bits));
 }
 
@@ -243,37 +247,14 @@ static void place_outside(Block *block, int64_t n, const Grid *grid) {
     }
 }
 
-/* The part of a cell with cuts that a prediction is in. These are nearly equal: it is above all of them, or none. */
-INLINE int32_t part_of(double p, int64_t cell, const Grid *grid) {
-    int32_t part = grid->starts[cell] >> 1, n_cuts = (grid->starts[cell + 1] >> 1) - part - 1, above = 0;
-    const double *cuts = grid->cuts + (part - cell);
-    if (__builtin_expect((p >= cuts[0]) == (p >= cuts[n_cuts - 1]), 1)) return part + (p >= cuts[0] ? n_cuts : 0);
-    for (int32_t j = 0; j < n_cuts; j++) above += p >= cuts[j];
-    return part + above;
-}
-
-/* The records of all rows, as if each were in the first part of its cell. */
-INLINE void find_records(Block *block, int64_t whole, const Grid *grid) {
-#if LANES == 8
-    uint8_t *is_cut = (uint8_t *)block->is_cut;
-    for (int64_t i = 0; i < whole; i += LANES) {
-        __m256i cells = _mm256_loadu_si256((const __m256i *)(block->cells + i));
-        __m256i starts = _mm256_i32gather_epi32(grid->starts, cells, 4);
-        _mm256_storeu_si256((__m256i *)(block->to + i), _mm256_slli_epi32(_mm256_srli_epi32(starts, 1), 5));
-        is_cut[i / LANES] = (uint8_t)_mm256_test_epi32_mask(starts, _mm256_set1_epi32(1));
-    }
-#else
-    for (int64_t first = 0; first < whole; first += 64) {
-        uint64_t is_cut = 0, bit = 1;
-        for (int64_t i = first; i < smallest(first + 64, whole); i++) {
-            uint32_t start = (uint32_t)grid->starts[block->cells[i]];
-            block->to[i] = (start >> 1) * sizeof(Record);
-            is_cut |= start & 1 ? bit : 0;
-            bit += bit;
-        }
-        block->is_cut[first / 64] = is_cut;
-    }
-#endif
+/* The record of a prediction in a cell with cuts. These are nearly equal: it is above all of them, or none, which no branch
+   could foresee. */
+INLINE int32_t part_of(double p, int32_t cell, const Grid *grid) {
+    const int32_t *ends = grid->ends + grid->numbers[cell] - 1;
+    int32_t is_above = -(p >= grid->cuts[ends[0]]), is_above_all = -(p >= grid->cuts[ends[1] - 1]), above = 0;
+    if (__builtin_expect(is_above == is_above_all, 1)) return cell + (is_above & ((int32_t)grid->last + ends[1] - cell));
+    for (int32_t j = ends[0]; j < ends[1]; j++) above += p >= grid->cuts[j];
+    return (int32_t)grid->last + ends[0] + above;
 }
 
 /* Rows into the records of their cells, with a branch only for what few rows have; returns whether one lacks digits. */
@@ -282,16 +263,19 @@ INLINE int count(Block *block, int64_t n, int64_t whole, const Grid *grid, AnyRe
     for (int64_t i = 0; i < whole; i += LANES) outside |= place_lanes(block, i, grid);
     int is_outside = any(outside);
     if (is_outside) place_outside(block, whole, grid);
-    for (int64_t i = 0; i < BLOCK; i += 64) block->is_cut[i / 64] = 0;
-    find_records(block, whole, grid);
-    for (int64_t i = 0; i < BLOCK; i += 64)
-        for (uint64_t left = block->is_cut[i / 64]; left; left &= left - 1) {
-            int64_t j = i + __builtin_ctzll(left);
-            block->to[j] = (uint32_t)part_of(block->probs[j], block->cells[j], grid) * sizeof(Record);
-        }
+    int32_t n_cut = 0;
+    UNROLLED
+    for (int32_t i = 0; i < n; i++) {
+        block->is_cut[n_cut] = i;
+        n_cut += grid->numbers[block->cells[i]] != 0;
+    }
+    for (int32_t k = 0; k < n_cut; k++) {
+        int32_t i = block->is_cut[k];
+        block->cells[i] = part_of(block->probs[i], block->cells[i], grid);
+    }
     UNROLLED
     for (int64_t i = 0; i < n; i++) {
-        AnyRecord *to = (AnyRecord *)((char *)records + block->to[i]);
+        AnyRecord *to = records + block->cells[i];
         Record row = block->rows[i], old = *to;
         Record is_larger = (row > old) & (Record){0, 0, -1, -1};
         *to = ((row & is_larger) | (old & ~is_larger)) + (row & (Record){-1, -1, 0, 0});
@@ -360,9 +344,9 @@ INLINE void write_sums(const Sums *sums, int64_t *to) {
 
 /* Rows, of float if `single` and otherwise of double, into the records; and sums as of sketch_scores. */
 EXPORT void NAME(sketch_records)(const void *probs, int64_t single, const uint8_t *events, int64_t n, int64_t digits,
-                              int64_t last, const int32_t *starts, const double *cuts, int64_t *records,
-                              int64_t with_logs, int64_t *to) {
-    const Grid grid = {digits, last, starts, cuts};
+                                 int64_t last, const uint8_t *numbers, const int32_t *ends, const double *cuts,
+                                 int64_t *records, int64_t with_logs, int64_t *to) {
+    const Grid grid = {digits, last, numbers, ends, cuts};
     const int64_t size = single ? 4 : 8;
     Sums sums = {0};
     Block block;

@@ -48,11 +48,8 @@ class Grid:
         """What the routine that counts rows needs."""
         n_plain = 2 * (FIRST_MAIN + 26 * 2**self.digits) + 1
         at = _edges()
-        plain = Cuts(self.digits, 2 * np.arange(n_plain + 1, dtype=np.int32), np.empty(0))
-        inside = np.bincount(place(at, plain)[0], minlength=n_plain)
-        starts = 2 * np.concatenate([[0], np.cumsum(1 + inside)])
-        starts[:-1] += inside > 0
-        return Cuts(self.digits, starts.astype(np.int32), at)
+        plain = Cuts.of(self.digits, np.zeros(n_plain, dtype=np.int64), np.empty(0))
+        return Cuts.of(self.digits, np.bincount(place(at, plain)[0], minlength=n_plain), at)
 
     @property
     def n_cells(self) -> int:
@@ -75,8 +72,8 @@ class Grid:
         >>> grid.means(part, np.ones(2), offset).round(9).tolist()
         [0.25, 0.7]
         """
-        last = len(self.cuts.starts) - 2
-        plain = np.searchsorted(self.cuts.starts >> 1, cells, side="right") - 1
+        last = len(self.cuts.first) - 1
+        plain = np.searchsorted(self.cuts.first, cells, side="right") - 1
         upper = plain > last // 2
         own = np.where(upper, last - plain, plain)
         mean = self._smaller(own, offsets / counts)

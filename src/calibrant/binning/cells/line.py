@@ -58,7 +58,7 @@ class Line:
     ----------
     grid : Grid
     records : ndarray of shape (cells, 4)
-        See `calibrant._core.sketch.empty_records`.
+        See `calibrant._core.sketch.empty_records`; not in the order of the cells, see `Cuts.record`.
     counted : int
         Rows in the records.
     earlier : ndarray of shape (cells, 5) or None
@@ -156,19 +156,19 @@ class Line:
     @property
     def occupied(self) -> NDArray[np.intp]:
         """Numbers of the cells that hold rows."""
-        is_occupied = self.records[:, 3] >= 0
+        is_occupied = self.records[self.grid.cuts.record, 3] >= 0
         return np.flatnonzero(is_occupied if self.earlier is None else is_occupied | (self.earlier[:, 4] >= 0))
 
     def columns(self, at: NDArray[np.intp] | slice) -> IntArray:
         """Return of some cells rows without the event, rows with it, offsets, smallest and largest prediction."""
-        found = columns_of(self.records[at])
+        found = columns_of(self.records[self.grid.cuts.record[at]])
         return found if self.earlier is None else _joined(self.earlier[at], found)
 
     def put(self, cells: NDArray[np.intp], columns: IntArray) -> None:
         """Fill a line that has no rows yet, given what `columns` returned of the occupied cells."""
         self.counted = int(columns[:, :2].sum())
         if self.counted <= MOST_COUNTED:
-            self.records[cells] = records_of(columns)
+            self.records[self.grid.cuts.record[cells]] = records_of(columns)
             return
         self.counted, self.earlier = 0, self.columns(slice(None))
         self.earlier[cells] = columns
