@@ -113,6 +113,7 @@ def interval(
 
     Examples
     --------
+    >>> from calibrant import Predictions
     >>> from calibrant.metrics import Accuracy
     >>> p = Predictions([0.9] * 100, labels=[1] * 80 + [0] * 20)
     >>> limits = interval(p, Accuracy())
