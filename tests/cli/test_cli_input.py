@@ -154,7 +154,7 @@ def test_apply_writes_percentages_as_they_were(folder, capsys):
 @pytest.mark.parametrize(
     "words, told",
     [
-        (("evaluate",), "a FILE is needed"),
+        (("evaluate",), "at least one FILE must be named"),
         (("evaluate", "z*.csv"), "z*.csv matches no file"),
         (("evaluate", "a.csv", "a.csv"), "a.csv is given twice"),
         (("evaluate", "a.csv"), "Name the class whose probability the column holds with --positive"),

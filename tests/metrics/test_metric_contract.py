@@ -220,5 +220,5 @@ def test_repr_rebuilds_the_metric(metric):
     import calibrant.metrics
 
     modules = (calibrant.metrics, calibrant.binning, calibrant.kernels)
-    names = {name: value for module in modules for name, value in vars(module).items()} | {"inf": np.inf}
+    names = {name: getattr(module, name) for module in modules for name in module.__all__} | {"inf": np.inf}
     assert repr(eval(repr(metric), names)) == repr(metric)  # noqa: S307 (our own repr)

@@ -41,8 +41,7 @@ def watch(
     Parameters
     ----------
     days
-        Each row belongs to one day. Days are in the order in which their labels were complete: by name, with numbers as
-        numbers.
+        Each row belongs to one day. Days are in the order in which their labels were complete: by name, 9 before 10.
     reference
         Compare with the calibration of this period: sketches, which are added, or one file of predictions. Its files
         are not watched, even if they lie in the folder. Without it, predictions are taken at their word.

@@ -2,7 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from calibrant.calibrators import operations as ops
+from calibrant.calibrators.binary import BinaryCalibrator
 from calibrant.calibrators.calibrator import Calibrator
+from calibrant.calibrators.estimator import check_is_fitted
+from calibrant.calibrators.raw_logits import uses_raw_logits
 
 if TYPE_CHECKING:
     from calibrant.export.torch_module import CalibrationModule
@@ -34,9 +38,7 @@ def to_torch(calibrator: Calibrator) -> "CalibrationModule":
         from calibrant.export.torch_module import CalibrationModule
     except ImportError as error:
         raise ImportError('to_torch needs PyTorch: pip install "calibrant[torch]".') from error
-    from calibrant.export.program import as_program
-
-    return CalibrationModule(as_program(calibrator)).eval()
+    return CalibrationModule(_program(calibrator)).eval()
 
 
 def to_onnx(calibrator: Calibrator) -> bytes:
@@ -57,6 +59,28 @@ def to_onnx(calibrator: Calibrator) -> bytes:
         from calibrant.export.onnx_model import as_onnx
     except ImportError as error:
         raise ImportError('to_onnx needs onnx: pip install "calibrant[onnx]".') from error
-    from calibrant.export.program import as_program
+    return as_onnx(_program(calibrator), len(calibrator.classes_), is_raw=calibrator.scores == "raw")
 
-    return as_onnx(as_program(calibrator), len(calibrator.classes_), is_raw=calibrator.scores == "raw")
+
+def _program(calibrator: Calibrator) -> ops.Program:
+    """Return the operations of `predict_proba`: of scores (n, K), or (n,) if they are raw, to probabilities (n, K)."""
+    if not isinstance(calibrator, Calibrator):
+        raise TypeError(
+            f"calibrator must be a calibrator, but is {calibrator!r:.80}. Of a CalibratedModel, export calibrator_."
+        )
+    check_is_fitted(calibrator)
+    program = ops.Program()
+    scores = program.add("input")
+    if isinstance(calibrator, BinaryCalibrator) and calibrator.scores == "raw":
+        result = ops.of_log_odds(calibrator.line_operations(scores.columns([0])))
+    else:
+        result = calibrator.operations(_inputs(calibrator, scores), len(calibrator.classes_))
+    ops.softmax(result)
+    return program
+
+
+def _inputs(calibrator: Calibrator, scores: ops.Value) -> ops.Value:
+    """Return what the outermost map takes: log-probabilities, or raw logits as they are."""
+    if uses_raw_logits(calibrator):
+        return scores
+    return ops.log_softmax(scores) if calibrator.scores == "logits" else (scores / scores.total()).log()

@@ -8,7 +8,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.intervals import scores
 from calibrant.intervals.parts import squared_gap
 from calibrant.kernels.discrepancy import Data
-from calibrant.metrics import KCE, SKCE, Metric, SimplexECE
+from calibrant.metrics import Metric
 from calibrant.metrics.counted import Counted
 from calibrant.predictions import Predictions
 from calibrant.resampling.bootstrap import Bootstrap
@@ -39,7 +39,7 @@ def range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[flo
     the p-value of a consistency test is 1 - level.
     """
     if metric.better == "lower":
-        return -np.inf if is_unbiased(metric) else 0.0, float(quantiles(null, level))
+        return -np.inf if metric.is_unbiased else 0.0, float(quantiles(null, level))
     low, high = quantiles(null, scores.tails(level)).tolist()
     return low, high
 
@@ -47,19 +47,14 @@ def range_by_chance(metric: Metric, null: FloatArray, level: float) -> tuple[flo
 def is_positive_by_chance(metric: Metric) -> bool:
     """Whether the metric is an error that is positive for a calibrated model too, so that it has no valid limits."""
     judges = metric.measures == "calibration" and metric.better == "lower"
-    return judges and squared_gap(metric) is None and not is_unbiased(metric)
-
-
-def is_unbiased(metric: Metric) -> bool:
-    """Whether the metric is a kernel calibration error that is 0 on average for a calibrated model."""
-    return isinstance(metric, (SKCE, KCE)) and metric.unbiased
+    return judges and squared_gap(metric) is None and not metric.is_unbiased
 
 
 def has_range(metric: Metric, data: object, bootstrap: Bootstrap) -> bool:
     """Whether the range of the metric by chance is given: for errors of independent rows that are quick to redraw."""
     if isinstance(data, Forecasts):
         return metric.measures == "calibration" and metric.suits(data) and bootstrap.clusters is None
-    quick = metric.family != "kernel" and not isinstance(metric, SimplexECE)
+    quick = metric.family != "kernel" and metric.redraws_quickly
     is_error = metric.measures == "calibration" and metric.better == "lower"
     if not (quick and is_error and isinstance(data, Predictions) and bootstrap.clusters is None):
         return False

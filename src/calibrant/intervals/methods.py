@@ -10,13 +10,13 @@ from calibrant._border.checks import check_level
 from calibrant._border.types import FloatArray, Rng
 from calibrant.exceptions import InputError
 from calibrant.forecasts import Forecasts
-from calibrant.intervals import areas, debiased, kernel, resampled, sandwich, scores
+from calibrant.intervals import areas, debiased, kernel, resampled, scores
 from calibrant.intervals.by_chance import has_range, is_positive_by_chance, range_by_chance, under_calibration
 from calibrant.intervals.limits import Limits, Method
 from calibrant.intervals.parts import squared_gap
 from calibrant.intervals.requirements import what_is_missing
 from calibrant.kernels.discrepancy import Data
-from calibrant.metrics import KCE, SKCE, Accuracy, Metric, Score
+from calibrant.metrics import Metric
 from calibrant.metrics.names import chosen_metric
 from calibrant.predictions.two_arrays import takes_two_arrays
 from calibrant.resampling.bootstrap import Bootstrap
@@ -37,6 +37,9 @@ METHODS: Mapping[str, Method] = {
 "auto" chooses among the first five, which are formulas: they resample nothing. The last three are used on request only.
 """
 
+
+RESTRICTED = ("hall", "wilson", "sandwich", "law", "bootstrap-t")
+"""Methods for the metrics that name them; the others suit all, and "debiased" those that are made of squared gaps."""
 
 BY_CHANCE = "chance alone makes it positive; rms-debiased can have limits"
 """Why most calibration errors have none."""
@@ -110,6 +113,7 @@ def interval(
 
     Examples
     --------
+    >>> from calibrant import Predictions
     >>> from calibrant.metrics import Accuracy
     >>> p = Predictions([0.9] * 100, labels=[1] * 80 + [0] * 20)
     >>> limits = interval(p, Accuracy())
@@ -149,24 +153,9 @@ def _by_name(method: str, metric: Metric) -> str:
     if method not in METHODS:
         raise InputError(f'method must be "auto" or one of {", ".join(METHODS)}, but is {method!r}.')
     is_gap = squared_gap(metric) is not None
-    if not isinstance(metric, _fitting(method)) or (method == "debiased" and not is_gap):
+    if (method in RESTRICTED and method not in metric.methods) or (method == "debiased" and not is_gap):
         raise InputError(f'method="{method}" does not suit {metric!r}. "auto" chooses one that does, if there is one.')
     return method
-
-
-def _fitting(method: str) -> type | tuple[type, ...]:
-    """Return the kinds of metrics to which a method is restricted."""
-    from calibrant.metrics.forecast_intervals import IntervalCoverage
-    from calibrant.metrics.forecast_metric import ForecastScore
-
-    kinds: Mapping[str, tuple[type, ...]] = {
-        "hall": (Score, ForecastScore),
-        "wilson": (Accuracy, IntervalCoverage),
-        "sandwich": sandwich.INFLUENTIAL,
-        "law": (SKCE, KCE),
-        "bootstrap-t": (Score, ForecastScore),
-    }
-    return kinds.get(method, Metric)
 
 
 def _refusal(metric: Metric, method: str, reason: str) -> str:

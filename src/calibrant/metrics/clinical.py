@@ -146,6 +146,7 @@ class ObservedExpectedRatio(Metric):
     better: ClassVar[Literal["lower", "higher", "none"]] = "none"
     measures = "calibration"
     limits: ClassVar[str | None] = "sandwich"
+    methods: ClassVar[tuple[str, ...]] = ("sandwich",)
 
     def about(self) -> Description:
         """Return how it is presented."""

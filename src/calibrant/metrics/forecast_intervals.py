@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class IntervalCoverage(IntervalMetric):
     measures = "calibration"
     needs = "cdf"
     limits = "wilson"
+    methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t", "wilson")
     level: float = 0.9
 
     def about(self) -> Description:

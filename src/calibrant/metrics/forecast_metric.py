@@ -90,6 +90,7 @@ class ForecastScore(ForecastMetric):
 
     family = "score"
     limits: ClassVar[str | None] = "hall"
+    methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t")
 
     @abstractmethod
     def per_row(self, forecasts: Forecasts) -> FloatArray:

@@ -19,7 +19,7 @@ from calibrant.kernels.random_features import feature_pairs
 from calibrant.metrics.counted import Counted, counted_anew
 from calibrant.metrics.kernel_metric import Affordable, KernelMetric, monte_carlo_error
 from calibrant.metrics.metric import KERNEL, Metric, Weights, relative
-from calibrant.metrics.relabelled import relabelled
+from calibrant.metrics.relabelled import per_pair, relabelled
 from calibrant.predictions import Predictions
 from calibrant.results import Description
 
@@ -74,6 +74,7 @@ class SKCE(KernelMetric):
     -0.7358
     """
 
+    methods: ClassVar[tuple[str, ...]] = ("law",)
     cells: ClassVar[bool] = True
     kernel: JointKernel | GeneralKernel | None = None
     unbiased: bool = True
@@ -112,6 +113,11 @@ class SKCE(KernelMetric):
     def limits(self) -> str | None:  # type: ignore[override]  # likewise
         """The law of the unbiased estimate is known."""
         return "law" if self.unbiased else None
+
+    @property
+    def is_unbiased(self) -> bool:
+        """As its setting says."""
+        return self.unbiased
 
     @property
     def least_rows(self) -> int:  # type: ignore[override]  # likewise
@@ -178,7 +184,7 @@ class SKCE(KernelMetric):
         different = float(weights @ row_sums(data, kernel) + (weights**2 - own) @ diagonal)
         total, square = float(weights.sum()) ** 2, float(own.sum())
         if self.unbiased:
-            return float(_ratio(np.array(different), np.array(total - square)))
+            return float(per_pair(np.array(different), np.array(total - square)))
         return (different + float(own @ diagonal)) / total
 
     def prepare_labels(self, data: Data) -> Evaluator:
@@ -240,7 +246,7 @@ class SKCE(KernelMetric):
         sums = [
             pair_matrix(data.with_targets(drawn[:, b]), kernel).quadratic_forms(part) for b, part in enumerate(parts)
         ]
-        return _ratio(np.concatenate(sums), weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0))
+        return per_pair(np.concatenate(sums), weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0))
 
     def _redrawn(self, data: Forecasts, kernel: JointKernel) -> Evaluator:
         """Return the estimates for other targets."""
@@ -252,7 +258,7 @@ class SKCE(KernelMetric):
 
         def evaluate(targets: FloatArray) -> FloatArray:
             sums = np.sum([part.sums(targets) for part in parts], axis=0)
-            return _ratio(sums, np.array(total - square)) if self.unbiased else sums / total
+            return per_pair(sums, np.array(total - square)) if self.unbiased else sums / total
 
         return evaluate
 
@@ -274,7 +280,7 @@ class SKCE(KernelMetric):
         """Return the mean over pairs, given their sum over different rows for each column of weights."""
         total, square = weights.sum(axis=0) ** 2, (weights**2).sum(axis=0)
         if diagonal is None:
-            return _ratio(different, total - square)
+            return per_pair(different, total - square)
         return np.asarray((different + diagonal @ weights**2) / total)
 
     def _block_evaluator(self, pairs: PairMatrix, size: int) -> Evaluator:
@@ -287,13 +293,7 @@ class SKCE(KernelMetric):
             blocks = weights[:n].reshape(-1, size, weights.shape[1]).sum(axis=1)
             total, square = (blocks**2).sum(axis=0), (weights[:n] ** 2).sum(axis=0)
             if self.unbiased:
-                return _ratio(different, total - square)
+                return per_pair(different, total - square)
             return (different + diagonal @ weights[:n] ** 2) / total
 
         return evaluate
-
-
-def _ratio(numerator: FloatArray, pairs: FloatArray) -> FloatArray:
-    if not np.all(pairs > 0):
-        raise InputError("the unbiased SKCE needs at least two rows of positive weight, but there is one.")
-    return numerator / pairs

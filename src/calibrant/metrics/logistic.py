@@ -42,6 +42,7 @@ class LogisticMetric(Metric):
     better: ClassVar[Literal["lower", "higher", "none"]] = "none"
     measures = "calibration"
     limits: ClassVar[str | None] = "sandwich"
+    methods: ClassVar[tuple[str, ...]] = ("sandwich",)
 
     @abstractmethod
     def coefficient(self, log_odds: FloatArray, hits: BoolArray, share: FloatArray) -> float:

@@ -73,6 +73,12 @@ class Metric(ABC):
         Whether it is right for the cells of a sketch, whose rows stand for many (`Predictions.copies`).
     limits : str or None
         The method of `calibrant.intervals` whose limits are known to cover; None if none is.
+    methods : tuple of str
+        Methods of `calibrant.intervals` that are for some metrics only, and suit this one.
+    is_unbiased : bool
+        Whether it is a calibration error that is 0 on average for a calibrated model.
+    redraws_quickly : bool
+        Whether its values for redrawn labels take little time.
     """
 
     family: ClassVar[Literal["score", "binned", "kernel", "smooth", "rank"]]
@@ -85,6 +91,13 @@ class Metric(ABC):
     least_rows: ClassVar[int] = 1
     cells: ClassVar[bool] = True
     limits: ClassVar[str | None] = None
+    methods: ClassVar[tuple[str, ...]] = ()
+    redraws_quickly: ClassVar[bool] = True
+
+    @property
+    def is_unbiased(self) -> bool:
+        """Whether it is 0 on average for a calibrated model."""
+        return False
 
     def about(self) -> Description:
         """Return how it is presented: by the name of its class, unless it says more."""

@@ -1,10 +1,11 @@
-"""The kernel error of other labels: what they share is computed once."""
+"""Means over pairs of rows; those of other labels, of which what they share is computed once."""
 
 from typing import Any
 
 import numpy as np
 
 from calibrant._border.types import Evaluator, FloatArray
+from calibrant.exceptions import InputError
 from calibrant.kernels.algebra import JointKernel
 from calibrant.kernels.discrepancy import prediction_pairs
 from calibrant.kernels.targets import gram_of
@@ -37,3 +38,10 @@ def relabelled(data: Predictions, kernel: JointKernel, *, unbiased: bool) -> Eva
         return sums / (total - square if unbiased else total)
 
     return in_blocks(evaluate, max(1, CELLS // (data.n_samples * data.n_classes)))
+
+
+def per_pair(numerator: FloatArray, pairs: FloatArray) -> FloatArray:
+    """Return a sum over pairs of different rows divided by their weight."""
+    if not np.all(pairs > 0):
+        raise InputError("the unbiased SKCE needs at least two rows of positive weight, but there is one.")
+    return numerator / pairs

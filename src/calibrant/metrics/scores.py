@@ -19,6 +19,7 @@ class Score(Metric):
 
     family = "score"
     limits: ClassVar[str | None] = "hall"
+    methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t")
 
     @abstractmethod
     def per_row(self, predictions: Predictions) -> FloatArray:
@@ -61,6 +62,7 @@ class Accuracy(Score):
     better: ClassVar[Literal["lower", "higher", "none"]] = "higher"
     measures = "accuracy"
     limits: ClassVar[str | None] = "wilson"
+    methods: ClassVar[tuple[str, ...]] = ("hall", "bootstrap-t", "wilson")
 
     def about(self) -> Description:
         """Return how it is presented."""

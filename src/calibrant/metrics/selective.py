@@ -41,6 +41,7 @@ class SelectiveMetric(Metric):
     measures = "accuracy"
     cells: ClassVar[bool] = False
     limits: ClassVar[str | None] = "sandwich"
+    methods: ClassVar[tuple[str, ...]] = ("sandwich",)
 
     def view(self, predictions: Predictions) -> Predictions:
         """Return confidences, and whether the answers were right."""

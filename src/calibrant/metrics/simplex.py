@@ -50,6 +50,7 @@ class SimplexECE(Metric):
     """
 
     cells: ClassVar[bool] = False
+    redraws_quickly: ClassVar[bool] = False
     family = "binned"
     measures = "calibration"
     bins: SimplexBinning = EqualWidth(10)

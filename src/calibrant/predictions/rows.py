@@ -57,6 +57,7 @@ class Rows:
 
         Examples
         --------
+        >>> from calibrant import Predictions
         >>> p = Predictions([0.2, 0.9], labels=[0, 1])
         >>> p.once("mean", lambda: 0.55, of_labels=False), p.with_labels(p.labels).once("mean", lambda: None)
         (0.55, None)
