@@ -9,6 +9,7 @@ import pytest
 from calibrant import InputError, Predictions
 from calibrant.cli import gates, main
 from calibrant.results import Compared, Comparison, Difference, Verdict
+from naming import each
 from simulate import calibrated, sharpened
 
 GOOD = calibrated(n=400, k=2)
@@ -116,7 +117,7 @@ class TestInfiniteLogLoss:
         assert any("in nll cannot be judged: both values are infinite" in line for line in lines)
 
 
-@pytest.mark.parametrize(
+@each(
     "better, value, low, worse, can_be_judged",
     [
         ("lower", np.inf, None, True, True),

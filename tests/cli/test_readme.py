@@ -10,6 +10,8 @@ import pytest
 
 from calibrant.calibrators import TemperatureScaling, save
 from calibrant.cli import main
+from calibrant.lab.datasets import logits
+from calibrant.lab.experiment import sources
 from calibrant.scale import Sketch
 from simulate import calibrated
 
@@ -69,6 +71,18 @@ def test_every_command_works(command, files, capsys):
     assert capsys.readouterr().out
 
 
+@pytest.fixture
+def fewer_logits(tmp_path, monkeypatch):
+    """Every fourth row of the logits that the demo reads; `make demo` shows them all."""
+    for path in logits.logits_folder().glob("*.npz"):
+        with np.load(path) as arrays:
+            fewer = {key: values if key == "classes" else values[::4] for key, values in arrays.items()}
+        np.savez(tmp_path / path.name, **fewer)
+    for module in (logits, sources):
+        monkeypatch.setattr(module, "logits_folder", lambda: tmp_path)
+
+
+@pytest.mark.usefixtures("fewer_logits")
 def test_the_demo_prints_verdicts_and_significance_and_writes_both_pages(tmp_path, monkeypatch, capsys):
     assert "calibrant demo" in COMMANDS
     monkeypatch.chdir(tmp_path)

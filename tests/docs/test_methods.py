@@ -2,12 +2,11 @@
 
 import re
 
-import pytest
-
 from calibrant import decisions
 from calibrant.calibrators.forecasts import FORECAST_CALIBRATORS
 from calibrant.lab.experiment.config import PENALTIES
 from doc_pages import DOCS, GALLERY, ROOT
+from naming import each
 
 LINES = [
     [cell.strip() for cell in line.strip("|").split("|")]
@@ -25,7 +24,7 @@ def test_every_method_is_in_the_table():
     assert wanted - set(NAMES) == set()
 
 
-@pytest.mark.parametrize("row", ROWS)
+@each("row", list(ROWS))
 def test_what_the_table_names_exists(row):
     *tests, docs, gallery, shown = ROWS[row]
     for proof in ", ".join([*tests, shown]).split(", "):
@@ -42,7 +41,7 @@ def test_what_the_table_names_exists(row):
         assert in_a_loop or re.search(rf"\b{re.escape(name)}[\"(]", scripts), name
 
 
-@pytest.mark.parametrize("name", FORECAST_CALIBRATORS)
+@each("name", list(FORECAST_CALIBRATORS))
 def test_the_page_of_calibrators_speaks_of_each_outside_its_table(name):
     text = (DOCS / "forecast_calibrators.md").read_text(encoding="utf-8")
     outside = re.sub(r"<!-- forecast calibrators -->.*?<!-- end of forecast calibrators -->", "", text, flags=re.DOTALL)

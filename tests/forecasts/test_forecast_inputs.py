@@ -9,6 +9,7 @@ from scipy import stats
 
 from calibrant import InputError
 from calibrant.forecasts import Forecasts, Laplace, Mixture, MonteCarlo, MvNormal, Normal, Samples
+from naming import each
 
 INF, NAN = np.inf, np.nan
 EYE = np.eye(2)
@@ -164,7 +165,7 @@ BAD_VALUES = [
 ]
 
 
-@pytest.mark.parametrize("build, words", BAD_VALUES, ids=range(len(BAD_VALUES)))
+@each("build, words", dict(enumerate(BAD_VALUES)))
 def test_bad_values_are_refused_with_reason(build, words):
     with pytest.raises(InputError) as caught:
         build()
@@ -188,7 +189,7 @@ BAD_KINDS = [
 ]
 
 
-@pytest.mark.parametrize("build, words", BAD_KINDS, ids=range(len(BAD_KINDS)))
+@each("build, words", dict(enumerate(BAD_KINDS)))
 def test_bad_kinds_are_refused_with_reason(build, words):
     with pytest.raises(TypeError) as caught:
         build()

@@ -8,6 +8,7 @@ from calibrant.exceptions import DataWarning
 from calibrant.io import read_forecasts
 from calibrant.io.forecast_columns import level_of
 from forecast_cases import WRITERS
+from naming import each
 
 VALUES = {"a": [0.0, 1.0], "b": [1.0, 2.5], "c": [3.0, 4.0]}
 
@@ -16,8 +17,8 @@ def table(*names, **others):
     return {"y": [0.5, 2.0], **others, **dict(zip(names, VALUES.values(), strict=False))}
 
 
-@pytest.mark.parametrize(
-    ("text", "level"),
+@each(
+    "text, level",
     [
         ("0.05", 0.05),
         (".5", 0.5),

@@ -123,15 +123,15 @@ def test_a_gzip_bomb_is_refused(tmp_path, monkeypatch):
     assert "like a decompression bomb" in failure(tmp_path / "a.csv.gz", bomb)
 
 
-def test_millions_of_blank_lines_do_not_become_rows(tmp_path, monkeypatch):
+def test_blank_lines_without_end_do_not_become_rows(tmp_path, monkeypatch):
     sizes = []
     read = pl.read_csv
     monkeypatch.setattr(pl, "read_csv", lambda text, **options: (sizes.append(len(text)), read(text, **options))[1])
     path = tmp_path / "a.csv"
-    path.write_text(HEADER + GOOD + "\n" * 1_000_000 + "1,.4,.6\n")
+    path.write_text(HEADER + GOOD + "\n" * 300_000 + "1,.4,.6\n")
     assert read_predictions(path).labels.tolist() == [0, 1]
     assert max(sizes) < 100
-    assert "the first on line 1000003, column 'proba_1'" in failure(path, path.read_text().replace(".6", "-"))
+    assert "the first on line 300003, column 'proba_1'" in failure(path, path.read_text().replace(".6", "-"))
 
 
 def test_more_numbers_than_the_limit_are_refused(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from calibrant.lab.experiment import read_config, shipped_configs
 from calibrant.lab.experiment.config import DEFAULT_METRICS, LOSSES, MODELS, PENALTIES, WATCHED
 from calibrant.lab.experiment.read import as_config, as_content
 from experiment_cases import CONFIG, TRAINED, write_config
+from naming import each
 
 PIPELINE = '[[pipelines]]\nname = "x"\nnetwork = "ce"\ncalibrator = "ts"\n'
 
@@ -110,7 +111,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("old, new, message", CHANGES)
+@each("old, new, message", CHANGES)
 def test_a_wrong_value_is_named_with_its_file_its_key_and_what_is_allowed(tmp_path, old, new, message):
     assert old in CONFIG
     with pytest.raises(InputError, match=message) as error:
@@ -132,7 +133,7 @@ TRAINING_CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("old, new, message", TRAINING_CHANGES)
+@each("old, new, message", TRAINING_CHANGES)
 def test_a_wrong_network_is_named(tmp_path, old, new, message):
     assert old in TRAINED
     with pytest.raises(InputError, match=message):

@@ -29,6 +29,7 @@ from calibrant.lab.training import (  # noqa: E402 (PyTorch may be missing)
     SoftBinnedECEPenalty,
     parse_loss,
 )
+from naming import each  # noqa: E402
 from training_cases import one_thread  # noqa: E402, F401 (a fixture)
 
 LOGITS = np.array([[2, 0, -1], [0.5, 1.5, 0], [0, 0.2, 3], [1, 1.2, 0.8], [-0.5, 2.5, 0.3], [3, 1, 0]])
@@ -276,8 +277,8 @@ class TestNames:
         both = parse_loss("ce+2*kde-ece+3e-1*sb-ece")
         assert both == Penalised(Penalised(CrossEntropy(), KdeECEPenalty(), 2), SoftBinnedECEPenalty(), 0.3)
 
-    @pytest.mark.parametrize(
-        ("name", "message"),
+    @each(
+        "name, message",
         [
             ("mmce", "loss must be one of ce, label-smoothing, .* such as ce.mmce, but is 'mmce'"),
             ("", "loss must be one of"),
@@ -296,8 +297,8 @@ class TestNames:
             split_loss(name, LOSSES, PENALTIES)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
+@each(
+    "build, message",
     [
         (lambda: MMCEPenalty(0), "lengthscale must be a positive number, but is 0"),
         (lambda: SKCEPenalty("laplace"), "kernel must be gaussian or exponential, but is 'laplace'"),

@@ -26,6 +26,7 @@ from calibrant.curves import kernel_curve
 from calibrant.hypotest import TESTS, CoxTest
 from calibrant.metrics import ECE, METRICS
 from calibrant.results import as_record, to_frame
+from naming import each
 
 RNG = np.random.default_rng(0)
 Y_PROB = RNG.random(400)
@@ -131,7 +132,7 @@ def test_positive_names_the_class_of_one_column():
     assert reverse["ece"] == ECE()(1 - Y_TRUE, 1 - Y_PROB)
 
 
-@pytest.mark.parametrize(
+@each(
     "call, words",
     [
         (lambda: Predictions(Y_PROB, NAMES, positive="Yes"), "there is no 'Yes': 'no', 'yes'. Did you mean 'yes'"),

@@ -12,6 +12,7 @@ from calibrant.metrics import FORECAST_METRICS, METRICS
 from calibrant.report import diagram, figures, metrics, render_html, svg, tables, views
 from calibrant.report.series import as_series
 from calibrant.results import writing as text
+from naming import each
 from report_cases import Tree, assessment, consistency, curve, measured, verdict
 
 
@@ -201,7 +202,7 @@ class TestTables:
 
 
 class TestNumbers:
-    @pytest.mark.parametrize(
+    @each(
         "value, expected",
         [
             (0.0537163, "0.0537"),

@@ -13,6 +13,7 @@ from calibrant.hypotest.finding.facts import facts_of
 from calibrant.intervals.methods import method_for
 from calibrant.metrics import ECE, METRICS
 from calibrant.scale import Sketch
+from naming import each
 from scale_cases import SHAPES
 
 OF_CELLS = {key: metric for key, metric in METRICS.items() if metric.cells}
@@ -32,7 +33,7 @@ def test_metrics_are_those_of_the_rows(name):
     assert OF_CELLS[name](CELLS) == pytest.approx(OF_CELLS[name](ROWS), rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(METRICS.keys() - OF_CELLS.keys()))
+@each("name", sorted(METRICS.keys() - OF_CELLS.keys()))
 def test_other_metrics_refuse(name):
     with pytest.raises(InputError, match="single rows"):
         METRICS[name](CELLS)
@@ -60,7 +61,7 @@ def test_spiegelhalter_is_that_of_the_rows():
     assert (found.statistic, found.pvalue) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", [key for key, test in TESTS.items() if not test.cells])
+@each("name", [key for key, test in TESTS.items() if not test.cells])
 def test_other_tests_refuse(name):
     with pytest.raises(InputError, match="single rows"):
         TESTS[name](CELLS, rng=0)

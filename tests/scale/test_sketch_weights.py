@@ -17,6 +17,7 @@ from calibrant.binning.cells.weights import LIMB, normalised, of_ones, products,
 from calibrant.hypotest import OmnibusTest, SpiegelhalterTest
 from calibrant.metrics import METRICS, NLL, Accuracy, Brier
 from calibrant.scale import Reading, Sketch, sketch_files
+from naming import each
 from scale_cases import SHAPES, classes, weights_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -135,7 +136,7 @@ TUNED = ("kde-ece", "kde-ece-per-predicted-class", "kde-ece-one-vs-rest", "skce"
 """Their bandwidth or lengthscale is chosen by single rows; see test_kernel_errors."""
 
 
-@pytest.mark.parametrize("name", [key for key, metric in METRICS.items() if metric.cells and key not in TUNED])
+@each("name", [key for key, metric in METRICS.items() if metric.cells and key not in TUNED])
 def test_metrics_are_those_of_the_rows(name):
     """Cells of a forest hold equal predictions, so that nothing but rounding differs, squared weights included."""
     assert METRICS[name](CELLS) == pytest.approx(METRICS[name](ROWS), rel=1e-9, abs=1e-12)
