@@ -72,7 +72,7 @@ def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
 def test_a_thousand_rows_equal_the_double_loop(kernel, name):
     rng = np.random.default_rng(11)
     c = COLLECTIONS[name](rng, 1000)
-    for h in (0.005, 0.05, 0.2):
+    for h in (0.005, 0.2):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect=True)
 
 
@@ -95,7 +95,7 @@ BANDWIDTH = st.floats(-4, 0.4).map(lambda power: 10**power)
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
 @pytest.mark.parametrize("boxes", [False, True], ids=["as_chosen", "by_boxes"])
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(rows=ROWS, h=BANDWIDTH, points=st.lists(POSITION, max_size=8))
 def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, points):
     c, y, w = (np.array(part) for part in zip(*rows, strict=True))
