@@ -63,7 +63,7 @@ def check_against_matrix(c, Q, h, kernel, reflect):
 def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
     rng = np.random.default_rng(1)
     c = COLLECTIONS[name](rng, 200)
-    for h in (0.0001, 0.005, 0.03, 0.2, 0.9, 2.0):
+    for h in (0.0001, 0.03, 0.2, 2.0):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect)
 
 
@@ -111,7 +111,7 @@ def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, poi
 
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(200, 400), h=BANDWIDTH, shape=st.floats(0.05, 3))
 def test_any_many_rows_equal_the_double_loop(kernel, reflect, seed, n, h, shape):
     rng = np.random.default_rng(seed)
