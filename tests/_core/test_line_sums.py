@@ -63,7 +63,7 @@ def check_against_matrix(c, Q, h, kernel, reflect):
 def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
     rng = np.random.default_rng(1)
     c = COLLECTIONS[name](rng, 200)
-    for h in (0.0001, 0.005, 0.03, 0.2, 0.9, 2.0):
+    for h in (0.0001, 0.03, 0.2, 2.0):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect)
 
 
@@ -72,7 +72,7 @@ def test_sums_and_their_ratio_equal_the_double_loop(kernel, reflect, name):
 def test_a_thousand_rows_equal_the_double_loop(kernel, name):
     rng = np.random.default_rng(11)
     c = COLLECTIONS[name](rng, 1000)
-    for h in (0.005, 0.05, 0.2):
+    for h in (0.005, 0.2):
         check_against_matrix(c, outcomes_and_weights(rng, c), h, kernel, reflect=True)
 
 
@@ -95,7 +95,7 @@ BANDWIDTH = st.floats(-4, 0.4).map(lambda power: 10**power)
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
 @pytest.mark.parametrize("boxes", [False, True], ids=["as_chosen", "by_boxes"])
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(rows=ROWS, h=BANDWIDTH, points=st.lists(POSITION, max_size=8))
 def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, points):
     c, y, w = (np.array(part) for part in zip(*rows, strict=True))
@@ -111,7 +111,7 @@ def test_any_few_rows_equal_the_double_loop(kernel, reflect, boxes, rows, h, poi
 
 @EVERY_KERNEL
 @BOTH_BOUNDARIES
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(200, 400), h=BANDWIDTH, shape=st.floats(0.05, 3))
 def test_any_many_rows_equal_the_double_loop(kernel, reflect, seed, n, h, shape):
     rng = np.random.default_rng(seed)

@@ -99,7 +99,7 @@ def test_counts_of_groups_have_the_law_of_their_rows(counted):
 
 @compiled
 @given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from([3, 5, 16, 17, 33, 100]), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_sums_are_those_of_the_labels_of_the_twin(seed, n, k, weighted):
     p = predictions(seed, n, k, weighted=weighted)
     rng = np.random.default_rng(seed)

@@ -38,10 +38,16 @@ def nested(stack, p, folds):
 @pytest.mark.parametrize("k", [2, 4])
 def test_with_few_rows_a_stack_is_judged_by_nested_cross_validation(k):
     p = sharpened(calibrated(n=150, k=k, seed=0), 0.6)
-    folds = draw_folds(p, 4, np.random.default_rng(0))
+    folds = draw_folds(p, 3, np.random.default_rng(0))
     found = cross_fit(StackedCalibration(), p, folds, lambda: None)
     assert found.predictions.log_probs == pytest.approx(nested(StackedCalibration(), p, folds), abs=1e-4)
     assert np.array_equal(calibrate(found.calibrator, p).probs, calibrate(fitted(StackedCalibration(), p), p).probs)
+
+
+def test_two_folds_are_enough_for_a_stack():
+    p = sharpened(calibrated(n=100, k=3, seed=0), 0.4)
+    advice = recommend(p, candidates=["ts", "stack"], n_folds=2, rng=0, n_resamples=19)
+    assert advice.candidate("stack").loss < advice.candidates[0].loss
 
 
 def test_with_many_rows_the_shortcut_is_hardly_optimistic(monkeypatch):
@@ -58,11 +64,16 @@ def test_with_many_rows_the_shortcut_is_hardly_optimistic(monkeypatch):
 
 def test_calibrated_predictions_of_several_classes_are_left_alone():
     """Those of two classes are in test_recommend."""
-    advised = (recommend(calibrated(n=200, k=5, seed=seed), rng=seed, n_resamples=99).name for seed in range(4))
+    advised = (
+        recommend(calibrated(n=200, k=5, seed=seed), n_folds=3, rng=seed, n_resamples=99).name for seed in range(4)
+    )
     # With a chance of .05 each, more than 1 of 4 has one of .014.
     assert at_least(3, 4, (name == "identity" for name in advised))
 
 
 def test_few_rows_that_are_clearly_over_confident_are_not_left_as_they_are():
-    names = [recommend(sharpened(calibrated(n=100, k=5, seed=s), 0.3), rng=0, n_resamples=199).name for s in range(2)]
+    names = [
+        recommend(sharpened(calibrated(n=100, k=5, seed=s), 0.3), n_folds=3, rng=0, n_resamples=199).name
+        for s in range(2)
+    ]
     assert "identity" not in names

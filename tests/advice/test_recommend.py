@@ -222,7 +222,7 @@ class TestAdvice:
         assert vs.over_nothing.value == pytest.approx(NLL()(after) - NLL()(OVER_CONFIDENT), rel=1e-9)
 
     def test_a_class_that_is_predicted_too_often_calls_for_more_than_a_temperature(self):
-        advice = recommend(shifted(1000, 4, seed=0), rng=0)
+        advice = recommend(shifted(1000, 4, seed=0), n_folds=3, rng=0)
         assert advice.name in ("svs", "sms", "stack")
         assert advice.over_alternative is None or advice.over_alternative.value < 0
         assert advice.candidate(advice.name).changed > 0.1
@@ -231,7 +231,7 @@ class TestAdvice:
         assert all(candidate.changed == 0 for candidate in kept.candidates)
 
     def test_calibrated_predictions_are_mostly_left_alone(self):
-        advised = (recommend(calibrated(n=300, k=2, seed=s), rng=0, n_resamples=200) for s in range(6))
+        advised = (recommend(calibrated(n=300, k=2, seed=s), n_folds=3, rng=0, n_resamples=200) for s in range(6))
         advice = next(advised)
         # 2.5% in each of several correlated comparisons: with a chance of .05 each, more than 2 of 6 have one of .002.
         assert at_least(3, 5, (other.name == "identity" for other in advised))
@@ -294,7 +294,7 @@ class TestAdvice:
         weights = np.r_[np.ones(400), np.zeros(200)]
         part = Predictions(OVER_CONFIDENT.probs, OVER_CONFIDENT.labels, weights)
         parts = (part, OVER_CONFIDENT.take(np.arange(400)))
-        one, two = (recommend(p, n_folds=3, rng=0, n_resamples=50) for p in parts)
+        one, two = (recommend(p, n_folds=2, rng=0, n_resamples=50) for p in parts)
         assert as_record(one) == as_record(two)
         heavy = Predictions(OVER_CONFIDENT.probs, OVER_CONFIDENT.labels, np.where(OVER_CONFIDENT.labels == 0, 3.0, 1.0))
         loss = recommend(heavy, candidates=["ts"], rng=0, n_resamples=50).candidates[0].loss

@@ -48,13 +48,10 @@ def laws(rng, mean, sd):
         "normal": Normal(mean, sd),
         "mixture": Mixture([0.4, 0.6], [Normal(mean, sd), Normal(mean, sd)]),
         "ensemble": Samples(mean[:, None] + sd[:, None] * rng.normal(size=(len(mean), 9))),
-        "rounded ensemble": Samples(np.round(mean[:, None] + sd[:, None] * rng.normal(size=(len(mean), 9)))),
     }
 
 
-@pytest.mark.parametrize(
-    "kind", ["normal", "mixture", "ensemble", "rounded ensemble", "weighted", "vectors", "members"]
-)
+@pytest.mark.parametrize("kind", ["normal", "mixture", "weighted", "vectors", "members"])
 def test_calibrated_forecasts_are_rejected_as_often_as_the_level_says(kind):
     """Of 100 tests at 10%, a binomial law leaves fewer than 2 or more than 21 in 1 case of 1000."""
     rejected = 0
@@ -67,10 +64,9 @@ def test_calibrated_forecasts_are_rejected_as_often_as_the_level_says(kind):
         elif kind == "members":
             draws = rng.normal(size=(40, 6, 2)) + mean[:, None, None]
             f = Forecasts(Samples(draws[:, 1:]), draws[:, 0])
-        else:
+        else:  # Ensembles of numbers are in tests/hypotest/test_forecast_omnibus.py.
             law = laws(rng, mean, sd).get(kind, Normal(mean, sd))
-            target = np.round(y) if kind == "rounded ensemble" else y
-            f = Forecasts(law, target, rng.integers(1, 5, 40) if kind == "weighted" else None)
+            f = Forecasts(law, y, rng.integers(1, 5, 40) if kind == "weighted" else None)
         rejected += run(f, 39, seed)[0].pvalue <= 0.1
     # Bonferroni's correction for dependent tests is on the safe side.
     assert (1 if kind in ("vectors", "members") else 2) <= rejected <= 21
@@ -288,8 +284,8 @@ def test_the_test_of_quantiles_holds_its_level_although_laws_between_them_are_as
         mean = rng.normal(size=100)
         law = Quantiles(LEVELS, Normal(mean, 1.0).quantile(LEVELS))
         found, _ = run_on_forecasts(Forecasts(law, mean + rng.normal(size=100)), "omnibus", 99, rng)
-        hits += found.pvalue <= 0.05
-    assert hits <= 13  # Of 100; more has a probability of 0.0005 at a level of 0.05.
+        hits += found.pvalue <= 0.1
+    assert hits <= 18  # Of 100; more has a probability of 0.005 at a level of 0.1.
 
 
 def test_kernel_errors_of_ensembles_say_why_they_have_no_range():

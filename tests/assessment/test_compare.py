@@ -131,7 +131,7 @@ def test_differences_of_errors_that_chance_makes_positive_have_no_limits():
 @pytest.mark.parametrize("temperature", [0.4, 1.05])
 def test_limits_stand_beside_the_value_they_are_limits_of(name, temperature):
     """One rule for every metric, interval and difference: low <= value <= high, or none and why."""
-    p = calibrated(n=300, k=2)
+    p = calibrated(n=200, k=2)
     models = {"good": p, "other": sharpened(p, temperature)}
     result = compare(models, [name], n_resamples=9, rng=0)
     found = [(entry.value, entry.interval) for entry in result.entries]

@@ -59,6 +59,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")  # Few 
 
 
 class TestSumsInBins:
+    @settings(max_examples=50)
     @given(VALUES, st.sampled_from([1, 2, 3, 7, 15]))
     def test_values_are_compared_at_twelve_decimals(self, values, n_bins):
         edges = comparable(np.arange(n_bins + 1) / n_bins)
@@ -66,7 +67,7 @@ class TestSumsInBins:
         assert EqualWidth(n_bins).cut(values, np.ones(len(values))).index.tolist() == rule.tolist()
 
     @given(VALUES, st.sampled_from([2, 3, 15]), st.randoms(use_true_random=False))
-    @settings(deadline=None)
+    @settings(max_examples=50)
     def test_one_pass_sums_what_a_loop_does(self, values, n_bins, random):
         weights, labels = np.array([[random.random(), random.randint(0, 1)] for _ in values]).T
         sums = np.zeros((3, n_bins))
@@ -92,7 +93,7 @@ class TestSumsInBins:
         assert bin_index(values, last).tolist() == np.searchsorted(last, values, side="left").tolist()
 
     @given(st.integers(1, 60), st.integers(2, 5), st.integers(0, 99), st.sampled_from([None, 1, 2]))
-    @settings(deadline=None)
+    @settings(max_examples=50)
     def test_classes_in_bins_of_equal_mass_are_those_of_each_alone(self, n, k, seed, digits):
         p = simulated(n, k, seed, digits)
         metric = DebiasedSquaredGap(EqualMass(4))

@@ -80,7 +80,7 @@ def test_what_scikit_learn_asks_for():
         assert clone_of_sklearn(weighted).get_metadata_routing().fit.requests == {"sample_weight": True}
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.integers(1, 8), st.integers(0, 10**6))
 def test_non_negative_least_squares_are_those_of_scipy(n, seed):
     rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def test_non_negative_least_squares_are_those_of_scipy(n, seed):
     assert found == pytest.approx(expected, abs=1e-7 * (1 + np.abs(expected).max()))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.integers(1, 3), st.sampled_from([0.0, 1e-4, 1e-8]), st.integers(0, 10**6))
 def test_the_minimum_over_few_entries_that_are_not_negative(n, alike, seed):
     rng = np.random.default_rng(seed)

@@ -44,7 +44,7 @@ def test_isotonic_equals_brute_force_with_ties_and_weights(table):
 
 
 @given(rows)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_the_hull_without_smoothing_equals_isotonic_regression_at_the_fitted_scores(table):
     scores, labels, weights = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     values, expected = best_map(scores, labels, weights)
@@ -148,7 +148,7 @@ def test_the_calibrator_agrees_with_the_functions_of_the_hull(smoothing, merge_e
 
 
 @given(rows)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_smoothed_hulls_never_fall(table):
     scores, labels, weights = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     fitted = ROCConvexHull(LaplaceCorrection(), scores="raw").fit_line(scores, labels == 1, weights)

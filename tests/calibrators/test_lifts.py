@@ -108,7 +108,7 @@ def test_a_row_that_all_maps_send_to_zero_keeps_its_probabilities():
 @pytest.mark.filterwarnings("ignore:.*among the labels:calibrant.DataWarning")
 @pytest.mark.parametrize("inner", MAPS, ids=lambda m: type(m).__name__)
 @given(dtype=st.sampled_from([np.float32, np.float64]), data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_pooled_keeps_the_order_of_every_row(inner, dtype, data):
     seed = data.draw(st.integers(0, 2**32 - 1))
     k = data.draw(st.integers(2, 8))

@@ -88,8 +88,8 @@ def test_numbers_of_leaves_are_said_to_be_those_of_half_the_rows():
 
 
 def test_features_come_in_any_table():
-    columns = {name: values[:2000] for name, values in FEATURES.items()}
-    expected = GroupSearch(leaves=1)(P.take(slice(2000)), features=columns, rng=0)
+    columns = {name: values[:1000] for name, values in FEATURES.items()}
+    expected = GroupSearch(leaves=1)(P.take(slice(1000)), features=columns, rng=0)
     assert expected.found
     tables = {
         "polars": pl.DataFrame(columns),
@@ -98,7 +98,7 @@ def test_features_come_in_any_table():
         "lazy": pl.DataFrame(columns).lazy(),
     }
     for kind, table in tables.items():
-        again = GroupSearch(leaves=1)(LABELS[:2000], PROBS[:2000], features=table, rng=0)
+        again = GroupSearch(leaves=1)(LABELS[:1000], PROBS[:1000], features=table, rng=0)
         assert [group.z for group in again.found] == [group.z for group in expected.found], kind
 
 

@@ -144,7 +144,7 @@ def test_impossible_labels_with_bins():
 
 @both_scores
 @pytest.mark.parametrize("bins", [EqualWidth(4), EqualMass(5), EqualWidth(3, "guo"), EqualWidth(2, "torchmetrics")])
-@reproducible
+@settings(reproducible, max_examples=20)
 @given(st.integers(1, 40), st.sampled_from([4, 1000]), st.integers(0, 2**31))
 def test_the_parts_with_bins_add_up(score, bins, n, levels, seed):
     p = simulated(n, levels, seed)

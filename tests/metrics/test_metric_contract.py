@@ -208,7 +208,7 @@ def sharpened_by(temperature, n, k):
 @every_size
 def test_grows_when_predictions_are_sharpened_away_from_the_truth(metric, k):
     # The largest gap needs more rows than measures of all pairs, whose time grows with the square.
-    n = 1000 if metric.family in ("kernel", "smooth") and not isinstance(metric, GapQuantile) else 4000
+    n = 600 if metric.family in ("kernel", "smooth") and not isinstance(metric, GapQuantile) else 4000
     values = [metric(sharpened_by(temperature, n, k)) for temperature in (1.0, 0.6, 0.3)]
     assert values[0] < values[1] < values[2]
 

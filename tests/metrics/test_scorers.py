@@ -10,13 +10,13 @@ from sklearn.naive_bayes import GaussianNB
 from calibrant import InputError, Predictions, scorer
 from calibrant.metrics import ECE, METRICS
 
-X, y = make_classification(400, n_informative=5, n_classes=3, random_state=0)
+X, y = make_classification(200, n_informative=5, n_classes=3, random_state=0)
 names = np.array(["ash", "birch", "cedar"])[y]
 
 
 @pytest.mark.parametrize("key", METRICS)
 def test_every_metric_scores_cross_validation(key):
-    scores = cross_val_score(GaussianNB(), X, names, scoring=scorer(key), cv=3)
+    scores = cross_val_score(GaussianNB(), X, names, scoring=scorer(key), cv=2)
     assert np.isfinite(scores).all()
     if METRICS[key].better != "none":
         assert (scores >= 0).all() if METRICS[key].better == "higher" else (scores <= 0).all()
@@ -26,7 +26,7 @@ def test_the_score_is_the_metric_with_its_sign_turned():
     model = GaussianNB().fit(X, names)
     p = Predictions(model.predict_proba(X), y)
     assert scorer("ece")(model, X, names) == -ECE()(p)
-    weights = np.arange(400.0)
+    weights = np.arange(200.0)
     weighted = Predictions(p.probs, p.labels, weights)
     assert scorer(ECE())(model, X, names, sample_weight=weights) == -ECE()(weighted)
 

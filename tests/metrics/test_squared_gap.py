@@ -36,7 +36,7 @@ some_rows = st.lists(st.tuples(decimals, st.integers(0, 1), st.integers(0, 3)), 
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(some_rows, st.sampled_from([EqualMass(3), EqualWidth(4), EqualMass(15)]))
 def test_it_is_the_mean_over_pairs_of_different_rows(rows, bins):
     p = Predictions(*(list(column) for column in zip(*rows, strict=True)))

@@ -11,7 +11,7 @@ from calibrant.metrics import ECE, SweepECE
 from calibrant.metrics import sweep as module
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.DataWarning")
-reproducible = settings(derandomize=True, max_examples=150)
+reproducible = settings(derandomize=True, max_examples=75)
 
 
 def bins_of(probs, weights, n_bins):

@@ -126,7 +126,9 @@ class _Crossed:
         if stack is None:
             log_probs, whole = self.outputs[places[0]], self.whole.fitted(places[0])
         elif self.predictions.n_samples < NESTED_ROWS:
-            log_probs, whole = self._nested(stack, places), fitted(stack, self.predictions)
+            # Without two folds of two, no row is left to fit members to.
+            log_probs = self._nested(stack, places) if len(self.folds) > 2 else self._mixed(stack, places)[0]
+            whole = fitted(stack, self.predictions)
         else:
             log_probs, whole = self._mixed(stack, places)
         whole.classes_ = np.array(self.predictions.classes)
