@@ -74,3 +74,16 @@ def test_an_impossible_label_is_found():
     y[0] = 2
     found = omnibus(Sketch(3).update(p, y), 99, np.random.default_rng(0))
     assert (found.pvalue, found.details["found_by"]) == (0.01, "impossible labels")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_with_an_infinite_log_loss_are_counted_and_not_named(n_classes):
+    """A cell is no row: its place among the cells says nothing, and it may stand for several rows."""
+    probs = np.tile([0.3, 0.7, 0.0][:n_classes], (500, 1))
+    labels = np.tile([0, 1], 250)
+    probs[:7], labels[:7] = [1.0, 0.0, 0.0][:n_classes], 1
+    settings = {"sections": ("metrics",), "metrics": ["nll"], "n_resamples": 99, "rng": 0}
+    found = assess(Sketch(n_classes).update(probs, labels), **settings).metrics["nll"]
+    assert found.value == np.inf
+    assert found.details == {"infinite_rows": 7}
+    assert assess(Sketch(n_classes).update(probs[7:], labels[7:]), **settings).metrics["nll"].details == {}

@@ -67,7 +67,7 @@ class Engine:
             reading = _first(names, options, skip_bad=self.skip_bad)
             found = self._run(names, reading, source, checkpoint)
         counters = found.sketch.counters
-        left_out = {"with missing values": counters.missing, "that are no probabilities": counters.outside}
+        left_out = {"with missing values": counters.missing, "with invalid probabilities": counters.outside}
         lines = [f"left out: {show.rows(count)} {why}" for why, count in left_out.items() if count]
         for line in (*lines, *(f"left out: {text}" for text in found.bad.values())):
             outputs.console(stderr=True).print(line, style="yellow", markup=False, highlight=False)

@@ -80,7 +80,8 @@ def print_metrics(assessment: Assessment | ForecastAssessment, names: Sequence[s
     for note in _caveats(assessment, limits, shown):
         out.print(Text(note, style="dim"))
     if len(shown) < len(known) and not are_forecasts:
-        text = f"{len(shown)} of {len(known)} metrics are shown; --metrics {ALL} shows the others"
+        are = "is" if len(shown) == 1 else "are"
+        text = f"{len(shown)} of {len(known)} metrics {are} shown; --metrics {ALL} shows the others"
         out.print(Text(text, style="dim"))
 
 

@@ -103,9 +103,16 @@ def assess_groups(
 
 
 def _exact(metrics: Mapping[str, Estimate], sketch: "Sketch") -> dict[str, Estimate]:
-    """Return the estimates with scores from exact sums in place of those from cells."""
+    """Return the estimates with scores from exact sums in place of those from cells.
+
+    Which rows make the log loss infinite is not known, only how many.
+    """
     values = {"accuracy": sketch.accuracy, "nll": sketch.nll, "brier": sketch.brier, "squared-error": sketch.brier / 2}
-    return {key: replace(one, value=values.get(key, one.value)) for key, one in metrics.items()}
+    found = {key: replace(one, value=values.get(key, one.value)) for key, one in metrics.items()}
+    if "nll" in found:
+        infinite = sketch.counters.infinite
+        found["nll"] = replace(found["nll"], details={"infinite_rows": infinite} if infinite else {})
+    return found
 
 
 def _of_classes(
