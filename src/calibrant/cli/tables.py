@@ -37,7 +37,7 @@ from calibrant.results import (
 )
 from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
-from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
+from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, population_words, threshold_words
 from calibrant.results.estimate import cautions
 from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import between, percent, significant
@@ -175,7 +175,7 @@ def _cells(entry: Compared) -> tuple[str, ...]:
 def print_base_rate(report: DecisionReport) -> None:
     """Print what a base rate has done, if there is one: before the verdict, as it says how to read that."""
     if report.base_rate:
-        print_lines([base_rate_words(report), ""])
+        print_lines([base_rate_words(report), *filter(None, [population_words(report)]), ""])
 
 
 def print_decisions(report: DecisionReport) -> None:

@@ -9,6 +9,11 @@ from calibrant.results.advice import (
     LearningPoint as LearningPoint,
     Recommendation as Recommendation,
 )
+from calibrant.results.base_rates import (
+    BaseRate as BaseRate,
+    BaseRates as BaseRates,
+    Population as Population,
+)
 from calibrant.results.comparison import (
     Compared as Compared,
     Comparison as Comparison,
@@ -38,8 +43,6 @@ from calibrant.results.curves import (
     ReliabilityCurve as ReliabilityCurve,
 )
 from calibrant.results.decisions import (
-    BaseRate as BaseRate,
-    BaseRates as BaseRates,
     BestThreshold as BestThreshold,
     CurveBand as CurveBand,
     DecisionChange as DecisionChange,
