@@ -404,3 +404,20 @@ class TestEstimatedBaseRate:
         files[1].write_text("proba_a,proba_b,proba_c\n0.2,0.3,0.5\n", encoding="utf-8")
         assert main([*reported, "--base-rate", new, "--probs", "p*"]) == 2
         assert "new.csv" in capsys.readouterr().err
+
+
+def test_a_difference_without_limits_says_why(tmp_path, capsys):
+    """A fix that changes few decisions has no limits of its difference, beside costs that have some."""
+    rng = np.random.default_rng(4)
+    p = rng.beta(1, 3, 600)
+    lines = [f"{a:.6f},{int(b < a)}" for a, b in zip(p, rng.random(600), strict=True)]
+    path, page = tmp_path / "p.csv", tmp_path / "page.html"
+    path.write_text("\n".join(["proba_1,label", *lines]), encoding="utf-8")
+    change = record(capsys, "evaluate", path, "--threshold", "0.25")["decisions"]["change"]
+    assert change["cost"]["low"] is None
+    assert change["before"]["low"] is not None
+    words = "No limits of the difference after platt: too few rows decide about it."
+    assert main(["evaluate", str(path), "--threshold", "0.25", "--metrics", "nll"]) == 0
+    assert words in " ".join(capsys.readouterr().out.split())
+    assert main(["report", str(path), "--threshold", "0.25", "--resamples", "19", "--out", str(page)]) == 0
+    assert words in page.read_text(encoding="utf-8")

@@ -37,7 +37,14 @@ from calibrant.results import (
 )
 from calibrant.results.caveats import fit_caveats, infinity_caveats, is_without_value
 from calibrant.results.comparison import CALIBRATED, chance_in_words, shown_limits
-from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, population_words, threshold_words
+from calibrant.results.deciding import (
+    FEW,
+    base_rate_words,
+    guarantee_words,
+    population_words,
+    threshold_words,
+    without_limits,
+)
 from calibrant.results.estimate import cautions
 from calibrant.results.forecasts import forecast_notes
 from calibrant.results.writing import between, percent, significant
@@ -223,9 +230,7 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     ]
     if change is not None:
         notes.append(f"after {change.method}: every row by a fit to other rows")
-    if cost.cost.reason:
-        notes.append(f"no limits: {cost.cost.reason}")
-    for note in notes:
+    for note in [*notes, *without_limits(cost, change)]:
         out.print(Text(printable(note), style="dim"))
 
 

@@ -20,10 +20,19 @@ from calibrant.results.deciding import (
     guarantee_words,
     population_words,
     threshold_words,
+    without_limits,
 )
 from calibrant.results.writing import number, percent, signed
 
-__all__ = ["FEW", "base_rate_rows", "base_rate_words", "guarantee_words", "population_words", "threshold_words"]
+__all__ = [
+    "FEW",
+    "base_rate_rows",
+    "base_rate_words",
+    "guarantee_words",
+    "population_words",
+    "threshold_words",
+    "without_limits",
+]
 
 N_POINTS = 300
 """Points of a risk-coverage curve that are drawn and kept."""

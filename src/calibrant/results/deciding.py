@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from calibrant.results.base_rates import BaseRates, Population
 from calibrant.results.core import smallest_pvalue
-from calibrant.results.decisions import BestThreshold, DecisionReport
+from calibrant.results.decisions import BestThreshold, DecisionChange, DecisionCost, DecisionReport
 from calibrant.results.selective import CoverageAtRisk
 from calibrant.results.writing import percent, pvalue
 
@@ -175,6 +175,31 @@ def base_rates_words(found: BaseRates) -> str:
     why = f" No limits: {found.reason}." if found.reason else ""
     listed = ", ".join(parts[:FEW])
     return f"Estimated from {found.n_samples:,} rows{how}: {listed}{rest}.{why} {found.assumption}"
+
+
+def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[str]:
+    """Say which numbers of a table of costs have no limits, and why: a sentence for each reason.
+
+    Examples
+    --------
+    >>> from calibrant.results import Interval
+    >>> known = Interval(name="cost", value=0.3, low=0.2, high=0.4, level=0.95, method="hall")
+    >>> unknown = Interval(name="", value=0.3, low=None, high=None, level=0.95, method="none", reason="too few rows")
+    >>> without_limits(DecisionCost(threshold=0.1, best_if_calibrated=0.1, costs={}, cost=known, shares={},
+    ...     treat_all=0.5, treat_none=1.0, over_all=unknown, over_none=unknown), None)
+    ['No limits of the difference on all, the difference on none: too few rows.']
+    """
+    shown = {"the cost": cost.cost}
+    if change is not None:
+        shown |= {f"the cost after {change.method}": change.after, f"the difference after {change.method}": change.cost}
+    shown |= {"the difference on all": cost.over_all, "the difference on none": cost.over_none}
+    reasons = dict.fromkeys(interval.reason for interval in shown.values() if interval.reason)
+    if len(reasons) == 1 and all(interval.reason for interval in shown.values()):
+        return [f"No limits: {reason}." for reason in reasons]
+    return [
+        f"No limits of {', '.join(name for name, interval in shown.items() if interval.reason == reason)}: {reason}."
+        for reason in reasons
+    ]
 
 
 def clopper_pearson(count: int) -> str:
