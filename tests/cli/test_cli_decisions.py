@@ -230,6 +230,7 @@ class TestPage:
             "decision-curve",
             "risk-coverage",
             "Cost per row of acting on class 1",
+            "the vertical line, if there is one, the coverage of p.csv that keeps it with confidence",
         ):
             assert words in text
         start = text.index('id="data">') + len('id="data">')
