@@ -13,6 +13,9 @@ from studies.simulations.units import Simulation
 RUNS = 1000
 ROWS = (300, 1000, 5000)
 RATES, RATE_ROWS = (0.02, 0.1, 0.4), (100, 400, 2000)
+CHANGES, CHANGE_ROWS = ((0.3, 0.5), (0.3, 0.02), (0.05, 0.02)), ((300, 3000), (1000, 5000))
+"""Old and new base rates; rows with the old one, and new rows."""
+
 AREA_ROWS = (100, 300, 1000)
 PROMISES = ((300, 0.05, 0.1), (1000, 0.05, 0.1), (1000, 0.02, 0.05), (5000, 0.045, 0.05))
 """Rows, promised error rate, and how often it may be broken."""
@@ -40,6 +43,12 @@ def plan(runs: int = RUNS) -> list[Simulation]:
     ]
     cells += [
         (f"area | {world} | {n}", covering.areas, (world, n, runs)) for world in covering.ANSWERS for n in AREA_ROWS
+    ]
+    fewer = max(4, runs // 4)
+    cells += [
+        (f"labelled base rate | {old} to {new} | {n} | {m}", covering.labelled_base_rates, (old, new, n, m, fewer))
+        for old, new in CHANGES
+        for n, m in CHANGE_ROWS
     ]
     return [Simulation(name, function, cell, (2026, index)) for index, (name, function, cell) in enumerate(cells)]
 

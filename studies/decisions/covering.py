@@ -113,6 +113,44 @@ def base_rate(rate: float, n: int, runs: int, rng: np.random.Generator, factor: 
     return hits / runs
 
 
+def labelled_base_rates(old: float, new: float, n: int, m: int, runs: int, rng: np.random.Generator) -> list[float]:
+    """Return how often limits of a base rate contain it, if the old one is known from n rows, and new rows are m.
+
+    Then how often those contain it that take the mean prediction of these rows, or the share of their labels, for the
+    old base rate; and, with log-odds a quarter too large, how often the first do, and the mean estimate.
+    """
+    hits, total = np.zeros(4), 0.0
+    for _ in range(runs):
+        p, labels = _normal_scores(old, old, n, rng)
+        q, _ = _normal_scores(new, old, m, rng)
+        share = min(max(float(labels.mean()), 0.5 / n), 1 - 0.5 / n)
+        for factor in (1.0, 1.25):
+            here, there = (1 / (1 + np.exp(-factor * z)) for z in (p, q))
+            found = estimate_base_rates(there, _unlabelled(here))
+            if found.low is None or found.high is None:
+                raise ValueError(found.reason)
+            covered = float(found.low[1] <= new <= found.high[1])
+            if factor == 1:
+                known = [estimate_base_rate(there, rate) for rate in (float(here.mean()), share)]
+                hits[:3] += [covered, *(limits.low <= new <= limits.high for limits in known)]
+            else:
+                hits[3] += covered
+                total += float(found.value[1])
+    return [*(hits / runs).tolist(), total / runs]
+
+
+def _normal_scores(rate: float, old: float, n: int, rng: np.random.Generator) -> tuple[FloatArray, BoolArray]:
+    """Return log-odds that are right at the old base rate, and labels of rows with another."""
+    labels = rng.random(n) < rate
+    return 1.5 * (rng.standard_normal(n) + 1.5 * labels) - 1.125 + np.log(old / (1 - old)), labels
+
+
+def _unlabelled(positive: FloatArray) -> Predictions:
+    return Predictions._trusted(  # noqa: SLF001 (labels are not looked at)
+        np.column_stack([1 - positive, positive]), np.zeros(len(positive), np.int64), np.ones(len(positive)), (0, 1)
+    )
+
+
 SHARES = {(60, 30, 10): (200, 1000), (98, 1, 1): (200, 1000), (40, 20, 10, 10, 10, 10): (500,)}
 """Shares of several classes in percent, and numbers of rows."""
 

@@ -25,6 +25,14 @@ PARTS = {
         "Base rate of rows without labels: limits of 95 %, old base rate 0.5",
         ("base rate", "rows", "calibrated", "logits twice too large"),
     ),
+    "labelled base rate": (
+        "Base rate of rows without labels, beside rows with the old base rate: limits of 95 %, a quarter of the runs",
+        (
+            *("old and new base rate", "rows with the old one", "new rows", "covers"),
+            *("mean prediction taken for known", "share of labels taken for known"),
+            *("covers, log-odds a quarter too large", "mean estimate then"),
+        ),
+    ),
     "class shares": (
         "Shares of several classes of rows without labels: limits of 95 %, old shares all equal, a fifth of the runs",
         ("shares", "rows", "least of all classes", "mean", "largest", "mean, logits twice too large"),

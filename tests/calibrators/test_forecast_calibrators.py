@@ -276,6 +276,18 @@ def test_spread_by_level_is_the_maximum_of_the_likelihood():
     assert ENCE()(fitted.calibrate(f)) < ENCE()(other) / 3
 
 
+def test_spread_by_level_on_g1():
+    """By a gamma regression with a log link of the squared z on [1, ln sigma], half its coefficients: statsmodels 0.15.
+
+    SciPy's Nelder-Mead finds the same maximum of the likelihood (0.29459100, -0.77567320).
+    """
+    fitted = SpreadByLevel().fit(FIT)
+    assert (fitted.intercept_, fitted.slope_) == pytest.approx((0.2945909938, -0.7756732005), abs=1e-8)
+    after = fitted.calibrate(TEST)
+    assert CRPS()(after) == pytest.approx(0.7277499838, abs=1e-8)
+    assert LogScore()(after) == pytest.approx(1.7019311108, abs=1e-8)
+
+
 def test_spread_by_level_with_one_spread_is_scale():
     f = Forecasts(Normal(np.zeros(50), 2.0), FIT.targets[:50])
     assert SpreadByLevel().fit(f).apply(f.distribution).sd() == pytest.approx(

@@ -230,6 +230,7 @@ class TestPage:
             "decision-curve",
             "risk-coverage",
             "Cost per row of acting on class 1",
+            "the vertical line, if there is one, the coverage of p.csv that keeps it with confidence",
         ):
             assert words in text
         start = text.index('id="data">') + len('id="data">')
@@ -303,3 +304,121 @@ def test_the_page_says_at_the_verdict_what_a_base_rate_has_done(file, tmp_path, 
     yes, no = 0.9 * 0.02 / old, 0.1 * 0.98 / (1 - old)
     assert f'<td class="num">90%</td><td class="num">{100 * yes / (yes + no):.3g}%</td>' in section
     assert "Cost per row" not in section  # Nothing else was asked.
+
+
+class TestEstimatedBaseRate:
+    """--base-rate FILE: estimated from predictions of rows without labels."""
+
+    @pytest.fixture
+    def files(self, tmp_path):
+        """Write 400 labelled rows with a base rate of 0.3, and 900 new ones with 0.05, calibrated for 0.3."""
+        rng = np.random.default_rng(0)
+
+        def scored(n, rate):
+            y = rng.random(n) < rate
+            return 1 / (1 + np.exp(-2 * (rng.standard_normal(n) + 2 * y) + 2 - np.log(3 / 7))), y
+
+        p, y = scored(400, 0.3)
+        rows = [f"{a:.6f},{'yes' if b else 'no'}" for a, b in zip(p, y, strict=True)]
+        (tmp_path / "labelled.csv").write_text("\n".join(["p,outcome", *rows]), encoding="utf-8")
+        (tmp_path / "new.csv").write_text(
+            "\n".join(["p", *(f"{a:.6f}" for a in scored(900, 0.05)[0])]), encoding="utf-8"
+        )
+        return tmp_path / "labelled.csv", tmp_path / "new.csv"
+
+    OPTIONS = ("--label", "outcome", "--positive", "yes", "--resamples", "99")
+
+    def test_it_is_that_of_the_library(self, files, capsys):
+        labelled, new = files
+        found = record(capsys, "evaluate", labelled, *self.OPTIONS, "--base-rate", new, *COSTS)["decisions"]
+        here = read_predictions(labelled, label="outcome", positive="yes")
+        expected = estimate_base_rates(np.loadtxt(new, skiprows=1), here)
+        shares = found["population"]["shares"]
+        assert (shares["value"][1], shares["low"][1], shares["high"][1]) == pytest.approx(
+            (expected.value[1], expected.low[1], expected.high[1])
+        )
+        assert found["base_rate"]["yes"] == pytest.approx([np.mean(here.labels), expected.value[1]])
+        assert found["models"]["labelled.csv"]["curve"]["prevalence"] == pytest.approx(expected.value[1])
+        assert found["population"]["test"]["pvalue"] > 0.05
+
+    def test_the_page_shows_both_rates_limits_and_cautions(self, files, tmp_path, capsys):
+        labelled, new = files
+        page = tmp_path / "page.html"
+        assert main(["report", str(labelled), *self.OPTIONS, "--base-rate", str(new), "--out", str(page)]) == 0
+        html = page.read_text(encoding="utf-8")
+        section = " ".join(html[html.index('id="decisions-title"') :].partition("</section>")[0].split())
+        here = read_predictions(labelled, label="outcome", positive="yes")
+        found = estimate_base_rates(np.loadtxt(new, skiprows=1), here)
+        rates = [f"{100 * rate:.3g}%" for rate in (np.mean(here.labels), found.value[1], found.low[1], found.high[1])]
+        cells = '<td class="num">{}</td><td class="num">{}</td><td class="num limits">{} to {}</td>'
+        assert cells.format(*rates) in section
+        odds = [rate / (1 - rate) for rate in (np.mean(here.labels), found.value[1], found.low[1], found.high[1])]
+        moved = [
+            f"{100 * odd / odds[0] / (1 + odd / odds[0]):.3g}%" for odd in odds[1:]
+        ]  # Of a probability of one half.
+        assert cells.format("50%", *moved) in section
+        assert "the 900 rows of new.csv, whose labels are not used, and the 400 here" in section
+        assert "test of calibration finds nothing against that here" in section
+        assert "limits can be far off" not in section
+
+    def test_doubtful_estimates_say_so(self, files, tmp_path, capsys):
+        labelled, new = files
+        for path in files:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            cells = [line.split(",") for line in lines[1:]]
+            doubled = [[f"{float(p) ** 2 / (float(p) ** 2 + (1 - float(p)) ** 2):.9f}", *rest] for p, *rest in cells]
+            path.write_text("\n".join([lines[0], *map(",".join, doubled)]), encoding="utf-8")
+        assert main(["evaluate", str(labelled), *self.OPTIONS, "--base-rate", str(new), "--metrics", "nll"]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "which these are not (test of calibration here, p ≤ 0.01)" in shown
+        assert "Calibrate both files first" in shown
+
+    def test_several_classes(self, tmp_path, capsys):
+        rng = np.random.default_rng(1)
+        old, new = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
+        files = []
+        for name, shares, n in (("a.csv", old, 300), ("b.csv", new, 600)):
+            y = rng.choice(3, n, p=shares)
+            heights = np.exp((rng.standard_normal((n, 3)) + 2 * np.eye(3)[y]) * 2) * old
+            probs = heights / heights.sum(axis=1, keepdims=True)
+            rows = [",".join([*(f"{v:.6f}" for v in row), "xyz"[k]]) for row, k in zip(probs, y, strict=True)]
+            head = "proba_x,proba_y,proba_z,label"
+            if name == "b.csv":
+                rows, head = [row.rpartition(",")[0] for row in rows], head.rpartition(",")[0]
+            (tmp_path / name).write_text("\n".join([head, *rows]), encoding="utf-8")
+            files.append(str(tmp_path / name))
+        found = record(capsys, "evaluate", files[0], "--base-rate", files[1])["decisions"]
+        assert [rates[1] for rates in found["base_rate"].values()] == pytest.approx(new, abs=0.08)
+        assert found["population"]["shares"]["classes"] == ["x", "y", "z"]
+
+    def test_what_cannot_be_estimated_is_refused(self, files, tmp_path, capsys):
+        labelled, new = map(str, files)
+        reported = ["report", labelled, *self.OPTIONS, "--out", str(tmp_path / "page.html")]
+        for arguments, words in (
+            ([*reported, "--base-rate", "nowhere.csv"], "there is no such file"),
+            ([*reported, "--base-rate", new, "--calibrate", "auto"], "predictions of one model, as they are"),
+            ([*reported, labelled.replace("labelled", "new"), "--base-rate", new], "predictions of one model"),
+            ([*reported, "--base-rate", new, "--max-risk", "0.1"], "Ask for one of them at a time"),
+        ):
+            assert main(arguments) == 2, arguments
+            assert words in " ".join(capsys.readouterr().err.split())
+        files[1].write_text("proba_a,proba_b,proba_c\n0.2,0.3,0.5\n", encoding="utf-8")
+        assert main([*reported, "--base-rate", new, "--probs", "p*"]) == 2
+        assert "new.csv" in capsys.readouterr().err
+
+
+def test_a_difference_without_limits_says_why(tmp_path, capsys):
+    """A fix that changes few decisions has no limits of its difference, beside costs that have some."""
+    rng = np.random.default_rng(4)
+    p = rng.beta(1, 3, 600)
+    lines = [f"{a:.6f},{int(b < a)}" for a, b in zip(p, rng.random(600), strict=True)]
+    path, page = tmp_path / "p.csv", tmp_path / "page.html"
+    path.write_text("\n".join(["proba_1,label", *lines]), encoding="utf-8")
+    change = record(capsys, "evaluate", path, "--threshold", "0.25")["decisions"]["change"]
+    assert change["cost"]["low"] is None
+    assert change["before"]["low"] is not None
+    words = "No limits of the difference after platt: too few rows decide about it."
+    assert main(["evaluate", str(path), "--threshold", "0.25", "--metrics", "nll"]) == 0
+    assert words in " ".join(capsys.readouterr().out.split())
+    assert main(["report", str(path), "--threshold", "0.25", "--resamples", "19", "--out", str(page)]) == 0
+    assert words in page.read_text(encoding="utf-8")

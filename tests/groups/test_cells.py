@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeRegressor
 
 from calibrant.groups.cells import Grid, Sizes, affordable_depth, alike_levels, combinations_of, common_levels
 from calibrant.groups.columns import Levels
@@ -143,6 +144,24 @@ def test_the_first_split_of_the_tree_is_the_best_of_all(seed):
     assert len(leaves) == 2
     assert gain(leaves[0].mask(codes)) == pytest.approx(best)
     assert not (leaves[0].mask(codes) & leaves[1].mask(codes)).any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_tree_is_that_of_scikit_learn(seed):
+    """A regression tree on r / v with weights v, grown best first, gains the squares of sums of r over sums of v."""
+    rng = np.random.default_rng(seed)
+    n = 1500
+    levels = [Levels(name, edges=tuple(map(float, range(1, 12))), are_numbers=True) for name in "abc"]
+    codes = [rng.integers(0, 12, n) for _ in levels]
+    variances = rng.uniform(0.05, 0.25, n)
+    residuals = rng.normal(0.3 * ((codes[0] > 7) & (codes[1] < 5)), np.sqrt(variances))
+    tree = DecisionTreeRegressor(max_leaf_nodes=6, min_samples_leaf=60, random_state=0)
+    theirs = tree.fit(np.column_stack(codes), residuals / variances, sample_weight=variances)
+    places = theirs.apply(np.column_stack(codes))
+    leaves = ResidualTree(6, 60).grow(levels, codes, residuals, variances)
+    ours = {frozenset(np.flatnonzero(leaf.mask(codes)).tolist()) for leaf in leaves}
+    assert ours == {frozenset(np.flatnonzero(places == place).tolist()) for place in np.unique(places)}
+    assert len(ours) == 6
 
 
 def test_many_columns_make_groups_of_fewer_columns():

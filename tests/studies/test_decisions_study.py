@@ -14,7 +14,7 @@ def test_every_part_runs_and_has_its_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(covering, "N_TRUE", 2000)
     write(tmp_path / "table.md", {unit.name: unit.compute() for unit in plan(1)}, runs=1)
     lines = (tmp_path / "table.md").read_text().splitlines()
-    assert sum(line.startswith("| ") for line in lines) == 7 + 3 * 11 + 9 + 8 + 5 + 15
+    assert sum(line.startswith("| ") for line in lines) == 8 + 3 * 11 + 9 + 8 + 5 + 15 + 6
     assert len({line.count("|") for line in lines if line.startswith("| 14 % events")}) == 2
     assert not any("nan" in line for line in lines)
 

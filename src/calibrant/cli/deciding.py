@@ -1,6 +1,7 @@
 """The options about decisions: costs, thresholds, the risk of answers, the base rate."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter
@@ -38,7 +39,8 @@ class Deciding:
     base_rate: Annotated[
         str | None,
         Parameter(
-            help="Share of class 1 where predictions are used, or of all classes, comma-separated: corrects them."
+            help="Share of class 1 where predictions are used, or of all classes, comma-separated: corrects them. "
+            "Or a file with predictions of rows from there, without labels: estimates it."
         ),
     ] = None
 
@@ -52,13 +54,15 @@ class Deciding:
         """Whether anything is to be said about decisions."""
         return any(value is not None for value in (self.cost_fp, self.cost_fn, self.threshold, self.max_risk))
 
-    def check(self, *, of_rows: bool) -> None:
+    def check(self, *, of_rows: bool, as_they_are: bool = True) -> None:
         """Refuse options that mean nothing, before anything is read.
 
         Parameters
         ----------
         of_rows : bool
             Whether rows of class predictions are read, which all of them need.
+        as_they_are : bool, default=True
+            Whether these are the predictions of one model, without a fix: only then a file of new rows belongs to them.
         """
         from calibrant.exceptions import InputError
 
@@ -72,13 +76,46 @@ class Deciding:
             if value is not None and not 0 < value < 1:
                 raise InputError(f"--{name.replace('_', '-')} must be above 0 and below 1, but is {value:g}.")
         _ = self.costs
-        if self.base_rate is not None and self.max_risk is not None:
+        self._check_base_rate(as_they_are=as_they_are)
+
+    def _check_base_rate(self, *, as_they_are: bool) -> None:
+        """Refuse a base rate that is no share and no file, or that does not belong to what is asked."""
+        from calibrant.cli.base_rates import are_numbers, as_numbers
+        from calibrant.exceptions import InputError
+
+        if self.base_rate is None:
+            return
+        if self.max_risk is not None:
             raise InputError(
                 "--max-risk promises an error rate by counting rows, but --base-rate gives rows of different classes "
                 "different weights. Ask for one of them at a time."
             )
-        if self.base_rate is not None:
-            as_numbers(self.base_rate, "--base-rate")
+        if self.population:
+            if not as_they_are:
+                raise InputError(
+                    "--base-rate FILE estimates from the predictions of one model, as they are: with several models, "
+                    "or with --calibrate, name a share. To estimate after a fix, write both files with calibrant apply."
+                )
+            return
+        if not are_numbers(self.base_rate):
+            raise InputError(
+                "--base-rate must be a share such as 0.02, one for each class such as 0.5,0.3,0.2, or a file with "
+                f"predictions of rows from there, but {self.base_rate!r} is no number, and there is no such file."
+            )
+        as_numbers(self.base_rate, "--base-rate")
+
+    @property
+    def population(self) -> list[Path]:
+        """The files whose base rate is to be estimated; none if it is given."""
+        from calibrant.cli.base_rates import are_numbers
+        from calibrant.io.paths import as_paths
+
+        if self.base_rate is None or are_numbers(self.base_rate):
+            return []
+        try:
+            return [path for path in map(Path, as_paths(self.base_rate)) if path.exists()]
+        except OSError:
+            return []
 
     @property
     def costs(self) -> "Costs | None":
@@ -103,53 +140,52 @@ class Deciding:
             return Costs(self.cost_fp, self.cost_fn)
         return None if self.threshold is None else Costs.at(self.threshold)
 
-    def moved(self, predictions: "Predictions") -> "tuple[Predictions, dict[str, tuple[float, float]]]":
-        """Return the predictions for the base rate, with weights of their rows, and the shares before and after."""
+    def moved(self, predictions: "Predictions", options: "Judging") -> "tuple[Predictions, DecisionReport]":
+        """Return the predictions for the base rate, with weights of their rows, and how that was done."""
+        from calibrant.results import DecisionReport
+
         if self.base_rate is None:
-            return predictions, {}
+            return predictions, DecisionReport()
+        from calibrant.cli.base_rates import as_numbers, estimated_from, usable_shares
         from calibrant.counts import class_shares
         from calibrant.decisions.moved import move_base_rate
 
-        after = move_base_rate(predictions, as_numbers(self.base_rate, "--base-rate"))
+        files = self.population
+        found = estimated_from(files, predictions, self.confidence, options) if files else None
+        rates = as_numbers(self.base_rate, "--base-rate") if found is None else usable_shares(found.shares, found.name)
+        after = move_base_rate(predictions, rates)
         shares = zip(class_shares(predictions).tolist(), class_shares(after).tolist(), strict=True)
-        return after, dict(zip(map(str, predictions.classes), shares, strict=True))
-
-    @property
-    def prevalence(self) -> float | None:
-        """The known share of the event."""
-        import numpy as np
-
-        return None if self.base_rate is None else float(np.atleast_1d(as_numbers(self.base_rate, "--base-rate"))[-1])
+        moved = dict(zip(map(str, predictions.classes), shares, strict=True))
+        return after, DecisionReport(base_rate=moved, population=found)
 
     def decide(
-        self,
-        models: "dict[str, Predictions]",
-        rates: "dict[str, tuple[float, float]]",
-        options: "Judging",
-        change: str = "",
+        self, models: "dict[str, Predictions]", there: "DecisionReport", options: "Judging", change: str = ""
     ) -> "DecisionReport":
         """Return what is asked about these models, of which the last may be a fix of the first by `change`."""
         from calibrant.cli.show import progress_bar
-        from calibrant.results import DecisionReport
 
         if not self.is_asked:
-            return DecisionReport(base_rate=rates)
+            return there
+        prevalence = list(there.base_rate.values())[-1][1] if there.base_rate else None
         with progress_bar("deciding", quiet=options.silent) as progress:
-            found, changed = self._decided(models, options.seed, change, progress)
-        return DecisionReport(models=found, change=changed, base_rate=rates)
+            found, changed = self._decided(models, prevalence, options.seed, change, progress)
+        return replace(there, models=found, change=changed)
 
     def _decided(
-        self, models: "dict[str, Predictions]", seed: int, change: str, progress: "Progress"
+        self,
+        models: "dict[str, Predictions]",
+        prevalence: float | None,
+        seed: int,
+        change: str,
+        progress: "Progress",
     ) -> "tuple[dict[str, Decisions], DecisionChange | None]":
         """Return what is asked about each model, and about the change."""
-        from dataclasses import replace
-
         from calibrant.decisions import DecisionPlan
         from calibrant.exceptions import InputError
 
         costs = self.costs
         _check_classes(models, costs)
-        plan = DecisionPlan(costs, self.threshold, self.max_risk, self.confidence, self.prevalence)
+        plan = DecisionPlan(costs, self.threshold, self.max_risk, self.confidence, prevalence)
         fixed = plan if not change else replace(plan, threshold=None)
         found: dict[str, Decisions] = {}
         steps = len(models) + bool(change)
@@ -166,7 +202,7 @@ class Deciding:
         return found, plan.change(before, after, change, rng=seed)
 
     def examine(
-        self, predictions: "Predictions", rates: "dict[str, tuple[float, float]]", name: str, options: "Judging"
+        self, predictions: "Predictions", there: "DecisionReport", name: str, options: "Judging"
     ) -> "DecisionReport":
         """Return what is asked about one set of predictions, with the worth of a fix if there are costs and rows."""
         from calibrant.advice import calibrate_held_out
@@ -180,7 +216,7 @@ class Deciding:
                     predictions, METHOD, progress=progress, rng=options.seed
                 )
             change = METHOD
-        return self.decide(models, rates, options, change)
+        return self.decide(models, there, options, change)
 
 
 def _check_classes(models: "dict[str, Predictions]", costs: "Costs | None") -> None:
@@ -192,18 +228,3 @@ def _check_classes(models: "dict[str, Predictions]", costs: "Costs | None") -> N
                 f"--cost-fp, --cost-fn and --threshold are for two classes, but there are {p.n_classes}. Name the "
                 "column of one class with --probs and its label with --positive."
             )
-
-
-def as_numbers(text: str, option: str) -> float | list[float]:
-    """Return one number, or a list of those between commas."""
-    from calibrant.exceptions import InputError
-
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InputError(
-            f"{option} must be a share such as 0.02, or one for each class such as 0.5,0.3,0.2, but is {text!r}."
-        ) from error
-    if not all(0 < number < 1 for number in numbers):
-        raise InputError(f"{option} must be above 0 and below 1, but is {text}.")
-    return numbers[0] if len(numbers) == 1 else numbers

@@ -18,14 +18,21 @@ from calibrant.results import (
     Interval,
     RiskCoverage,
 )
-from calibrant.results.deciding import FEW, base_rate_words, guarantee_words, threshold_words
+from calibrant.results.deciding import (
+    FEW,
+    base_rate_words,
+    guarantee_words,
+    population_words,
+    threshold_words,
+    without_limits,
+)
 from calibrant.results.writing import percent, significant
 
 
 def print_base_rate(report: DecisionReport) -> None:
     """Print what a base rate has done, if there is one: before the verdict, as it says how to read that."""
     if report.base_rate:
-        print_lines([base_rate_words(report), ""])
+        print_lines([base_rate_words(report), *filter(None, [population_words(report)]), ""])
 
 
 def print_decisions(report: DecisionReport) -> None:
@@ -73,9 +80,7 @@ def _print_costs(cost: DecisionCost, change: DecisionChange | None) -> None:
     ]
     if change is not None:
         notes.append(f"after {change.method}: every row by a fit to other rows")
-    if cost.cost.reason:
-        notes.append(f"no limits: {cost.cost.reason}")
-    for note in notes:
+    for note in [*notes, *without_limits(cost, change)]:
         out.print(Text(printable(note), style="dim"))
 
 

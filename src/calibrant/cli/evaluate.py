@@ -38,6 +38,7 @@ def evaluate(
       calibrant evaluate predictions.csv --cost-fp 1 --cost-fn 20
       calibrant evaluate answers.jsonl --max-risk 0.05 --confidence 0.95
       calibrant evaluate balanced.csv --base-rate 0.02
+      calibrant evaluate labelled.csv --base-rate new.csv
       calibrant evaluate answers.jsonl --percent --drop-missing
       calibrant evaluate 'part-*.parquet' --probs score --positive yes
       calibrant evaluate 'logs/*.parquet' --engine local --by region
@@ -95,8 +96,8 @@ def _print(
     predictions, groups = options.grouped(files) if sketch is None else (sketch, None)
     report = None
     if deciding.is_used and isinstance(predictions, Predictions):
-        predictions, rates = deciding.moved(predictions)
-        report = deciding.examine(predictions, rates, name, options)
+        predictions, there = deciding.moved(predictions, options)
+        report = deciding.examine(predictions, there, name, options)
         if not options.json:
             from calibrant.cli.decision_tables import print_base_rate
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calibrant.predictions import Predictions
-    from calibrant.results import Assessment, Comparison, Fix, ForecastAssessment, GroupFindings
+    from calibrant.results import Assessment, Comparison, DecisionReport, Fix, ForecastAssessment, GroupFindings
 
 COMPARED = ("nll", "brier", "accuracy", "rms-debiased", "kde-ece", "ece")
 """What is compared before and after a fix."""
@@ -42,6 +42,7 @@ def report(
       calibrant report predictions.csv --features 'x_*'
       calibrant report before.csv after.csv
       calibrant report predictions.csv --calibrate auto --cost-fp 1 --cost-fn 20 --max-risk 0.05
+      calibrant report labelled.csv --base-rate new.csv
       calibrant report 'logs/*.parquet' --engine local
       calibrant report forecasts.csv --label y --mean mu --sd sigma
 
@@ -71,7 +72,7 @@ def report(
     _check_one(paths, "--calibrate", calibrate)
     _check_one(paths, "--features", features)
     table, search = _search(paths, options, features)
-    deciding.check(of_rows=not options.are_forecasts)
+    deciding.check(of_rows=not options.are_forecasts, as_they_are=len(paths) == 1 and calibrate is None)
     extras: dict[str, Any] = {}
     if options.are_forecasts:
         shown, extras = _forecasts(paths, options, calibrate, folds)
@@ -110,14 +111,16 @@ def _print_extras(extras: dict[str, Any]) -> None:
 
 def _several(files: dict[str, Path], options: Judging, deciding: Deciding) -> tuple[dict[str, Any], dict[str, object]]:
     """Return what the page shows about the predictions of several files, side by side."""
+    from calibrant.results import DecisionReport
+
     shown, models = dict[str, Any](), dict[str, "Predictions"]()
-    rates: dict[str, tuple[float, float]] = {}
+    there = DecisionReport()
     for name, path in files.items():
         read, groups = options.grouped([path])
-        models[name], rates = deciding.moved(read)
-        _say_base_rate(rates, options)
+        models[name], there = deciding.moved(read, options)
+        _say_base_rate(there, options)
         shown[name] = _assessed(models[name], groups, name, options)
-    return shown, {"decisions": deciding.decide(models, rates, options)} if deciding.is_used else {}
+    return shown, {"decisions": deciding.decide(models, there, options)} if deciding.is_used else {}
 
 
 def _predictions(
@@ -129,8 +132,8 @@ def _predictions(
     if fixing.method is not None:
         _check_method(fixing)
     read, groups = options.grouped([file])
-    before, rates = deciding.moved(read)
-    _say_base_rate(rates, options)
+    before, there = deciding.moved(read, options)
+    _say_base_rate(there, options)
     if fixing.method is not None:
         check_folds(fixing.folds, before)
     heading = file.name if fixing.method is not None else ""
@@ -143,21 +146,20 @@ def _predictions(
             models[f"{file.name} > {how.method}"], change = after, how.method
             shown, extras["comparison"] = _compared(models, shown, options)
     if deciding.is_used and fixing.method is None:
-        found = deciding.examine(before, rates, file.name, options)
+        found = deciding.examine(before, there, file.name, options)
         # The fix has its row of costs, as in `evaluate`. The page draws no curve of it, and so holds none.
         extras["decisions"] = replace(found, models={name: found.models[name] for name in models if found.models})
     elif deciding.is_used:
-        extras["decisions"] = deciding.decide(models, rates, options, change)
+        extras["decisions"] = deciding.decide(models, there, options, change)
     return shown, extras
 
 
-def _say_base_rate(rates: dict[str, tuple[float, float]], options: Judging) -> None:
+def _say_base_rate(there: "DecisionReport", options: Judging) -> None:
     """Print what a base rate has done before the verdict, unless all is printed as JSON."""
     from calibrant.cli.decision_tables import print_base_rate
-    from calibrant.results import DecisionReport
 
     if not options.json:
-        print_base_rate(DecisionReport(base_rate=rates))
+        print_base_rate(there)
 
 
 def _check_one(files: list[Path], option: str, value: str | None) -> None:

@@ -41,7 +41,7 @@ class Shift:
         cls, base_rate: str, trained_rate: str | None, fitted_to: object, classes: "Iterable[object] | None"
     ) -> "Shift":
         """Check the options, before anything is read; `fitted_to` is the share of each class that a calibrator saw."""
-        from calibrant.cli.deciding import as_numbers
+        from calibrant.cli.base_rates import as_numbers
         from calibrant.exceptions import InputError
 
         if base_rate != AUTO:
@@ -62,7 +62,7 @@ class Shift:
 
         from calibrant.calibrators import PriorShift
         from calibrant.calibrators.prior_shift import as_rates
-        from calibrant.cli.deciding import as_numbers
+        from calibrant.cli.base_rates import as_numbers
 
         old = as_rates(self.trained_rate, values.shape[1], "--trained-rate")
         if self.base_rate == AUTO:
@@ -82,6 +82,7 @@ class Shift:
     def _of_two(self, probs: "FloatArray", old: "FloatArray") -> "FloatArray":
         import numpy as np
 
+        from calibrant.cli.base_rates import end_words
         from calibrant.decisions import estimate_base_rate
         from calibrant.exceptions import InputError
         from calibrant.results.writing import percent
@@ -93,15 +94,12 @@ class Shift:
             f"{found.low:.4g} to {found.high:.4g}. {found.assumption}"
         )
         if not 0 < found.value < 1:
-            raise InputError(
-                f"the most likely base rate of FILE is {found.value:g} ({found.low:.3g} to {found.high:.3g}), at which "
-                "all probabilities would be the same. Name a base rate with --base-rate."
-            )
+            raise InputError(end_words("FILE", found.value, found.low, found.high))
         return np.array([1 - found.value, found.value])
 
     def _of_several(self, probs: "FloatArray", old: "FloatArray") -> "FloatArray":
-        import numpy as np
 
+        from calibrant.cli.base_rates import NEVER, usable_shares
         from calibrant.decisions import estimate_base_rates
         from calibrant.results.deciding import base_rates_words
 
@@ -109,11 +107,6 @@ class Shift:
         found = estimate_base_rates(probs, old, classes=names)
         self.found["estimate"] = found
         self.lines.append(base_rates_words(found))
-        never = found.value == 0
-        if not never.any():
-            return found.value
-        self.lines.append(
-            "A class whose most likely share is 0 is taken for half a row of all, so that none becomes impossible."
-        )
-        raised = np.where(never, 0.5 / found.n_samples, found.value)
-        return np.asarray(raised / raised.sum())
+        if (found.value == 0).any():
+            self.lines.append(NEVER)
+        return usable_shares(found, "FILE")

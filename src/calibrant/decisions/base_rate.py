@@ -17,6 +17,8 @@ ASSUMPTION = (
     "class looks as it did. Neither can be seen in rows without labels."
 )
 
+KNOWN = "The limits take the old base rate for known: one that was counted in few rows adds an error of its own."
+
 EDGE = 1e-12
 """How near to 0 and 1 a base rate is looked for, before the end itself is taken."""
 
@@ -49,8 +51,8 @@ def estimate_base_rate(
     a concave function, whose maximum is found by its derivative. The steps of expectation and maximisation that are
     usual for it have the same limit. The limits are where twice the loss of likelihood reaches the quantile of
     chi-squared with one degree of freedom; with unequal weights it is scaled by the ratio of the variance of the
-    derivative to its curvature. They hold what the rows leave open, not the error of the old base rate and of the
-    calibrator.
+    derivative to its curvature. They hold what the rows leave open, not the error of the old base rate, which
+    `estimate_base_rates` adds if it is given rows of it, nor that of the calibrator.
 
     With probabilities that are not calibrated the limits mean nothing: logits that are twice too large make limits of
     95 % cover 5 %.
@@ -86,7 +88,7 @@ def estimate_base_rate(
         level=level,
         trained_rate=old,
         n_samples=len(positive),
-        assumption=ASSUMPTION,
+        assumption=f"{ASSUMPTION} {KNOWN}",
     )
 
 

@@ -13,10 +13,26 @@ from calibrant.report.series import Series
 from calibrant.report.svg import Element, Scale
 from calibrant.report.tables import limits_text
 from calibrant.results import DecisionCurve, DecisionReport, Decisions, Interval, RiskCoverage
-from calibrant.results.deciding import FEW, base_rate_rows, base_rate_words, guarantee_words, threshold_words
+from calibrant.results.deciding import (
+    FEW,
+    base_rate_rows,
+    base_rate_words,
+    guarantee_words,
+    population_words,
+    threshold_words,
+    without_limits,
+)
 from calibrant.results.writing import number, percent, signed
 
-__all__ = ["FEW", "base_rate_rows", "base_rate_words", "guarantee_words", "threshold_words"]
+__all__ = [
+    "FEW",
+    "base_rate_rows",
+    "base_rate_words",
+    "guarantee_words",
+    "population_words",
+    "threshold_words",
+    "without_limits",
+]
 
 N_POINTS = 300
 """Points of a risk-coverage curve that are drawn and kept."""

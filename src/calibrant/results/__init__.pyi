@@ -7,6 +7,11 @@ from calibrant.results.advice import (
     Judged as Judged,
     Recommendation as Recommendation,
 )
+from calibrant.results.base_rates import (
+    BaseRate as BaseRate,
+    BaseRates as BaseRates,
+    Population as Population,
+)
 from calibrant.results.learning import LearningCurve as LearningCurve, LearningPoint as LearningPoint
 from calibrant.results.comparison import (
     Compared as Compared,
@@ -37,8 +42,6 @@ from calibrant.results.curves import (
     ReliabilityCurve as ReliabilityCurve,
 )
 from calibrant.results.decisions import (
-    BaseRate as BaseRate,
-    BaseRates as BaseRates,
     BestThreshold as BestThreshold,
     CurveBand as CurveBand,
     DecisionChange as DecisionChange,

@@ -1,8 +1,12 @@
 """Decisions in words, for a terminal and for a page."""
 
-from calibrant.results.decisions import BaseRates, BestThreshold, DecisionReport
+from collections.abc import Sequence
+
+from calibrant.results.base_rates import BaseRates, Population
+from calibrant.results.core import smallest_pvalue
+from calibrant.results.decisions import BestThreshold, DecisionChange, DecisionCost, DecisionReport
 from calibrant.results.selective import CoverageAtRisk
-from calibrant.results.writing import percent
+from calibrant.results.writing import percent, pvalue
 
 FEW = 12
 """Up to this many distinct confidences, or classes, are listed one by one."""
@@ -24,7 +28,8 @@ def base_rate_words(report: DecisionReport) -> str:
     base rate of the rows.
     """
     shown = [*report.base_rate.items()][len(report.base_rate) == 2 :][:FEW]
-    words = ", ".join(f"{name} from {percent(old)} to {percent(new)}" for name, (old, new) in shown)
+    to = "to" if report.population is None else f"to, as estimated from {report.population.name},"
+    words = ", ".join(f"{name} from {percent(old)} {to} {percent(new)}" for name, (old, new) in shown)
     return (
         f"Probabilities and rows are moved to another base rate, {words}, which is right if the probabilities are "
         f"calibrated here and each class looks the same there. {_halved(report)}Weights fix the share of each class, "
@@ -37,40 +42,112 @@ def _halved(report: DecisionReport) -> str:
     """Say what becomes of a probability of one half, if there are two classes."""
     if len(report.base_rate) != 2:
         return ""
-    name = list(report.base_rate)[1]
-    return f"A probability of 50% of {name} becomes {_rounded(moved_probability(0.5, report))}. "
+    name, rates = list(report.base_rate.items())[1]
+    return f"A probability of 50% of {name} becomes {percent(moved_probability(0.5, *rates))}. "
 
 
-def moved_probability(probability: float, report: DecisionReport) -> float:
-    """Return what becomes of a probability of the second of two classes.
+def moved_probability(probability: float, old: float, new: float) -> float:
+    """Return what becomes of a probability of the second of two classes, if its share changes.
 
     Examples
     --------
-    >>> round(moved_probability(0.8, DecisionReport(base_rate={"no": (0.7, 0.98), "yes": (0.3, 0.02)})), 12)
+    >>> round(moved_probability(0.8, 0.3, 0.02), 12)
     0.16
     """
-    (old_no, new_no), (old, new) = report.base_rate.values()
-    yes, no = probability * new / old, (1 - probability) * new_no / old_no
+    yes, no = probability * new / old, (1 - probability) * (1 - new) / (1 - old)
     return yes / (yes + no)
 
 
-def base_rate_rows(report: DecisionReport) -> list[tuple[str, str, str]]:
-    """Return what a base rate moves, from what, and to what: shares of classes; of two, also some probabilities.
+def base_rate_rows(report: DecisionReport) -> list[tuple[str, str, str, str]]:
+    """Return what a base rate moves, from what, to what, and the limits of that if it was estimated.
+
+    Shares of classes; of two, also some probabilities.
 
     Examples
     --------
-    >>> base_rate_rows(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)}))[1:4]
-    [('Share of yes', '50%', '2%'), ('Probability of yes', '10%', '0.226%'), ('Probability of yes', '25%', '0.676%')]
+    >>> rows = base_rate_rows(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)}))
+    >>> rows[1], rows[2]
+    (('Share of yes', '50%', '2%', ''), ('Probability of yes', '10%', '0.226%', ''))
     """
-    rows = [(f"Share of {name}", _rounded(old), _rounded(new)) for name, (old, new) in report.base_rate.items()]
+    ends = _ends(report)
+    rows = [
+        (f"Share of {name}", percent(old), percent(new), _between(ends[j]))
+        for j, (name, (old, new)) in enumerate(report.base_rate.items())
+    ]
     if len(rows) == 2:
-        name = list(report.base_rate)[1]
-        rows += [(f"Probability of {name}", _rounded(p), _rounded(moved_probability(p, report))) for p in PROBABILITIES]
+        name, (old, new) = list(report.base_rate.items())[1]
+        for p in PROBABILITIES:
+            moved = None if ends[1] is None else [moved_probability(p, old, end) for end in ends[1]]
+            rows.append(
+                (f"Probability of {name}", percent(p), percent(moved_probability(p, old, new)), _between(moved))
+            )
     return rows
 
 
-def _rounded(share: float) -> str:
-    return percent(float(f"{share:.3g}"))
+def _ends(report: DecisionReport) -> list[list[float] | None]:
+    """Return the limits of each share, None where there are none."""
+    shares = None if report.population is None else report.population.shares
+    if shares is None or shares.low is None or shares.high is None:
+        return [None] * len(report.base_rate)
+    return [list(ends) for ends in zip(shares.low.tolist(), shares.high.tolist(), strict=True)]
+
+
+def _between(ends: Sequence[float] | None) -> str:
+    return "" if ends is None else f"{percent(ends[0])} to {percent(ends[1])}"
+
+
+FOUND = 0.05
+"""A test of calibration with a p-value up to this one makes an estimate doubtful."""
+
+
+def population_words(report: DecisionReport) -> str:
+    """Say how a base rate was estimated, and what that rests on; nothing if it was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.results import TestResult
+    >>> value, around = np.array([0.98, 0.02]), np.array([0.01, 0.01])
+    >>> shares = BaseRates(classes=("no", "yes"), value=value, low=value - around, high=value + around, level=0.95,
+    ...     trained_rate=np.array([0.5, 0.5]), n_samples=3000, n_trained=400, assumption="")
+    >>> new = Population(name="new.csv", shares=shares, test=TestResult(name="omnibus", statistic=1.0, pvalue=0.4))
+    >>> print(population_words(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)}, population=new)))
+    Estimated from the 3,000 rows of new.csv, whose labels are not used, and the 400 here: yes 2%, 1% to 3% (95%
+    limits). It needs calibrated predictions: the test of calibration finds nothing against that here (p = 0.4).
+    Small errors matter: with log-odds a quarter too large, estimates were 3.6% on average where 2% was true. That
+    each class looks the same there cannot be seen without labels.
+    """
+    found = report.population
+    if found is None:
+        return ""
+    shares, ends = found.shares, _ends(report)
+    limits = f" ({percent(shares.level)} limits)" if ends[0] is not None else ""
+    first = int(len(ends) == 2)
+    listed = ", ".join(
+        f"{name} {percent(new)}" + (f", {_between(ends[j])}{limits}" if ends[j] is not None else "")
+        for j, (name, (_, new)) in list(enumerate(report.base_rate.items()))[first:][:FEW]
+    )
+    why = f" There are no limits: {shares.reason}." if shares.reason else ""
+    rows = (
+        f"the {shares.n_samples:,} rows of {found.name}, whose labels are not used, and the {shares.n_trained:,} here"
+    )
+    return f"Estimated from {rows}: {listed}.{why} {_calibration_words(found)} {SENSITIVE}"
+
+
+SENSITIVE = (
+    "Small errors matter: with log-odds a quarter too large, estimates were 3.6% on average where 2% was true. That "
+    "each class looks the same there cannot be seen without labels."
+)
+
+
+def _calibration_words(found: Population) -> str:
+    p = pvalue(found.test.pvalue, smallest_pvalue(found.test))
+    if found.test.pvalue > FOUND:
+        return f"It needs calibrated predictions: the test of calibration finds nothing against that here ({p})."
+    return (
+        f"It needs calibrated predictions, which these are not (test of calibration here, {p}): the estimate and its "
+        "limits can be far off. Calibrate both files first, with calibrant fit and calibrant apply."
+    )
 
 
 def base_rates_words(found: BaseRates) -> str:
@@ -98,6 +175,31 @@ def base_rates_words(found: BaseRates) -> str:
     why = f" No limits: {found.reason}." if found.reason else ""
     listed = ", ".join(parts[:FEW])
     return f"Estimated from {found.n_samples:,} rows{how}: {listed}{rest}.{why} {found.assumption}"
+
+
+def without_limits(cost: DecisionCost, change: DecisionChange | None) -> list[str]:
+    """Say which numbers of a table of costs have no limits, and why: a sentence for each reason.
+
+    Examples
+    --------
+    >>> from calibrant.results import Interval
+    >>> known = Interval(name="cost", value=0.3, low=0.2, high=0.4, level=0.95, method="hall")
+    >>> unknown = Interval(name="", value=0.3, low=None, high=None, level=0.95, method="none", reason="too few rows")
+    >>> without_limits(DecisionCost(threshold=0.1, best_if_calibrated=0.1, costs={}, cost=known, shares={},
+    ...     treat_all=0.5, treat_none=1.0, over_all=unknown, over_none=unknown), None)
+    ['No limits of the difference on all, the difference on none: too few rows.']
+    """
+    shown = {"the cost": cost.cost}
+    if change is not None:
+        shown |= {f"the cost after {change.method}": change.after, f"the difference after {change.method}": change.cost}
+    shown |= {"the difference on all": cost.over_all, "the difference on none": cost.over_none}
+    reasons = dict.fromkeys(interval.reason for interval in shown.values() if interval.reason)
+    if len(reasons) == 1 and all(interval.reason for interval in shown.values()):
+        return [f"No limits: {reason}." for reason in reasons]
+    return [
+        f"No limits of {', '.join(name for name, interval in shown.items() if interval.reason == reason)}: {reason}."
+        for reason in reasons
+    ]
 
 
 def clopper_pearson(count: int) -> str:

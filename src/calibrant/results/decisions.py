@@ -1,9 +1,10 @@
-"""Outcomes about decisions: what they cost, where to act, and which base rate holds."""
+"""Outcomes about decisions: what they cost, and where to act."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from calibrant._border.types import FloatArray
+from calibrant.results.base_rates import Population
 from calibrant.results.comparison import Interval
 from calibrant.results.reading import Readable
 from calibrant.results.selective import CoverageAtRisk, RiskCoverage
@@ -162,63 +163,6 @@ class BestThreshold(Readable):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class BaseRate(Readable):
-    """The base rate of rows without labels, by maximum likelihood.
-
-    Attributes
-    ----------
-    value, low, high : float
-        The base rate of class 1, and its limits by the profile of the likelihood.
-    level : float
-    trained_rate : float
-        The base rate that the probabilities are calibrated for.
-    n_samples : int
-    assumption : str
-        What the value and its limits rest on.
-    """
-
-    value: float
-    low: float
-    high: float
-    level: float
-    trained_rate: float
-    n_samples: int
-    assumption: str
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class BaseRates(Readable):
-    """The shares of several classes among rows without labels, by maximum likelihood.
-
-    Attributes
-    ----------
-    classes : tuple
-    value : ndarray of shape (K,)
-        The share of every class.
-    low, high : ndarray of shape (K,) or None
-        Its limits by the profile of the likelihood, each by itself.
-    level : float
-    trained_rate : ndarray of shape (K,)
-        The shares that the probabilities are calibrated for.
-    n_samples : int
-    assumption : str
-        What the values and their limits rest on.
-    reason : str
-        Why there are no limits.
-    """
-
-    classes: tuple[Hashable, ...]
-    value: FloatArray
-    low: FloatArray | None
-    high: FloatArray | None
-    level: float
-    trained_rate: FloatArray
-    n_samples: int
-    assumption: str
-    reason: str = ""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Decisions(Readable):
     """What predictions are good for: costs, thresholds, and rows that can be answered safely.
 
@@ -273,8 +217,11 @@ class DecisionReport(Readable):
         From the first to the last of the models, if that is a fix of the first.
     base_rate : mapping of str to tuple of two floats
         By class, its share of the rows, and the one to which probabilities and rows were moved; empty if they were not.
+    population : Population or None
+        The rows from which the latter was estimated.
     """
 
     models: Mapping[str, Decisions] = field(default_factory=dict)
     change: DecisionChange | None = None
     base_rate: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    population: Population | None = None
