@@ -7,7 +7,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from calibrant import DataWarning, InputError
-from calibrant._core import newton
+from calibrant._core import logistic
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.calibrators import (
     CALIBRATORS,
@@ -196,7 +196,7 @@ def test_single_precision_gives_the_same_answer(name, k):
 
 
 def test_an_optimiser_that_stops_early_says_so(monkeypatch):
-    monkeypatch.setattr(newton, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(logistic, "MAX_ITERATIONS", 1)
     x, hits, weights = draw()
     with pytest.warns(ConvergenceWarning, match="PlattScaling did not converge"):
         fitted = PlattScaling().fit_line(x * 5, hits, weights)
