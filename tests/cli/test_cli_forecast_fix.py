@@ -180,7 +180,7 @@ def test_laws_that_are_no_longer_normal_are_written_as_moments_and_quantiles(nor
     assert (table["calibrated_q0.05"] < table["calibrated_q0.95"]).all()
     replaced = ["apply", normal, *NAMED["normal"], "--calibrator", stored, "--out", out, "--replace", "--overwrite"]
     assert main([*map(str, replaced)]) == 2
-    assert "another kind" in capsys.readouterr().err
+    assert "a different kind" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

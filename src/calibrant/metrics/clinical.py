@@ -180,7 +180,8 @@ class ObservedExpectedRatio(Metric):
 
 def _ratio(observed: FloatArray | IntArray, expected: FloatArray) -> FloatArray:
     if expected.min() > 0:
-        return np.asarray(observed / expected, dtype=np.float64)
+        with np.errstate(over="ignore"):  # Of an event that nearly no probability was given to: infinite.
+            return np.asarray(observed / expected, dtype=np.float64)
     expected = np.broadcast_to(expected, observed.shape)
     nothing = np.where(observed > 0, np.inf, 1.0)
     return np.divide(observed, expected, out=nothing, where=expected > 0)
