@@ -92,7 +92,7 @@ def test_a_base_rate_moves_predictions_and_rows(file, capsys):
     assert found["settings"]["weighted"] is True
     assert main(["evaluate", str(file), "--base-rate", "0.02", "--metrics", "nll"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert shown.startswith("Probabilities and rows are moved to another base rate, 1 from ")
+    assert shown.startswith("Probabilities and rows are moved to another base rate: class 1 from ")
     assert "to 2%" in shown
     assert "exact" not in shown
     assert shown.count("are rough here") == 1
@@ -296,8 +296,8 @@ def test_the_page_says_at_the_verdict_what_a_base_rate_has_done(file, tmp_path, 
     assert main(["report", str(file), "--base-rate", "0.02", "--resamples", "19", "--out", str(page)]) == 0
     assert capsys.readouterr().out.startswith("Probabilities and rows are moved to another base rate")
     html = page.read_text(encoding="utf-8")
-    assert html.count("moved to another base rate, 1 from") == 1
-    assert html.index("moved to another base rate, 1 from") < html.index('<div class="cards">')
+    assert html.count("moved to another base rate: class 1 from") == 1
+    assert html.index("moved to another base rate: class 1 from") < html.index('<div class="cards">')
     assert html.count('id="decisions-title"') == 1
     section = html[html.index('id="decisions-title"') :].partition("</section>")[0]
     old = np.mean(read_predictions(file).labels)
