@@ -32,9 +32,9 @@ def base_rate_words(report: DecisionReport) -> str:
     source = "" if report.population is None else f", estimated from {report.population.name}"
     return (
         f"Probabilities and rows are moved to another base rate: {words}{source}. This is right if the probabilities "
-        f"are calibrated here and each class looks the same there. {_halved(report)}Weights fix the share of each class, "
-        "so that tests and ranges by chance, which redraw labels, are rough here: judge calibration at the base rate "
-        "of the rows."
+        f"are calibrated here and each class looks the same there. {_halved(report)}Weights fix the share of each "
+        "class, so that tests and ranges by chance, which redraw labels, are rough here: judge calibration at the base "
+        "rate of the rows."
     )
 
 
@@ -112,10 +112,10 @@ def population_words(report: DecisionReport) -> str:
     ...     trained_rate=np.array([0.5, 0.5]), n_samples=3000, n_trained=400, assumption="")
     >>> new = Population(name="new.csv", shares=shares, test=TestResult(name="omnibus", statistic=1.0, pvalue=0.4))
     >>> print(population_words(DecisionReport(base_rate={"no": (0.5, 0.98), "yes": (0.5, 0.02)}, population=new)))
-    Estimated from the 3,000 rows of new.csv, whose labels are not used, and the 400 here: yes 2%, 1% to 3% (95%
-    limits). It needs calibrated predictions: the test of calibration finds nothing against that here (p = 0.4).
-    Small errors matter: with log-odds a quarter too large, estimates were 3.6% on average where 2% was true. That
-    each class looks the same there cannot be seen without labels.
+    Estimated from the 3,000 rows of new.csv, whose labels are not used, and the 400 here: class yes 2%, 1% to 3%
+    (95% limits). It needs calibrated predictions: the test of calibration finds nothing against that here (p =
+    0.4). Small errors matter: with log-odds a quarter too large, estimates were 3.6% on average where 2% was true.
+    That each class looks the same there cannot be seen without labels.
     """
     found = report.population
     if found is None:
@@ -124,7 +124,7 @@ def population_words(report: DecisionReport) -> str:
     limits = f" ({percent(shares.level)} limits)" if ends[0] is not None else ""
     first = int(len(ends) == 2)
     listed = ", ".join(
-        f"{name} {percent(new)}" + (f", {_between(ends[j])}{limits}" if ends[j] is not None else "")
+        f"class {name} {percent(new)}" + (f", {_between(ends[j])}{limits}" if ends[j] is not None else "")
         for j, (name, (_, new)) in list(enumerate(report.base_rate.items()))[first:][:FEW]
     )
     why = f" There are no limits: {shares.reason}." if shares.reason else ""
