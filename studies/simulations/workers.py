@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,9 +54,24 @@ def run(todo: Sequence["Unit"], cache: Path, jobs: int) -> None:
 
 @contextmanager
 def _own_interrupt_first() -> Iterator[None]:
-    """Tell an interrupt from a failure: a terminal sends it to every process, and that of a worker may come first."""
+    """Tell an interrupt from a failure: a terminal sends it to every process, and that of a worker may come first.
+
+    It is also noted: raised in a callback of the pool, it would be lost.
+    """
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, note)
     try:
         yield
-    except BrokenProcessPool:
-        time.sleep(1)
+    except BrokenProcessPool as error:
+        if not noted:
+            time.sleep(2)
+        if noted:
+            raise KeyboardInterrupt from error
         raise
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext, suppress
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -276,6 +277,17 @@ def test_a_damaged_file_is_not_read(finished, tmp_path, damage):
     path = tmp_path / "steps" / unit.filename
     path.write_bytes(DAMAGES[damage](path.read_bytes()))
     assert load(unit, tmp_path) is None
+
+
+def test_an_interrupt_that_a_callback_of_the_pool_swallows_is_no_failure():
+    def fail():
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise BrokenProcessPool
+
+    with pytest.raises(KeyboardInterrupt), workers._own_interrupt_first():
+        fail()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
