@@ -56,7 +56,7 @@ def run(todo: Sequence["Unit"], cache: Path, jobs: int) -> None:
 def _own_interrupt_first() -> Iterator[None]:
     """Tell an interrupt from a failure: a terminal sends it to every process, and that of a worker may come first.
 
-    It is also noted: raised in a callback of the pool, it would be lost.
+    It is also noted: a shell makes what it starts in the background ignore it, and a callback may swallow it.
     """
     noted: list[int] = []
 
