@@ -75,7 +75,9 @@ def report(
     deciding.check(of_rows=not options.are_forecasts, as_they_are=len(paths) == 1 and calibrate is None)
     extras: dict[str, Any] = {}
     if options.are_forecasts:
-        shown, extras = _forecasts(paths, options, calibrate, folds)
+        from calibrant.cli.forecast_report import forecast_sections
+
+        shown, extras = forecast_sections(_named(paths), options, calibrate, folds)
     elif (sketch := engine.sketch(paths, options)) is not None:
         deciding.check(of_rows=False)
         shown = {title(paths): options.assess(sketch, title(paths), "assessing")}
@@ -227,45 +229,6 @@ def _check_method(fixing: "_Fixing") -> None:
         raise InputError("--calibrate groups needs the columns that groups are made of. Name them with --features.")
     if fixing.method is not None and fixing.method not in (AUTO, METHOD):
         parse(fixing.method)
-
-
-def _forecasts(
-    files: list[Path], options: Judging, calibrate: str | None, folds: int
-) -> tuple[dict[str, Any], dict[str, object]]:
-    """Return what the page shows about predictive distributions."""
-    if calibrate is None:
-        return {name: options.assess_forecasts([file]) for name, file in _named(files).items()}, {}
-    from calibrant.advice import calibrate_held_out
-    from calibrant.advice.fixing import AUTO
-    from calibrant.assessment.forecasts import compare_forecasts
-    from calibrant.calibrators.forecasts import (
-        WeightedConformalIntervals,
-        check_intervals,
-        forecast_calibrator_name,
-        parse_forecast,
-    )
-    from calibrant.calibrators.forecasts.conformal import Conformal
-    from calibrant.cli import show
-
-    if calibrate != AUTO:
-        forecast_calibrator_name(calibrate)
-    (file,) = files
-    before, others = options.forecasts(files, options.by)
-    groups = others.get(options.by or "")
-    shown = {file.name: options.judge_forecasts(before, file.name, groups)}
-    if calibrate != AUTO and isinstance(built := parse_forecast(calibrate), Conformal):
-        weighted = isinstance(built, WeightedConformalIntervals)
-        return shown, {"intervals": check_intervals(built, before, None if weighted else groups, rng=options.seed)}
-    with show.progress_bar("fitting calibrators", quiet=options.silent) as progress:
-        after, how = calibrate_held_out(before, calibrate, n_folds=folds, progress=progress, rng=options.seed)
-    if how.recommendation is not None and how.method == "identity":
-        return shown, {"fix": how}
-    name = f"{file.name} > {how.method}"
-    shown[name] = options.judge_forecasts(after, name, None)
-    with show.progress_bar("comparing before and after", quiet=options.silent) as progress:
-        models = {file.name: before, name: after}
-        comparison = compare_forecasts(models, intervals=False, progress=progress, rng=options.seed)
-    return shown, {"fix": how, "comparison": comparison}
 
 
 @dataclass(frozen=True)

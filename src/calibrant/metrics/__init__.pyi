@@ -1,4 +1,4 @@
-from calibrant.metrics.binned import DebiasedECE as DebiasedECE, ECE as ECE
+from calibrant.metrics.binned import ECE as ECE
 from calibrant.metrics.chance import ChanceECE as ChanceECE
 from calibrant.metrics.clinical import (
     GapQuantile as GapQuantile,
@@ -11,6 +11,7 @@ from calibrant.metrics.corp import (
     Refinement as Refinement,
 )
 from calibrant.metrics.costs import Costs as Costs, ExpectedCost as ExpectedCost, NetBenefit as NetBenefit
+from calibrant.metrics.debiased import DebiasedECE as DebiasedECE
 from calibrant.metrics.decomposition import segment_decomposition as segment_decomposition
 from calibrant.metrics.dirichlet import DirichletECE as DirichletECE
 from calibrant.metrics.forecast_calibration import ENCE as ENCE, QuantileCalibration as QuantileCalibration

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from calibrant.binning.class_events import ClassEvents
 from calibrant.binning.sums import bin_sums_of, class_bin_sums
 from calibrant.curves import bin_totals, joint_bin_totals
 from calibrant.metrics.counted import BinnedCells, Counted
-from calibrant.metrics.metric import Measured, Metric, check_norm, relative, root
+from calibrant.metrics.metric import Measured, Metric, check_norm, root
 from calibrant.predictions import Predictions
 from calibrant.results import Description
-
-ONE_ROW = 1e-9
-"""A bin whose rows but one have less than this share of its weight holds one row: its pairs are rounding."""
 
 
 class BinnedMetric(Metric):
@@ -167,130 +164,10 @@ class ECE(BinnedMetric):
         gap_sums = np.abs(predicted - hits)
         if self.norm == 1:
             return gap_sums.sum(axis=0) / total
-        gaps = _ratio(gap_sums, mass)
+        gaps = bin_ratio(gap_sums, mass)
         if self.norm == np.inf:
             return gaps.max(axis=0)
         return root((mass * gaps**self.norm).sum(axis=0) / total, self.norm)
-
-
-@dataclass(frozen=True)
-class DebiasedECE(BinnedMetric):
-    r"""Root-mean-square calibration error with the bias of chance removed.
-
-    Parameters
-    ----------
-    bins : Binning, default=EqualWidth(15)
-
-    Notes
-    -----
-    The square root of :math:`\max(D, 0)`, where
-
-    .. math:: D = \sum_b \frac{W_b}{W} \Big[(\bar p_b - \bar y_b)^2 - \frac{\bar y_b (1 - \bar y_b)}{n_b - 1}\Big],
-        \qquad n_b = \frac{\big(\sum_{i \in b} w_i\big)^2}{\sum_{i \in b} w_i^2},
-
-    over bins with more than one row, :math:`n_b > 1`. The variance that is taken away is the mean of
-    :math:`(y_i - y_j)^2 / 2` over pairs :math:`i \ne j`, each with weight :math:`w_i w_j`, divided by :math:`n_b`.
-    :math:`D` is an unbiased estimate of the squared binned error up to the bins that hold one row; it is kept, with its
-    sign, in the estimate's details as ``squared``.
-
-    References
-    ----------
-    A. Kumar, P. Liang, T. Ma, "Verified uncertainty calibration", NeurIPS 2019; J. Bröcker, "Estimating reliability
-    and resolution of probability forecasts through decomposition of the empirical score", Climate Dynamics 39 (2012).
-
-    Examples
-    --------
-    >>> p = Predictions([0.8, 0.8, 0.8, 0.8], labels=[0, 0, 0, 0])
-    >>> round(DebiasedECE()(p), 4)  # no variance to remove
-    0.8
-    """
-
-    weights: ClassVar[Literal["frequency", "pairs"]] = "pairs"
-    bins: Binning = EqualWidth(15)
-
-    def about(self) -> Description:
-        """Return how it is presented."""
-        return self._presented(
-            "ECE, debiased", "The root-mean-square error without the part that chance adds; 0 if chance explains all."
-        )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bins", as_binning(self.bins, EqualMass))
-
-    def combine(self, total: FloatArray, mass: FloatArray, predicted: FloatArray, hits: FloatArray) -> FloatArray:
-        """Return the root of D for weights of 1, or 0 where D is negative."""
-        return self._root(_squared(total, mass, mass, predicted, hits))
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Return the map from weights, (n, B), to B values; the bins are cut once, at the data's own weights."""
-        squared = self._prepare_squared(predictions)
-        return lambda weights: self._root(squared(weights))
-
-    def value(self, data: Predictions) -> float:
-        """Return the value at the data's own weights."""
-        self.check(data)
-        return float(self._root(self._squared(data)))
-
-    def prepare_labels(self, predictions: Predictions) -> Evaluator:
-        """Return the map from labels, (n, B), to B values: only the frequencies change."""
-        view = self.view(predictions)
-        cut = self.bins.cut_view(view)
-        weights = relative(view.weights)[:, None]
-        mass, squares = (bin_totals(cut, np.ones(view.n_samples))(w) for w in (weights, weights**2))
-        predicted = bin_totals(cut, view.positive)(weights)
-        hits = bin_totals(cut, weights[:, 0])
-        target = 1 if view is predictions else predictions.predicted[:, None]
-        total = weights.sum(axis=0)
-        return lambda labels: self._root(_squared(total, mass, squares, predicted, hits(labels == target)))
-
-    def prepare_classes(self, predictions: Predictions) -> Evaluator | None:
-        """Leave every class to itself: bins need sums of squared weights too."""
-        return Metric.prepare_classes(self, predictions)
-
-    def class_values(self, predictions: Predictions) -> FloatArray:
-        """Return the value of every class against the rest, (K,): bins need sums of squared weights too."""
-        return Metric.class_values(self, predictions)
-
-    def details(self, predictions: Predictions) -> Mapping[str, object]:
-        """Give D with its sign."""
-        return {**super().details(predictions), "squared": float(self._squared(predictions))}
-
-    def _squared(self, predictions: Predictions) -> FloatArray:
-        """Return D at the data's own weights."""
-        view = self.view(predictions)
-
-        def compute() -> FloatArray:
-            return self._prepare_squared(view)(view.weights[:, None])[0]
-
-        return view.once(("squared", self), compute)
-
-    def _prepare_squared(self, predictions: Predictions) -> Evaluator:
-        view = self.view(predictions)
-        cut = self.bins.cut_view(view)
-        sums = joint_bin_totals(cut, np.column_stack([np.ones(view.n_samples), view.positive, view.labels]))
-        count = bin_totals(cut, np.ones(view.n_samples))
-
-        def evaluate(weights: FloatArray) -> FloatArray:
-            weights = relative(weights)
-            mass, predicted, hits = sums(weights)
-            return _squared(weights.sum(axis=0), mass, count(view.squares(weights)), predicted, hits)
-
-        return evaluate
-
-    @staticmethod
-    def _root(squared: FloatArray) -> FloatArray:
-        return np.sqrt(np.maximum(squared, 0.0))
-
-
-def _squared(
-    total: FloatArray, mass: FloatArray, squares: FloatArray, predicted: FloatArray, hits: FloatArray
-) -> FloatArray:
-    """Return D from the sums of the weights, of their squares, and of the weighted predictions and labels."""
-    gaps, frequency = _ratio(predicted - hits, mass), _ratio(hits, mass)
-    pairs = mass**2 - squares  # The weight of pairs of different rows, 0 up to rounding where there is one row.
-    several = pairs > ONE_ROW * mass**2
-    bias = np.divide(frequency * (1 - frequency) * squares, pairs, out=np.zeros_like(gaps), where=several)
-    return np.where(several, mass * (gaps**2 - bias), 0.0).sum(axis=0) / total
 
 
 def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binning:
@@ -304,6 +181,6 @@ def as_binning(bins: object, kind: type[EqualWidth] | type[EqualMass]) -> Binnin
     return bins
 
 
-def _ratio(numerator: FloatArray, mass: FloatArray) -> FloatArray:
+def bin_ratio(numerator: FloatArray, mass: FloatArray) -> FloatArray:
     """Divide by the weight of the bin; empty bins give 0."""
     return np.divide(numerator, mass, out=np.zeros_like(numerator), where=mass > 0)

@@ -3,10 +3,11 @@
 import math
 
 from calibrant.binning import EqualMass, EqualWidth, MedianVariance
-from calibrant.metrics.binned import ECE, DebiasedECE
+from calibrant.metrics.binned import ECE
 from calibrant.metrics.chance import ChanceECE
 from calibrant.metrics.clinical import ICI, GapQuantile, ObservedExpectedRatio
 from calibrant.metrics.corp import Discrimination, Miscalibration, Refinement
+from calibrant.metrics.debiased import DebiasedECE
 from calibrant.metrics.dirichlet import DirichletECE
 from calibrant.metrics.kde import KdeECE
 from calibrant.metrics.kernel import SKCE
