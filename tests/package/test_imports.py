@@ -72,6 +72,7 @@ UNUSED = {
     "calibrant.metrics.forecast_scores",
     "calibrant.scale.sketch",
     "numpy.ma",
+    "polars",
 }
 """What no evaluation of classes needs."""
 

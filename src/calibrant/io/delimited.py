@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,8 +13,9 @@ from calibrant._border.text import brief, listing, quoted, repeated
 from calibrant._border.types import BoolArray
 from calibrant.exceptions import InputError
 from calibrant.io import limits
-from calibrant.io.tables import TextTable, intact, no_number
-from calibrant.io.values import NUMBER_MARKS
+from calibrant.io.plain import MOST_BYTES, plain_columns, portions
+from calibrant.io.tables import TextTable, intact, need_polars, no_number
+from calibrant.io.values import NUMBER_MARKS, Collector, Stack
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,8 +39,37 @@ class Delimited(TextTable):
         self._positions = {name: j for j, name in enumerate(self.names)}
         _check_header(file.name, self.names)
 
+    def read(self, numbers: Mapping[str, Sequence[str]], label: str = "") -> dict[str, Any]:
+        """Read the chosen columns, without polars if the table is small and plain."""
+        is_small = not self.gzipped and self.file.size <= MOST_BYTES
+        found = self._read_plain(numbers, label) if is_small else None
+        return super().read(numbers, label) if found is None else found
+
+    def _read_plain(self, numbers: Mapping[str, Sequence[str]], label: str) -> dict[str, Any] | None:
+        """Read the columns, unless there are no rows, or something unusual stands in one."""
+        places = [self._positions[name] for names in numbers.values() for name in names]
+        texts = [self._positions[label]] if label else []
+        stacks, labels, rows = {argument: Stack(self.file.name) for argument in numbers}, Collector(), 0
+        content = self._content()
+        next(self._rows(content))  # Leaves the file at the first row.
+        for block in self._blocks(content):
+            self.file.check_unchanged()
+            for part in portions(block):
+                found = plain_columns(part, self.separator, len(self.names), places, texts)
+                if found is None:
+                    return None
+                columns = iter(found.numbers)
+                for argument, names in numbers.items():
+                    stacks[argument].append(np.column_stack([*islice(columns, len(names))]))
+                for coded in found.texts:
+                    labels.append_coded(coded)
+                rows += found.n_rows
+        self.file.check_unchanged()
+        return self.assembled(stacks, labels if label else None) if rows else None
+
     def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator["pl.DataFrame"]:
         """Yield the rows of some columns, those in `numbers` converted to numbers."""
+        need_polars()
         with intact(self.file):
             content = self._content()
             next(self._rows(content))  # Leaves the file at the first row.
@@ -56,6 +86,7 @@ class Delimited(TextTable):
 
     def frame(self) -> "pl.DataFrame":
         """Read all columns, as numbers where no text loses anything by becoming one."""
+        need_polars()
         import polars as pl
 
         _, cells = self.cells()
@@ -65,6 +96,7 @@ class Delimited(TextTable):
 
     def cells(self) -> tuple[list[str], "pl.DataFrame"]:
         """Read the header and all cells as the texts that they are, in columns named by their position."""
+        need_polars()
         import polars as pl
 
         every = [*range(len(self.names))]

@@ -20,7 +20,7 @@ from calibrant.io.matching import expand, is_pattern
 from calibrant.io.paths import Paths, as_paths
 from calibrant.io.sniff import Kind, check_text, looks_like_json, read_head, recognise
 from calibrant.io.sources import Source
-from calibrant.io.tables import intact, unpacked
+from calibrant.io.tables import intact, need_polars, unpacked
 
 
 def _open_gzipped(file: OpenFile) -> Source:
@@ -49,19 +49,9 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
     """Open a file with the reader of its format, which is recognised by content."""
     with open_regular(path) as file:
         kind = recognise(file)
-        if kind not in (Kind.NPZ, Kind.NPY):
-            _need_polars()
+        if kind not in (Kind.NPZ, Kind.NPY, Kind.CSV):
+            need_polars()
         yield _SOURCES[kind](file)
-
-
-def _need_polars() -> None:
-    try:
-        import polars as pl  # noqa: F401 (only whether it is installed)
-    except ImportError as error:
-        raise ImportError(
-            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
-            "NPZ and NPY files can be read without it."
-        ) from error
 
 
 def stacked(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:

@@ -59,8 +59,12 @@ class Table(Source):
             rows += len(frame)
         if not rows:
             raise InputError(f"{self.file.name} has columns but no rows. At least one row is needed.")
+        return self.assembled(stacks, labels if label else None)
+
+    def assembled(self, stacks: Mapping[str, Stack], labels: Collector | None) -> dict[str, Any]:
+        """Return what was read as `read` does."""
         arrays: dict[str, object] = {a: s.values if a in WIDE else s.values[:, 0] for a, s in stacks.items()}
-        return arrays | {"label": labels.result()} if label else arrays
+        return arrays if labels is None else arrays | {"label": labels.result()}
 
     def column(self, name: str) -> NDArray[np.generic]:
         """Read one column of any type."""
@@ -183,6 +187,17 @@ class TextTable(Table):
             raise InputError(
                 f"{self.file.name} unpacks to more than {limits.MAX_RATIO} times its size, like a decompression bomb."
             )
+
+
+def need_polars() -> None:
+    """Refuse to read a table that only polars can read, if it is not installed."""
+    try:
+        import polars as pl  # noqa: F401 (only whether it is installed)
+    except ImportError as error:
+        raise ImportError(
+            'Tables are read with polars, which is not installed: pip install "calibrant[cli]". '
+            "NPZ and NPY files can be read without it."
+        ) from error
 
 
 def intact(file: OpenFile) -> AbstractContextManager[None]:

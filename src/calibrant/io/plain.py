@@ -1,0 +1,89 @@
+"""Small text tables without anything unusual in them, read before polars, whose import takes longer, is loaded."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._border.types import FloatArray
+from calibrant.io import limits
+from calibrant.io.values import Coded
+
+MOST_BYTES = 4 * 2**20
+"""Larger tables are read faster by polars, with its import."""
+
+_PORTION = 2**17
+"""Bytes that are parsed at a time: a cell takes several times its length while it is a text of its own."""
+
+_IN_NUMBERS, _MOST_DIGITS = b"0123456789.eE+-", 1000
+
+
+class PlainColumns(NamedTuple):
+    """Some columns of a table: numbers and texts."""
+
+    numbers: list[FloatArray]
+    texts: list[Coded]
+    n_rows: int
+
+
+def portions(rows: bytes) -> Iterator[bytes]:
+    """Yield rows in portions that end where a line ends."""
+    start = 0
+    while start < len(rows):
+        end = rows.find(b"\n", start + _PORTION) + 1 or len(rows)
+        yield rows[start:end]
+        start = end
+
+
+def plain_columns(
+    rows: bytes, separator: str, width: int, numbers: Sequence[int], texts: Sequence[int]
+) -> PlainColumns | None:
+    r"""Return columns by their position, or None if anything stands in the way: quotes, spaces, gaps, a wrong row.
+
+    What it returns is what the complete reader would return. It says nothing about what is wrong: that one does.
+
+    Examples
+    --------
+    >>> numbers, texts, n_rows = plain_columns(b"0.25,yes\n1e-1,no\n", ",", 2, [0], [1])
+    >>> numbers, texts[0].texts, n_rows
+    ([array([0.25, 0.1 ])], ['yes', 'no'], 2)
+    >>> plain_columns(b"0.25,yes\n,no\n", ",", 2, [0], [1]) is None
+    True
+    """
+    rows = rows.replace(b"\r\n", b"\n")
+    rows = rows if rows.endswith(b"\n") else rows + b"\n"
+    if not rows.isascii() or any(mark in rows for mark in (b'"', b"\r", b"\0")) or not _is_even(rows, separator, width):
+        return None
+    cells = rows.replace(b"\n", separator.encode()).split(separator.encode())[:-1]
+    found = [column for j in numbers if (column := _numbers(cells[j::width])) is not None]
+    coded = [text for j in texts if (text := _coded(cells[j::width])) is not None]
+    is_plain = (len(found), len(coded)) == (len(numbers), len(texts))
+    return PlainColumns(found, coded, len(cells) // width) if is_plain else None
+
+
+def _is_even(rows: bytes, separator: str, width: int) -> bool:
+    """Whether every row has as many fields as there are columns."""
+    text = np.frombuffer(rows, np.uint8)
+    ends = text == ord("\n")
+    marks = ends[ends | (text == ord(separator))]
+    return len(marks) == width * np.count_nonzero(ends) and bool(marks[width - 1 :: width].all())
+
+
+def _numbers(cells: Sequence[bytes]) -> FloatArray | None:
+    """Return finite numbers that are written in decimal, with a sane number of digits."""
+    if max(map(len, cells)) > _MOST_DIGITS or b"".join(cells).translate(None, _IN_NUMBERS):
+        return None
+    try:
+        found = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() else None
+
+
+def _coded(cells: Sequence[bytes]) -> Coded | None:
+    """Return texts that are neither empty nor long, and have no spaces around them."""
+    positions = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    if any(not cell or cell != cell.strip() or len(cell) > limits.MAX_TEXT_BYTES for cell in positions):
+        return None
+    codes = np.fromiter(map(positions.__getitem__, cells), np.int32, len(cells))
+    return Coded([cell.decode("ascii") for cell in positions], codes)
