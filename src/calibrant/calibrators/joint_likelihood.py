@@ -105,21 +105,19 @@ class JointLikelihood:
 
         def task(rows: slice) -> FloatArray:
             probs, share, features, shared = self.probs[rows], self.share[rows], self.features[rows], self.shared(rows)
-            hessian = np.empty((m + k * width, m + k * width))
             away = shared - np.einsum("mik,ik->mi", shared, probs)[:, :, None]
             away *= probs * share
-            hessian[:m, :m] = away.reshape(m, -1) @ shared.reshape(m, -1).T
-            for place, one in enumerate(away):
-                hessian[place, m:] = (one.T @ features).ravel()
-            hessian[m:, :m] = hessian[:m, m:].T
-            each = self.family.each(probs, features)
-            hessian[m:, m:] = -(each.T @ (each * share))
-            for c, own in enumerate(self.family.own(probs * share, features)):
-                block = slice(m + c * width, m + (c + 1) * width)
-                hessian[block, block] += own
-            return hessian
+            of_shared = away.reshape(m, -1) @ shared.reshape(m, -1).T
+            mixed = [one.T @ features for one in away]
+            curvature = self.family.curvature(probs, share, features)
+            return np.concatenate([part.ravel() for part in (of_shared, *mixed, curvature)])
 
-        hessian = self._add_blocks(task)
+        of_shared, mixed, curvature = np.split(self._add_blocks(task), [m * m, m * m + m * k * width])
+        hessian = np.empty((m + k * width, m + k * width))
+        hessian[:m, :m] = of_shared.reshape(m, m)
+        hessian[:m, m:] = mixed.reshape(m, -1)
+        hessian[m:, :m] = hessian[:m, m:].T
+        hessian[m:, m:] = self.family.assembled(curvature.reshape(-1, width * (width + 1) // 2))
         hessian[:m, :m] += 2.0 * self.bends
         hessian[np.arange(m, len(hessian)), np.arange(m, len(hessian))] += 2.0 * self.squares.ravel()
         return hessian

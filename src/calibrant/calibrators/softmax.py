@@ -43,11 +43,11 @@ class Family(Protocol):
     def squares(self, factors: FloatArray, features: FloatArray) -> FloatArray:
         """Return the same with squared features."""
 
-    def each(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return the same without summing, (n, K m)."""
+    def curvature(self, probs: FloatArray, share: FloatArray, features: FloatArray) -> FloatArray:
+        """Return the sums over rows that the Hessian of the negative log-likelihood is made of; see `assembled`."""
 
-    def own(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return for every class the sum of its factor times the products of two features, (K, m, m)."""
+    def assembled(self, curvature: FloatArray) -> FloatArray:
+        """Return the Hessian, (K m, K m), from its sums over all rows."""
 
 
 class Diagonal:
@@ -82,15 +82,19 @@ class Diagonal:
         np.einsum("ik,ik->k", factors * features, features, out=squares[:, 0])
         return squares
 
-    def each(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return factors times score beside factors."""
-        return np.stack([factors * features, factors], axis=2).reshape(len(features), -1)
+    def curvature(self, probs: FloatArray, share: FloatArray, features: FloatArray) -> FloatArray:
+        """Return the part of some rows in the Hessian."""
+        k, m = self.shape
+        each = np.stack([probs * features, probs], axis=2).reshape(len(features), -1)
+        hessian = -(each.T @ (each * share))
+        once, twice = self.sums(probs * share, features), self.squares(probs * share, features)
+        own = np.stack([np.column_stack([twice[:, 0], once[:, 0]]), once], axis=1)
+        hessian.reshape(k, m, k, m)[np.arange(k), :, np.arange(k)] += own
+        return hessian
 
-    def own(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return the sums of factors times 1, score and squared score, (K, 2, 2)."""
-        once = self.sums(factors, features)
-        twice = self.squares(factors, features)
-        return np.stack([np.column_stack([twice[:, 0], once[:, 0]]), once], axis=1)
+    def assembled(self, curvature: FloatArray) -> FloatArray:
+        """Return the Hessian, which these sums are."""
+        return curvature
 
 
 class Full:
@@ -120,14 +124,48 @@ class Full:
         """Return for every class the sums of factors times squared features."""
         return factors.T @ (features * features)
 
-    def each(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return factors times features, class after class."""
-        return (factors[:, :, None] * features[:, None, :]).reshape(len(features), -1)
+    def curvature(self, probs: FloatArray, share: FloatArray, features: FloatArray) -> FloatArray:
+        """Return the sums of products of two features times probabilities, then times products of two of these.
 
-    def own(self, factors: FloatArray, features: FloatArray) -> FloatArray:
-        """Return the sums of factors times the products of two features, (K, K + 1, K + 1)."""
+        Of features and of probabilities, every pair is multiplied once: the Hessian holds each product four times.
+        """
+        (k, m), n = self.shape, len(probs)
+        p, f = np.ascontiguousarray(probs.T), np.ascontiguousarray(features.T)
+        factors, products = np.empty((k + _count(k), n)), np.empty((_count(m), n))
+        np.multiply(p, share[:, 0], out=factors[:k])
+        _multiply_pairs(factors[:k], -p, factors[k:])
+        _multiply_pairs(f, f, products)
+        return factors @ products.T
+
+    def assembled(self, curvature: FloatArray) -> FloatArray:
+        """Return the Hessian: minus the products of two probabilities, plus each class's own ones."""
         k, m = self.shape
-        return (self.each(factors, features).T @ features).reshape(k, m, m)
+        every = curvature[:, _places(m)]
+        hessian = every[k:][_places(k)]
+        hessian[np.arange(k), np.arange(k)] += every[:k]
+        return hessian.transpose(0, 2, 1, 3).reshape(k * m, k * m)
+
+
+def _count(n: int) -> int:
+    """Return the number of pairs of n things, each with itself among them."""
+    return n * (n + 1) // 2
+
+
+def _multiply_pairs(one: FloatArray, other: FloatArray, out: FloatArray) -> None:
+    """Multiply every row of one with the same and all later rows of the other, row after row."""
+    start = 0
+    for j in range(len(one)):
+        stop = start + len(one) - j
+        np.multiply(one[j], other[j:], out=out[start:stop])
+        start = stop
+
+
+def _places(n: int) -> IntArray:
+    """Return where `_multiply_pairs` puts the product of two of n rows, (n, n)."""
+    places = np.empty((n, n), dtype=np.int64)
+    first, second = np.triu_indices(n)
+    places[first, second] = places[second, first] = np.arange(len(first))
+    return places
 
 
 def residuals_of(
@@ -221,15 +259,10 @@ class PenalisedLikelihood:
         k, m = self.family.shape
 
         def task(rows: slice) -> FloatArray:
-            probs, share, features = self.probs[rows], self.share[rows], self.features[rows]
-            each = self.family.each(probs, features)
-            hessian = -(each.T @ (each * share))
-            for c, own in enumerate(self.family.own(probs * share, features)):
-                hessian[c * m : (c + 1) * m, c * m : (c + 1) * m] += own
-            return hessian
+            return self.family.curvature(self.probs[rows], self.share[rows], self.features[rows])
 
         height = max(_LEAST_HEIGHT, _SMALL_PRODUCT // (k * m) ** 2)
-        hessian = add_blocks(task, self.probs.shape, entries=height * k)
+        hessian = self.family.assembled(add_blocks(task, self.probs.shape, entries=height * k))
         hessian[np.diag_indices_from(hessian)] += 2.0 * self.penalty.ravel()
         return hessian
 
