@@ -210,10 +210,10 @@
     const text = csv.map((row) => row.map(field).join(",")).join("\r\n");
     const href = URL.createObjectURL(new Blob([`${text}\r\n`], { type: "text/csv" }));
     const link = make("a", { href, download: `${place.dataset.name}.csv`, textContent: "Download CSV" });
-    const cell = (row, name) => make("td", { className: kind(name), textContent: written(own(row, name)) });
-    const kind = (name) => (rows.some((row) => typeof own(row, name) === "number") ? "num" : "");
-    const head = names.map((name) => make("th", { scope: "col", className: kind(name), textContent: visible(name) }));
-    const body = rows.slice(0, most).map((row) => make("tr", {}, ...names.map((name) => cell(row, name))));
+    const kinds = names.map((name) => (rows.some((row) => typeof own(row, name) === "number") ? "num" : ""));
+    const cell = (row, name, i) => make("td", { className: kinds[i], textContent: written(own(row, name)) });
+    const head = names.map((name, i) => make("th", { scope: "col", className: kinds[i], textContent: visible(name) }));
+    const body = rows.slice(0, most).map((row) => make("tr", {}, ...names.map((name, i) => cell(row, name, i))));
     const caption = rows.length > most ? `The first ${most} of ${rows.length} rows` : `${rows.length} rows`;
     const table = make("table", {}, make("caption", { textContent: caption }), make("thead", {}, make("tr", {}, ...head)),
       make("tbody", {}, ...body));
