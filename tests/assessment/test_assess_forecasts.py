@@ -292,7 +292,7 @@ def test_kernel_errors_of_ensembles_say_why_they_have_no_range():
     rng, mean, sd, y = truth(40)
     found = assess_forecasts(Forecasts(laws(rng, mean, sd)["ensemble"], y), n_resamples=19, rng=0).limits["skce"]
     assert found.null is None
-    assert "classes only; their range by chance takes too long" in found.reason
+    assert "classes only; the range by chance of such forecasts takes too long" in found.reason
 
 
 def test_intervals_that_are_off_alone_are_named_beside_a_consistent_verdict():

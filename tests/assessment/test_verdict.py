@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calibrant import DataWarning, InputError, Predictions, assess, interval
+from calibrant import DataWarning, Forecasts, InputError, Normal, Predictions, assess, assess_forecasts, interval
 from calibrant.assessment.verdict import Size, examine, judge
 from calibrant.assessment.verdict.size import compare_with, limits
 from calibrant.assessment.verdict.words import percentages
@@ -104,6 +104,22 @@ def test_the_corrected_score_has_the_sign_of_the_fitted_slope():
         facts, fitted = facts_of(p), slope_of(p)
         if fitted is not None and abs(facts.z) > 1.96:
             assert (facts.too_extreme > 0) == (fitted < 1)
+
+
+@pytest.mark.parametrize("n_resamples, is_enough", [(5, False), (18, False), (19, True)])
+def test_redraws_that_can_never_find_anything_are_called_too_few(n_resamples, is_enough):
+    rng = np.random.default_rng(0)
+    log_odds = 1.5 * rng.normal(size=2000)
+    p = Predictions(expit(2 * log_odds), rng.random(2000) < expit(log_odds))
+    f = Forecasts(Normal(rng.normal(size=500), np.full(500, 0.5)), 2 * rng.normal(size=500))
+    settings = {"n_resamples": n_resamples, "rng": 0}
+    for found in (assess(p, sections=(), **settings), assess_forecasts(f, **settings)):
+        verdict = found.verdict
+        few = f"but {n_resamples} redraws can never speak against calibration: at least 19 are needed."
+        assert (few in verdict.explanation) == (not is_enough)
+        assert ("beyond the tolerance of 0.02, but the test does not confirm" in verdict.explanation) == (not is_enough)
+        assert "cannot be told" not in verdict.explanation
+        assert (verdict.code == "over-confident") == is_enough
 
 
 def test_a_test_is_not_called_exact_where_weights_follow_labels():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from scipy.stats import beta, binom, binomtest, bootstrap, norm
 
-from calibrant import Forecasts, InputError, Normal, Predictions
+from calibrant import DataWarning, Forecasts, InputError, Normal, Predictions
 from calibrant.binning import EqualMass, EqualWidth
 from calibrant.curves import bands
 from calibrant.intervals import METHODS, interval, known_interval, method_for, why_not
@@ -544,13 +544,22 @@ def test_the_range_by_chance_has_one_end_where_only_one_side_speaks_against_cali
     assert found.null == pytest.approx(wanted, rel=1e-12)
 
 
+def test_losses_whose_squares_overflow_have_no_limits():
+    logits = 1e200 * np.random.default_rng(0).normal(size=(400, 2))
+    with pytest.warns(DataWarning, match="exactly 0 or 1"):
+        p = Predictions.from_logits(logits, np.arange(400) % 2)
+    limits = interval(p, NLL())
+    assert (limits.low, limits.high, limits.method) == (None, None, "none")
+    assert limits.reason == "values are too large to compute limits"
+
+
 def test_errors_that_chance_makes_positive_have_their_range_by_chance_instead_of_limits():
     p = calibrated(n=400, k=3, seed=2)
     limits = interval(p, ECE(), bootstrap=Bootstrap(199), rng=0)
     assert limits.null[0] < limits.expected < limits.null[1]
     assert limits.null[0] < limits.value < limits.null[1]
     assert (limits.low, limits.high, limits.method) == (None, None, "none")
-    assert limits.reason == "chance alone makes it positive; rms-debiased can have limits"
+    assert limits.reason == "chance alone makes such an error positive; rms-debiased can have limits"
     with pytest.raises(InputError, match='method="debiased" does not suit ECE'):
         interval(p, ECE(), "debiased")
 

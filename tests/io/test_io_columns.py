@@ -117,6 +117,26 @@ def test_patterns_lists_and_exotic_names_choose_columns(tmp_path):
         read_predictions(path, label="t", probs=["ab", "a*"])
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+@pytest.mark.parametrize(
+    ("options", "name", "purposes"),
+    [
+        ({"weight": "y"}, "y", "labels and as weights"),
+        ({"label": "probs", "probs": "probs"}, "probs", "labels and as probabilities"),
+        ({"probs": "probs", "weight": "probs"}, "probs", "weights and as probabilities"),
+    ],
+)
+def test_a_column_has_one_purpose(tmp_path, ending, options, name, purposes):
+    path = tmp_path / f"a.{ending}"
+    columns = {"y": np.array([0, 1]), "probs": np.array([0.2, 0.7])}
+    if ending == "npz":
+        np.savez(path, **columns)
+    else:
+        getattr(pl.DataFrame(columns), f"write_{ending}")(path)
+    with pytest.raises(InputError, match=f"'{name}' is read as {purposes}. Name another one with label="):
+        read_predictions(path, **options)
+
+
 def test_weights_are_read(tmp_path):
     p = read_predictions(write(tmp_path, "w,y,p_0,p_1\n2,0,.8,.2\n.5,1,.4,.6\n"), weight="w")
     assert p.weights.tolist() == [2, 0.5]

@@ -63,8 +63,9 @@ def _of_groups(advice: Recommendation, chosen: Candidate) -> str:
     if change >= 0:
         return f"The fix of groups has a larger loss, by {change:.3g}."
     return (
-        f"The fix of groups has a smaller loss, by {-change:.3g}, but not by more than two standard errors, which it "
-        "has to, as new rows would need their features. See GroupSearch, or calibrant groups, for which groups are off."
+        f"The fix of groups has a smaller loss, by {-change:.3g}, but not by more than two standard errors. That is "
+        "required because new rows would need the features, too. GroupSearch, or calibrant groups, shows which groups "
+        "are off."
     )
 
 
@@ -179,7 +180,8 @@ def _choice(advice: Advice, chosen: Candidate | ForecastCandidate) -> str:
     if advice.name == stack_of([advice.name]):
         return (
             "It mixes calibrators with weights learnt from rows they were not fitted to, and is preferred because the "
-            f"smallest of several losses is often the smallest by luck. The smallest here is that of {behind}."
+            f"smallest of several losses is often the smallest by luck, above all with few rows. Here it is that of "
+            f"{behind}."
         )
     tolerance = advice.tolerance if isinstance(advice, ForecastRecommendation) else TOLERANCE
     high = None if chosen.behind_best is None else chosen.behind_best.high

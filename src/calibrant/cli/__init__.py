@@ -90,10 +90,12 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         from cyclopts import CycloptsError
 
-        from calibrant.cli.application import application
+        from calibrant.cli.application import application, reflow_help
     except ImportError as error:
         raise InputError(f'the command line needs {error.name}: pip install "calibrant[cli]".') from error
     words = _arguments(argv)
+    if words and not {"--help", "-h"}.isdisjoint(words):
+        reflow_help(words[0])
     try:
         result = application(words[0] if words else "")(
             words, exit_on_error=False, print_error=False, result_action="return_value"
@@ -158,7 +160,9 @@ def with_options(message: str) -> str:
     message = re.sub(r"\b(renormalise|logits|percent|replace)=True", r"--\1", message)
     message = message.replace("drop_missing=True", "--drop-missing").replace("least_rows", "--least-rows")
     message = message.replace("n_resamples must", "--resamples must")
-    message = re.sub(r"^baseline must", "--baseline must", message)  # In an experiment it is a setting of the file.
+    message = re.sub(r"^(alpha|baseline|depth|level|tolerance) must", r"--\1 must", message)  # Not a setting in a file.
+    message = re.sub(r"^features must be a whole", "--waves must be a whole", message)
+    message = re.sub(r"^base_rate must", "--base-rate must", message)
     message = message.replace("or look at risk_coverage, which has no guarantee", "or --max-risk")
     message = message.replace("With keep_argmax none", "With --keep-argmax none")
     message = message.replace("n_folds", "--folds").replace("with keep_argmax=False", "by leaving out --keep-argmax")

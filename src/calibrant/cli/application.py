@@ -1,6 +1,8 @@
 """The sub-commands of the command `calibrant`, in the order in which `--help` lists them."""
 
 import sys
+from importlib import import_module
+from types import FunctionType
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
@@ -62,6 +64,39 @@ def _version() -> str:
     from calibrant._core import description
 
     return f"{__version__}, core: {description()}"
+
+
+def reflow_help(command: str) -> None:
+    """Let `--help` of a command break its lines where the terminal ends, not where the source does."""
+    if command not in COMMANDS:
+        return
+    module, _, name = COMMANDS[command].partition(":")
+    found = getattr(import_module(f"calibrant.cli.{module}"), name)
+    if isinstance(found, FunctionType):
+        found.__doc__ = reflowed(found.__doc__ or "")
+
+
+def reflowed(text: str) -> str:
+    r"""Join the lines of a sentence; those of examples stay, and the names of parameters.
+
+    Examples
+    --------
+    >>> reflowed("One sentence\ngoes on.\nFor example:\n  calibrant demo\n  calibrant selfcheck").splitlines()
+    ['One sentence goes on.', 'For example:', '  calibrant demo', '  calibrant selfcheck']
+    """
+    lines = [""]
+    for line in text.splitlines():
+        words, before = line.strip(), lines[-1].strip()
+        goes_on = words and before and before[-1] not in ".:-" and not words.startswith(("calibrant ", "---"))
+        if goes_on and _indentation(line) == _indentation(lines[-1]):
+            lines[-1] += f" {words}"
+        else:
+            lines.append(line)
+    return "\n".join(lines[1:])
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def application(wanted: str = "") -> App:

@@ -206,20 +206,24 @@ def compare_sketches(files: tuple[Path, ...], *, n_resamples: int, seed: int, js
         show.print_json(result)
         return 0
     print_finding(result.headline, "good" if result.headline.startswith("No") else "bad")
-    show.print_lines(_table(result))
+    show.print_lines(_table(result, n_resamples))
     return 0
 
 
-def _table(result: "ChangeTest") -> list[str]:
+def _table(result: "ChangeTest", n_resamples: int) -> list[str]:
+    from calibrant.results.writing import pvalue
+
     width = max(len(name) for name in result.names)
     own = [
-        f"  {name:<{width}}  {n:>12,} rows; log-odds {a:.3f} + {b:.3f} z, where z are those predicted"
+        f"  {name:<{width}}  {n:>12,} rows; log-odds {a:.3f} + {b:.3f} z, where z are the predicted log-odds"
         for name, n, a, b in zip(result.names, result.n_samples, result.intercepts, result.slopes, strict=True)
     ]
+    ratio = f"likelihood ratio {result.statistic:.3g}, p = {result.pvalue:.2g}"
+    redrawn = pvalue(result.omnibus_pvalue, 1 / (n_resamples + 1))
     return [
         *own,
-        f"Level and slope: likelihood ratio {result.statistic:.3g}, p = {result.pvalue:.2g} (chi-squared, 2 degrees).",
-        f"Any change, by redraws of which outcomes belong to which period: p = {result.omnibus_pvalue:.2g}.",
+        f"Level and slope: {ratio} (chi-squared, 2 degrees of freedom).",
+        f"Any change, by redraws of which outcomes belong to which period: {redrawn}.",
         "A change is stated if either p-value is at most 0.025.",
         *result.notes,
     ]

@@ -153,13 +153,14 @@ def _print_rest(found: "Assessment", report: "DecisionReport | None", options: J
 
 def _print_forecasts(files: "Sequence[Path]", options: Judging, names: "Sequence[str]") -> "ForecastAssessment":
     from calibrant.cli import show, tables
+    from calibrant.results.writing import counted
 
     assessment = options.assess_forecasts(files)
     if options.json:
         show.print_json(show.without_draws(assessment))
     else:
         show.print_verdict(assessment)
-        show.print_heading(f"{show.rows(assessment.n_samples)}, {assessment.law} forecasts")
+        show.print_heading(f"{counted(assessment.n_samples, 'forecast')} ({assessment.law})")
         tables.print_metrics(assessment, names)
         show.print_groups(assessment)
     return assessment

@@ -29,6 +29,7 @@ def fit_forecasts(
     from calibrant.cli.fitted import describe, forecast_details, learnt, print_fitted
     from calibrant.cli.intervals import fit_intervals
     from calibrant.metrics.forecast_table import suited_metrics
+    from calibrant.results.writing import counted
 
     named = None if method is None else forecast_calibrator_name(method)
     options.check(named)
@@ -47,7 +48,7 @@ def fit_forecasts(
     before, changed = ({name: metrics[name].estimate(f) for name in shown} for f in (forecasts, after))
     found, measured = learnt(calibrator), {"before": before, "after": changed}
     print_fitted(
-        f"{method}, fitted to {forecasts.n_samples:,} {details['law']} forecasts",
+        f"{method}, fitted to {counted(forecasts.n_samples, 'forecast')} ({details['law']})",
         describe(found),
         {**details, "learnt": found, "in_sample": measured, "sha256": checksum},
         out,

@@ -201,4 +201,4 @@ def _means(group: "FoundGroup") -> tuple[str, str]:
 
 def _numbers(group: "FoundGroup") -> tuple[str, str]:
     limits = "" if group.low is None or group.high is None else f"\n{group.low:+.3f} to {group.high:+.3f}"
-    return f"{group.size:+.3f}{limits}", "<0.0001" if group.adjusted < 1e-4 else f"{group.adjusted:.4f}"
+    return f"{group.size:+.3f}{limits}", "<0.001" if group.adjusted < 0.001 else f"{group.adjusted:.2g}"

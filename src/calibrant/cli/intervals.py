@@ -84,6 +84,7 @@ def fit_intervals(
     from calibrant.cli import show
     from calibrant.cli.fitted import forecast_details, learnt
     from calibrant.io import printable
+    from calibrant.results.writing import counted
 
     forecasts, others = source.forecasts(files, options.column)
     calibrator = _built(method)
@@ -95,12 +96,13 @@ def fit_intervals(
     if source.json:
         show.print_json({**details, "level": calibrator.level, "learnt": learnt(calibrator), "sha256": checksum})
         return
-    show.print_heading(f"{method}, fitted to {forecasts.n_samples:,} {details['law']} forecasts")
-    promised = f"They promise to hold {100 * calibrator.level:g}% of new values, on average over rows to fit"
+    show.print_heading(f"{method}, fitted to {counted(forecasts.n_samples, 'forecast')} ({details['law']})")
+    share = f"{100 * calibrator.level:g}% of new values"
+    promised = f"The intervals promise to hold {share}, on average over data to fit to"
     if isinstance(calibrator, WeightedConformalIntervals):
         show.print_lines([f"{promised}, if the ratios of densities are known; estimated ones promise nothing."])
     else:
-        show.print_lines([f"{promised}{', in each group' if options.by else ''}. With these rows of the fit:"])
+        show.print_lines([f"{promised}{', in each group' if options.by else ''}. Those of this fit:"])
         _print_promises(calibrator)
     words = "To see whether they do, on other rows than these: calibrant test NEW_FILE --calibrator"
     show.print_command(words, f"{printable(out)}, with the columns named as here.")

@@ -42,7 +42,7 @@ def print_tests(
             out.print(Text(fill(words, out.width, initial_indent="  ", subsequent_indent="  ")))
     for name, reason in refused.items():
         out.print(Text(f"{name}: refused.", style="bold"))
-        out.print(Text(f"  {reason}"))
+        out.print(Text(fill(reason, out.width, initial_indent="  ", subsequent_indent="  ")))
     if len(results) > 1:
         out.print(Text("\nAdjusted for several tests (Holm):", style="bold"))
         for name, value in adjusted.items():

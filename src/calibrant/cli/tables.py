@@ -163,5 +163,5 @@ def _cells(entry: Compared) -> tuple[str, ...]:
         return (*own, "", "", "")
     mark = "*" if difference.is_significant else " "
     p = "" if known_limits(difference) is None else f"{difference.adjusted:.2g}"
-    pvalue = "<.001" if p and difference.adjusted < 0.001 else p
+    pvalue = "<0.001" if p and difference.adjusted < 0.001 else p
     return (*own, f"{difference.value:+.3g}{mark}", interval_text(difference, "+.2g"), pvalue)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from calibrant.cli.engines import SKETCH
-from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Source
+from calibrant.cli.options import INPUT, JUDGING, OUTPUT, Source, expanded
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.results import WatchResult
     from calibrant.scale import Sketch
 
-ENDINGS = (SKETCH, ".csv", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz")
+ENDINGS = (SKETCH, ".csv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz")
 """Suffixes of files that are days; other files of a folder are ignored."""
 
 
@@ -43,7 +43,7 @@ def watch(
     days
         Each row belongs to one day. Days are in the order in which their labels were complete: by name, 9 before 10.
     reference
-        Compare with the calibration of this period: sketches, which are added, or one file of predictions. Its files
+        Compare with the calibration of this period: sketches, or files of predictions, which are added. Its files
         are not watched, even if they lie in the folder. Without it, predictions are taken at their word.
     alpha
         Probability of ever raising an alarm, over the whole run, if nothing changes: at most this.
@@ -57,11 +57,12 @@ def watch(
     from calibrant.cli import outputs, show
     from calibrant.scale.over_time import Watch
 
-    choice, files = Watch(alpha=alpha, classwise=classwise), day_files(days, reference)
+    choice, before = Watch(alpha=alpha, classwise=classwise), expanded(reference) if reference else []
+    files = day_files(expanded(days) if days else [], before)
     if out is not None:
         outputs.check_out(out, files, outputs.PAGE)
     with show.progress_bar("watching", quiet=source.silent) as progress:
-        result = choice(_read_all(files, source, progress), _reference(reference, source))
+        result = choice(_read_all(files, source, progress), _reference(before, source))
     _write(result, out, json=source.json)
     if fail_if_drift and result.change is not None:
         return show.report_failures([f"the alarm was raised after {result.change.alarm}"])
@@ -96,7 +97,7 @@ def print_finding(text: str, kind: str) -> None:
     console().print(Text(printable(text), style=STYLES[kind]))
 
 
-def day_files(days: tuple[Path, ...], reference: tuple[Path, ...] = ()) -> list[Path]:
+def day_files(days: list[Path], reference: list[Path]) -> list[Path]:
     """Return the files of all days, sorted by name, without the reference."""
     from calibrant.exceptions import InputError
     from calibrant.io import printable
@@ -138,18 +139,20 @@ def _read_all(
     progress(len(files), len(files))
 
 
-def _reference(files: tuple[Path, ...], source: Source) -> "Sketch | Predictions | None":
-    """Read the reference period, the sum of its sketches."""
+def _reference(files: list[Path], source: Source) -> "Sketch | Predictions | None":
+    """Read the reference period: the sum of its sketches, or the rows of all its files."""
     from calibrant.exceptions import InputError
     from calibrant.scale import read_sketch
 
-    if len(files) < 2:
-        return _read(files[0], source) if files else None
-    if any(file.suffix.lower() != SKETCH for file in files):
+    sketches = [file for file in files if file.suffix.lower() == SKETCH]
+    if not sketches:
+        return source.predictions(files) if files else None
+    if len(sketches) < len(files):
         raise InputError(
-            "--reference takes one file of predictions, or any number of sketches. Make a sketch of each file."
+            f"--reference must name sketches or files of predictions, but names {len(sketches)} of {len(files)} as "
+            "sketches. Make a sketch of each file."
         )
-    first, *others = (read_sketch(file) for file in files)
+    first, *others = (read_sketch(file) for file in sketches)
     return sum(others, first)
 
 

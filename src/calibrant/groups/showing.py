@@ -132,7 +132,8 @@ def explain(found: GroupFindings) -> str:
         )
     else:
         looked = _looked(found)
-        sentences.append(f"{looked[0].upper()}{looked[1:]} were tested.")
+        were = "was" if found.n_cells + found.n_leaves == 1 else "were"
+        sentences.append(f"{looked[0].upper()}{looked[1:]} {were} tested.")
         sentences += _could(found)
     return " ".join(sentences)
 

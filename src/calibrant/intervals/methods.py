@@ -41,10 +41,13 @@ METHODS: Mapping[str, Method] = {
 RESTRICTED = ("hall", "wilson", "sandwich", "law", "bootstrap-t")
 """Methods for the metrics that name them; the others suit all, and "debiased" those that are made of squared gaps."""
 
-BY_CHANCE = "chance alone makes it positive; rms-debiased can have limits"
+BY_CHANCE = "chance alone makes such an error positive; rms-debiased can have limits"
 """Why most calibration errors have none."""
 
-BY_CHANCE_OF_FORECASTS = "chance alone makes it positive"
+TOO_LARGE = "values are too large to compute limits"
+"""Why there are none for log losses of logits such as 1e200."""
+
+BY_CHANCE_OF_FORECASTS = "chance alone makes such an error positive"
 """The same of forecasts."""
 
 
@@ -127,7 +130,7 @@ def interval(
     name = _automatic(metric, predictions, bootstrap) if method == "auto" else _by_name(method, metric)
     found = MethodOutcome("none", None, why_not(metric, predictions, bootstrap))
     if name is not None:
-        found = MethodOutcome(name, METHODS[name](predictions, metric, level, bootstrap, generator))
+        found = _outcome(name, predictions, metric, level, bootstrap, generator)
     null = None
     if has_range(metric, predictions, bootstrap):
         null = under_calibration(predictions, metric, bootstrap, generator)
@@ -170,6 +173,15 @@ class MethodOutcome(NamedTuple):
     reason: str = ""
 
 
+def _outcome(
+    name: str, data: Data, metric: Metric, level: float, bootstrap: Bootstrap, rng: np.random.Generator
+) -> MethodOutcome:
+    """Return limits; none where numbers are so large that their squares overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        limits = METHODS[name](data, metric, level, bootstrap, rng)
+    return MethodOutcome("none", None, TOO_LARGE) if np.isnan(limits).any() else MethodOutcome(name, limits)
+
+
 def known_interval(
     data: Data,
     metric: Metric,
@@ -189,7 +201,7 @@ def known_interval(
     found = MethodOutcome("none", None, reason)
     if method is not None:
         with suppress(InputError):  # Too few rows, or nothing in them that varies.
-            found = MethodOutcome(method, METHODS[method](data, metric, level, bootstrap, rng))
+            found = _outcome(method, data, metric, level, bootstrap, rng)
     if isinstance(null, str):
         null = under_calibration(data, metric, bootstrap, rng) if has_range(metric, data, bootstrap) else None
     if found.limits is None and not found.reason and null is None:

@@ -98,6 +98,7 @@ def choose_columns(file: str, names: Sequence[str], nested: Collection[str], req
     label = _choose_label(file, names, request, LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
+    _check_roles(file, label, request)
     taken = (label, request.weight)
     free = [name for name in names if name not in taken]
     probs, parts, sorted_ = _choose_probs(file, free, nested, request)
@@ -131,6 +132,7 @@ def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     label = _choose_label(file, names, request, ARRAY_LABELS)
     if request.weight is not None:
         find_column(file, names, request.weight)
+    _check_roles(file, label, request)
     defaults = ("logits", *ARRAY_PROBS) if request.logits else ARRAY_PROBS
     if request.probs is not None and len(request.probs) > 1:
         raise InputError(f"{file}: probs must name one array, but names {len(request.probs)}.")
@@ -138,6 +140,18 @@ def choose_keys(file: str, names: Sequence[str], request: Request) -> Columns:
     advice = _logits_hint(names, request) or forecasts_hint(names, WHOLE_DRAWS)
     probs = choose_one(file, names, "probs", wanted, defaults, advice)
     return Columns(label, (probs,), request.weight, request.classes)
+
+
+def _check_roles(file: str, label: str, request: Request) -> None:
+    """Refuse a column that is named for two purposes, or is the usual one of the labels and named for another."""
+    probs = [("probabilities", name) for name in request.probs or ()]
+    found: dict[str, str] = {}
+    for purpose, name in [("labels", label), ("weights", request.weight), *probs]:
+        if name and found.setdefault(name, purpose) != purpose:
+            raise InputError(
+                f"{file}: a column has one purpose, but {quoted(name)} is read as {found[name]} and as {purpose}. "
+                "Name another one with label=, probs= or weight=."
+            )
 
 
 def _choose_label(file: str, names: Sequence[str], request: Request, usual: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from calibrant.exceptions import InputError
 from calibrant.report.svg import Element, element, marker
 from calibrant.report.thin import lighten
 from calibrant.results import Assessment, ForecastAssessment, Interval, ReliabilityCurve, TestResult
-from calibrant.results.writing import count, name, percent
+from calibrant.results.writing import count, counted, name, percent
 
 N_COLOURS = 6
 N_SHAPES = 4
@@ -104,7 +104,7 @@ class ForecastSeries(Marked):
     @property
     def size(self) -> str:
         """How much was assessed."""
-        return f"{count(self.assessment.n_samples)} rows, {name(self.assessment.law)} forecasts"
+        return f"{counted(self.assessment.n_samples, 'forecast')} ({name(self.assessment.law)})"
 
     @property
     def limits(self) -> Mapping[str, Interval]:

@@ -180,6 +180,11 @@ def between(limits: Sequence[float], write: Callable[[float], str]) -> str:
     --------
     >>> between((0.005, 0.01), signed), between((-math.inf, 0.01), signed), between((0.02, math.inf), signed)
     ('+0.00500 to +0.0100', 'at most +0.0100', 'at least +0.0200')
+
+    Limits that would look alike get more digits:
+
+    >>> between((0.99894, 0.99942), significant), between((0.99894, 0.99942), number)
+    ('0.9989 to 0.9994', '0.9989 to 0.9994')
     """
     if not limits:
         return ""
@@ -188,7 +193,13 @@ def between(limits: Sequence[float], write: Callable[[float], str]) -> str:
         return "any value"
     if low == -math.inf or high == math.inf:
         return f"at most {write(high)}" if low == -math.inf else f"at least {write(low)}"
-    return f"{write(low)} to {write(high)}"
+    texts = write(low), write(high)
+    for digits in range(4, 10):
+        if low == high or texts[0] != texts[1]:
+            break
+        sign = texts[0][0] if texts[0][0] in f"+-{_MINUS}" else ""
+        texts = sign + significant(abs(low), digits), sign + significant(abs(high), digits)
+    return " to ".join(texts)
 
 
 def count(value: float) -> str:

@@ -54,16 +54,29 @@ def test_a_reference_is_the_sum_of_its_sketches_and_is_not_watched(folders, caps
     assert record["days"][0]["log_e_plugin"] is not None
 
 
-def test_files_of_predictions_are_days_too(tmp_path, capsys):
+def test_a_pattern_that_the_shell_left_alone_names_days_and_reference(folders, capsys):
+    days, reference = str(folders["changed"] / "day *.sketch"), str(folders["changed"] / "day [1-5].sketch")
+    assert main(["watch", days, "--json", "--reference", reference]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["reference"]["n_samples"] == 2500
+    assert [day["name"] for day in record["days"]] == [f"day {i}" for i in range(6, 13)]
+
+
+def test_files_of_predictions_are_days_and_reference_too(tmp_path, capsys):
     rng = np.random.default_rng(0)
-    for i in range(3):
+    for i in range(5):
         p = rng.random(300).round(3)
         y = (rng.random(300) < p).astype(int)
         np.savetxt(
             tmp_path / f"{i}.csv", np.column_stack([y, p]), delimiter=",", header="y,score", comments="", fmt="%g"
         )
     assert main(["watch", str(tmp_path), "--label", "y", "--probs", "score"]) == 0
-    assert "in 3 days" in capsys.readouterr().out
+    assert "in 5 days" in capsys.readouterr().out
+    options = ["--label", "y", "--probs", "score", "--json", "--reference", str(tmp_path / "[01].csv")]
+    assert main(["watch", str(tmp_path), *options]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["reference"]["n_samples"] == 600
+    assert [day["name"] for day in record["days"]] == ["2", "3", "4"]
 
 
 def test_the_page_is_written(folders, tmp_path, capsys):
@@ -83,7 +96,7 @@ def test_the_page_is_written(folders, tmp_path, capsys):
         (["watch", "{calm}", "{changed}"], 2, "day 1 occurs twice"),
         (["watch", "{calm}", "--alpha", "0"], 2, "alpha must be"),
         (["watch", "{calm}", "--out", "x.txt"], 2, "must end in .html"),
-        (["watch", "{calm}", "--reference", "a.csv", "b.csv"], 2, "any number of sketches"),
+        (["watch", "{calm}", "--reference", "{calm}/day 1.sketch", "b.csv"], 2, "1 of 2 as sketches"),
         (["compare", "{calm}/day 1.sketch", "a.csv"], 2, "but got both"),
         (["compare", "{calm}/day 1.sketch"], 2, "two sketches, but 1"),
     ],
@@ -103,6 +116,6 @@ def test_two_sketches_are_compared(folders, capsys):
     pair = [str(folders["changed"] / f"day {i}.sketch") for i in (1, 9)]
     assert main(["compare", *pair]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "Calibration changed from day 1 to day 9: at the same prediction the event is more frequent" in told
+    assert "(p = 4.2e-09): at the same prediction the event is more frequent" in told
     assert main(["compare", *pair, "--json", "--resamples", "99"]) == 0
     assert json.loads(capsys.readouterr().out)["omnibus_pvalue"] == 0.01

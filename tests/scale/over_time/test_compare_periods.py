@@ -37,7 +37,7 @@ def test_a_direction_is_named_where_the_level_changed():
     same, moved = (compare_periods(period(0), period(1, **change)) for change in ({"slope": 0.5}, {"shift": -0.5}))
     assert abs(same.shift) < 2 * same.shift_error
     assert "at the same prediction on average the event is as frequent" in same.headline
-    assert "at the same prediction the event is less frequent (-0." in moved.headline
+    assert "at the same prediction the event is less frequent. Log-odds changed by -0." in moved.headline
 
 
 def test_the_statistic_is_the_likelihood_ratio_of_rows():
@@ -53,7 +53,10 @@ def test_effects_say_what_changed():
     assert abs(found.shift - 0.4) < 4 * found.shift_error < 0.2
     assert abs(found.slope + 0.2) < 4 * found.slope_error < 0.2
     assert found.omnibus_pvalue == 0.001
-    assert found.headline.startswith("Calibration changed from mon to tue: at the same prediction the event is more")
+    assert found.headline.startswith("Calibration changed from mon to tue (p = ")
+    low, high = (found.slope + side * 1.96 * found.slope_error for side in (-1, 1))
+    assert ": at the same prediction the event is more frequent. Log-odds changed by +0." in found.headline
+    assert f"their slope by {found.slope:+.3f} (95% limits {low:+.3f} to {high:+.3f})." in found.headline
     back = compare_periods(period(1, 20_000, shift=0.4, slope=0.8), period(0, 20_000))
     assert back.shift == pytest.approx(-found.shift)
     assert back.statistic == pytest.approx(found.statistic)

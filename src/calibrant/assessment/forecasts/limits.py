@@ -53,7 +53,8 @@ def limits_of(metric: Metric, forecasts: Forecasts, value: float, seed: int) -> 
             null = None
     known = known_interval(forecasts, metric, value, LEVEL, NOTHING, rng, null)
     if known is not None and known.reason and not _is_quick(metric, forecasts.distribution):
-        known = replace(known, reason=f"{known.reason}; their range by chance takes too long for such laws")
+        slow = "the range by chance of such forecasts takes too long to compute"
+        known = replace(known, reason=f"{known.reason}; {slow}")
     # What is 0 on average is not shown as the mean of some draws.
     unbiased = isinstance(metric, SKCE) and not isinstance(metric, KCE) and metric.unbiased
     return replace(known, expected=0.0) if known is not None and null is not None and unbiased else known

@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant.assessment.verdict import LEVEL, TOLERANCE
 from calibrant.assessment.verdict.size import BEYOND, UNKNOWN, WITHIN, compare_with
+from calibrant.assessment.verdict.words import with_few_redraws
 from calibrant.hypotest.forecasts.evidence import LOW_HIGH
 from calibrant.hypotest.forecasts.transforms import Transforms
 from calibrant.results import TestResult, Verdict
@@ -121,22 +122,27 @@ def _explanation(
 ) -> str:
     about = f" of {'' if worst.central else 'the '}{worst.subject}" if worst.subject else ""
     drawn = ", by ranks" if worst.by_rank else ""
-    low, high, reason = found
+    low, high, _ = found
+    compared = _compared(scale, tolerance, found, len(worst.weights))
     found_by = f"; what revealed it: {test.details['revealed_by']}" if test.details["revealed_by"] else ""
+    found_by = with_few_redraws(test) or found_by
     limits = "" if low is None else f" (limits of at least 95%: {low:.3g} to {high:.3g})"
     return (
         f"The mean gap between nominal and observed coverage of quantiles (MACE{drawn}){about} is "
         f"{test.estimate:.3g}{limits}. For calibrated forecasts it would be {test.details['expected']:.3g} on average "
         f"by chance, and up to {test.details['detectable']:.3g} in 95 of 100 data sets of this size. The exact test "
-        f"gives {pvalue(test.pvalue, smallest_pvalue(test))}{found_by}. {_compared(scale, tolerance, reason)}"
+        f"gives {pvalue(test.pvalue, smallest_pvalue(test))}{found_by}. {compared}"
     )
 
 
-def _compared(scale: str, tolerance: float, reason: str) -> str:
+def _compared(scale: str, tolerance: float, found: tuple[float | None, float | None, str], n_rows: int) -> str:
     """Say whether the error is within the tolerance."""
+    low, high, reason = found
+    if compare_with(tolerance, low, high) == BEYOND != scale:
+        return f"Its limits are beyond the tolerance of {tolerance:g}, but the test does not confirm an error."
     if scale == UNKNOWN:
-        why = f": {reason}" if reason else ""
-        return f"Whether it is within the tolerance of {tolerance:g} is not known{why}."
+        why = f"is not known: {reason}" if reason else f"cannot be told from {counted(n_rows)}"
+        return f"Whether it is within the tolerance of {tolerance:g} {why}."
     return f"It is {'within' if scale == WITHIN else 'beyond'} the tolerance of {tolerance:g}."
 
 

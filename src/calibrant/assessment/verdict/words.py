@@ -145,8 +145,8 @@ def explain(case: Case) -> str:
     sentences = [_about_the_error(case), _about_the_test(case), _about_the_size(case)]
     if case.is_coarse and case.scale != BEYOND:
         sentences.append(
-            f"A tolerance of {case.tolerance:g} is coarse where the rarer class has a share of {case.rarer:.2g}: give "
-            "a smaller one."
+            f"A tolerance of {case.tolerance:g} is coarse where the rarer class has a share of "
+            f"{100 * case.rarer:.2g}%: give a smaller one."
         )
     return " ".join(sentences)
 
@@ -167,9 +167,22 @@ def _about_the_error(case: Case) -> str:
     )
 
 
+def with_few_redraws(test: TestResult) -> str:
+    """Say that so few redraws can never give a p-value that speaks against calibration; nothing if they can."""
+    smallest = smallest_pvalue(test) or 0.0
+    if smallest <= LEVEL:
+        return ""
+    needed, drawn = round(1 / LEVEL) - 1, round(1 / smallest) - 1
+    redraws = "1 redraw" if drawn == 1 else f"{drawn} redraws"
+    return f", but {redraws} can never speak against calibration: at least {needed} are needed"
+
+
 def _about_the_test(case: Case) -> str:
     which = "test, rough as the weights follow the labels," if case.is_rough else "exact test"
     found = f"The {which} gives {pvalue(case.test.pvalue, smallest_pvalue(case.test))}"
+    few = with_few_redraws(case.test)
+    if few:
+        return f"{found}{few}."
     if not case.is_found and case.size.error > case.size.detectable:
         return f"{found}, over several kinds of errors together: a single one above its usual range is not enough."
     if not case.is_found or not case.evidence.part:
@@ -187,6 +200,8 @@ def _about_the_size(case: Case) -> str:
         return f"No limits have known coverage ({case.size.reason}), so it cannot be compared with {tolerance}."
     if case.worst is not None and compare_with(case.tolerance, case.size.low, case.size.high) == WITHIN:
         return f"The confidence is within {tolerance}.{_about_the_worst(case.worst)}"
+    if compare_with(case.tolerance, case.size.low, case.size.high) == BEYOND:
+        return f"Its limits are beyond {tolerance}, but the test does not confirm an error."
     unknown = f"Whether it is within {tolerance} cannot be told from {counted(case.predictions.n_rows)}."
     return unknown + _about_the_worst(case.worst)
 

@@ -8,9 +8,11 @@ from calibrant._border.types import FloatArray, IntArray, Rng
 from calibrant._core.laws import expit
 from calibrant.exceptions import InputError
 from calibrant.results import ChangeTest
+from calibrant.results.writing import pvalue as written
 from calibrant.scale.over_time.cells import CELLS_PER_UNIT, Cells, merged
 from calibrant.scale.over_time.days import Day, cells_of
 from calibrant.scale.over_time.lines import Line, require_line
+from calibrant.scale.over_time.words import with_limits
 
 LEVEL = 0.025
 """Each of two tests rejects at half of 5%, so that both together err in at most 5% of cases."""
@@ -74,7 +76,7 @@ def compare_periods(
     omnibus = _omnibus(days, n_resamples, np.random.default_rng(rng))
     pvalue = math.exp(-statistic / 2)
     return ChangeTest(
-        headline=_headline(names, pvalue, omnibus, effects),
+        headline=_headline(names, pvalue, omnibus, effects, n_resamples),
         names=names,
         n_samples=(days[0].n_rows, days[1].n_rows),
         intercepts=(lines[0].intercept, lines[1].intercept),
@@ -147,17 +149,20 @@ def _redraw(
     return drawn
 
 
-def _headline(names: tuple[str, str], pvalue: float, omnibus: float, effects: dict[str, float]) -> str:
+def _headline(
+    names: tuple[str, str], pvalue: float, omnibus: float, effects: dict[str, float], n_resamples: int
+) -> str:
     if pvalue <= LEVEL:
         is_seen = abs(effects["shift"]) > 2 * effects["shift_error"]
         how = f"the event is {'more' if effects['shift'] > 0 else 'less'}" if is_seen else "on average the event is as"
         return (
-            f"Calibration changed from {names[0]} to {names[1]}: at the same prediction {how} frequent "
-            f"({effects['shift']:+.3f} ± {effects['shift_error']:.3f} of log-odds), and the slope changed by "
-            f"{effects['slope']:+.3f} ± {effects['slope_error']:.3f} (p = {pvalue:.2g})."
+            f"Calibration changed from {names[0]} to {names[1]} (p = {pvalue:.2g}): at the same prediction {how} "
+            f"frequent. Log-odds changed by {with_limits(effects['shift'], effects['shift_error'], '+')} at their "
+            f"centre, and their slope by {with_limits(effects['slope'], effects['slope_error'], '+')}."
         )
     if omnibus <= LEVEL:
-        return f"Calibration changed from {names[0]} to {names[1]}, though not in level and slope (p = {omnibus:.2g})."
+        found = written(omnibus, 1 / (n_resamples + 1))
+        return f"Calibration changed from {names[0]} to {names[1]}, though not in level and slope ({found})."
     return f"No sign that calibration changed from {names[0]} to {names[1]} (p = {pvalue:.2g})."
 
 

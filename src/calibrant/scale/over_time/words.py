@@ -82,11 +82,12 @@ def _size(change: Change, result: WatchResult) -> str:
     return (
         f"From then on, {event} in {100 * change.observed:.3g}% of {counted(change.n_samples, 'row')}, "
         f"where {100 * change.predicted:.3g}% was {expected}: a shift of log-odds by "
-        f"{_with(change.shift, change.shift_error)}; their slope is {_with(change.slope, change.slope_error, '')}."
+        f"{with_limits(change.shift, change.shift_error)}; "
+        f"their slope is {with_limits(change.slope, change.slope_error, '')}."
     )
 
 
-def _with(value: float, error: float | None, sign: str = "+") -> str:
+def with_limits(value: float, error: float | None, sign: str = "+") -> str:
     """Write a value with its 95% limits."""
     if error is None:
         return f"{value:{sign}.3f}"
